@@ -1,0 +1,1 @@
+"""Bytes: files in windows, primitive types, checksums, decompression."""

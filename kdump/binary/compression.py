@@ -1,0 +1,366 @@
+"""Compressed payloads, taken apart as Kafka does it and never beyond a bound.
+
+The packages do the work; the framings around them are read here, because Kafka reads them in ways of its own: it ignores
+some damage that the packages refuse, and refuses some that they ignore.
+Each decoder yields the payload piece by piece, so that what is good before the damage can be used.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from kdump.errors import CorruptData, MissingPackage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+"""Names of the codecs by their id in the lowest three bits of a batch's attributes; ids 5 to 7 are not taken."""
+
+MAX_PAYLOAD = 128 << 20
+"""How many bytes one payload may decompress to, unless the caller says otherwise."""
+
+_JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in pieces of this size
+_JAVA_OUTPUT = 16 << 10  # and takes its output in pieces of this size: what an erring piece had decoded is lost
+
+
+class Payload:
+    """A decompressed payload: its bytes, and what ended it before its time, if anything did.
+
+    Of the bytes, a reader that takes blocks, as Kafka does, sees only the first `whole_blocks` before it meets the error.
+    """
+
+    __slots__ = ("data", "error", "whole_blocks")
+
+    def __init__(self, data: bytes | bytearray, error: CorruptData | None = None) -> None:
+        self.data = data
+        self.error = error
+        salvaged = error.values.pop("salvaged", b"") if error is not None else b""
+        assert isinstance(salvaged, bytes)
+        self.whole_blocks = len(data)
+        self.data += salvaged
+
+
+def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD) -> Payload:
+    """Decompress the payload of a batch or wrapper message of this magic, as far as it is sound.
+
+    The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated`,
+    `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
+    Raises MissingPackage where the package of the codec is not installed.
+    """
+    data = bytearray()
+    try:
+        for piece in _DECODERS[codec](compressed, magic, limit):
+            if len(data) + len(piece) > limit:
+                raise _too_large(limit)
+            data += piece
+    except CorruptData as error:
+        return Payload(data, error)
+    return Payload(data)
+
+
+def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
+    """Members one after the other; what follows the last and is no member is ignored, as Kafka does."""
+    position = _gzip_header_end(compressed, 0)
+    while True:
+        inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        member = position
+        crc = size = 0
+        # Kafka fills its input buffer at multiples of its size; a member may start inside one
+        piece_end = min(len(compressed), (position // _JAVA_INPUT + 1) * _JAVA_INPUT)
+        pending = compressed[position:piece_end]
+        while not inflater.eof:
+            if not pending:
+                if piece_end >= len(compressed):
+                    raise CorruptData("frame-truncated", "the gzip stream ends early", cause="gzip")
+                pending = compressed[piece_end : piece_end + _JAVA_INPUT]
+                piece_end += len(pending)
+            try:
+                piece = inflater.decompress(pending, _JAVA_OUTPUT)
+            except zlib.error as error:
+                salvaged = _inflated_before_damage(compressed, member, size)
+                message = f"the gzip stream is damaged: {error}"
+                raise CorruptData("frame-damaged", message, cause="gzip", salvaged=salvaged) from error
+            pending = inflater.unconsumed_tail
+            crc = zlib.crc32(piece, crc)
+            size += len(piece)
+            yield piece
+        trailer = piece_end - len(inflater.unused_data)
+        if trailer + 8 > len(compressed):
+            raise CorruptData("frame-truncated", "the gzip trailer is cut off", cause="gzip")
+        stored = int.from_bytes(compressed[trailer : trailer + 4], "little")
+        stored_size = int.from_bytes(compressed[trailer + 4 : trailer + 8], "little")
+        if stored != crc or stored_size != size & 0xFFFFFFFF:
+            raise CorruptData("frame-checksum-mismatch", "Corrupt GZIP trailer", cause="gzip")
+        # Java looks for another member only when its input buffer still holds more than 26 bytes, trailer included
+        if len(inflater.unused_data) <= 26:
+            return
+        try:
+            position = _gzip_header_end(compressed, trailer + 8)
+        except CorruptData:
+            return
+
+
+def _inflated_before_damage(compressed: bytes, member: int, size: int) -> bytes:
+    """What a damaged member still gives behind its first `size` bytes."""
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    pending = compressed[member:]
+    if size:
+        inflater.decompress(pending, size)
+        pending = inflater.unconsumed_tail
+    salvaged = bytearray()
+    try:
+        while len(salvaged) < _JAVA_OUTPUT:
+            salvaged += inflater.decompress(pending, 1)
+            pending = inflater.unconsumed_tail
+    except zlib.error:
+        pass
+    return bytes(salvaged)
+
+
+def _gzip_header_end(compressed: bytes, start: int) -> int:
+    """The position behind a member's header (RFC 1952)."""
+
+    def bad(what: str) -> CorruptData:
+        return CorruptData("frame-bad-header", what, cause="gzip")
+
+    if len(compressed) < start + 2:
+        raise CorruptData("frame-bad-header", "the gzip header is cut off", cause="gzip-eof")
+    if compressed[start : start + 2] != b"\x1f\x8b":
+        raise bad("Not in GZIP format")
+    if len(compressed) < start + 10:
+        raise CorruptData("frame-bad-header", "the gzip header is cut off", cause="gzip-eof")
+    if compressed[start + 2] != 8:
+        raise bad("Unsupported compression method")
+    flags = compressed[start + 3]
+    position = start + 10
+    if flags & 4:  # FEXTRA
+        position += 2 + int.from_bytes(compressed[position : position + 2], "little")
+    for flag in (8, 16):  # FNAME, FCOMMENT: text up to a zero byte
+        if flags & flag:
+            end = compressed.find(b"\0", position)
+            position = end + 1 if end >= 0 else len(compressed) + 1
+    if flags & 2:  # FHCRC
+        stored = int.from_bytes(compressed[position : position + 2], "little")
+        if position + 2 <= len(compressed) and stored != zlib.crc32(compressed[start:position]) & 0xFFFF:
+            raise bad("Corrupt GZIP header")
+        position += 2
+    if position > len(compressed):
+        raise CorruptData("frame-bad-header", "the gzip header is cut off", cause="gzip-eof")
+    return position
+
+
+_XERIAL_MAGIC = b"\x82SNAPPY\0"
+_XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version
+
+
+def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
+    """Blocks in the framing of xerial's SnappyOutputStream; without its magic, one raw block."""
+    if not compressed:
+        raise CorruptData("frame-bad-header", "the snappy payload is empty", cause="snappy")
+    if len(compressed) < _XERIAL_HEADER_SIZE or not compressed.startswith(_XERIAL_MAGIC):
+        try:
+            yield _snappy_block(compressed, limit)
+        except CorruptData as error:
+            raise CorruptData("frame-bad-header", error.message, cause="snappy") from error
+        return
+    if int.from_bytes(compressed[8:12], "big", signed=True) < 1:
+        raise CorruptData("frame-bad-header", "the version of the snappy framing is too old", cause="snappy")
+    position = _XERIAL_HEADER_SIZE
+    while position + 4 <= len(compressed):
+        if compressed[position : position + 4] == _XERIAL_MAGIC[:4]:  # another stream begins
+            if position + _XERIAL_HEADER_SIZE > len(compressed):
+                raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy")
+            if compressed[position : position + 8] != _XERIAL_MAGIC:
+                return
+            position += _XERIAL_HEADER_SIZE
+            continue
+        size = int.from_bytes(compressed[position : position + 4], "big", signed=True)
+        position += 4
+        if size < 0 or position + size > len(compressed):
+            raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
+        yield _snappy_block(compressed[position : position + size], limit)
+        position += size
+
+
+def _snappy_block(block: bytes, limit: int) -> bytes:
+    try:
+        import snappy
+    except ImportError as error:
+        raise _missing("snappy", "python-snappy") from error
+
+    size = shift = 0
+    for byte in block[:5]:  # the block says first how long it becomes
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    if size > 64 * len(block):  # a copy of 3 bytes makes at most 64: the claim is forged
+        raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy")
+    if size > limit:
+        raise _too_large(limit)
+    try:
+        return bytes(snappy.uncompress(block))
+    except Exception as error:  # the package raises what its engine raises, a different class with each
+        raise CorruptData("frame-damaged", f"a snappy block is damaged: {error}", cause="snappy") from error
+
+
+_LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_LZ4_STORED = 0x80000000
+
+
+def _lz4(compressed: bytes, magic: int, _limit: int) -> Iterator[bytes]:
+    """The blocks of the first frame. Its content size and checksum are skipped, and so is all that follows it."""
+    try:
+        import lz4.block
+    except ImportError as error:
+        raise _missing("lz4", "lz4") from error
+
+    position, max_block_size, has_block_checksum, has_content_checksum = _lz4_header(compressed, magic)
+    while True:
+        if position + 4 > len(compressed):
+            raise CorruptData("frame-truncated", "Stream ended prematurely", cause="lz4")
+        size = int.from_bytes(compressed[position : position + 4], "little")
+        is_stored = size >= _LZ4_STORED
+        size &= ~_LZ4_STORED
+        position += 4
+        if size == 0:
+            if has_content_checksum and position + 4 > len(compressed):
+                raise CorruptData("frame-checksum-cut", "the content checksum is cut off", cause="lz4-underflow")
+            return
+        if size > max_block_size:
+            raise CorruptData("frame-damaged", f"Block size {size} exceeded max: {max_block_size}", cause="lz4")
+        if position + size > len(compressed):
+            raise CorruptData("frame-truncated", "Stream ended prematurely", cause="lz4")
+        block = compressed[position : position + size]
+        position += size
+        if is_stored:
+            piece = block
+        else:
+            try:
+                piece = lz4.block.decompress(block, uncompressed_size=max_block_size)
+            except (lz4.block.LZ4BlockError, ValueError, OverflowError) as error:
+                raise CorruptData("frame-damaged", f"an lz4 block is damaged: {error}", cause="lz4-block") from error
+        if has_block_checksum:
+            if position + 4 > len(compressed):
+                raise CorruptData("frame-checksum-cut", "a block checksum is cut off", cause="lz4-underflow")
+            if int.from_bytes(compressed[position : position + 4], "little") != xxhash32(block):
+                raise CorruptData("frame-checksum-mismatch", "Block checksum mismatch", cause="lz4")
+            position += 4
+        yield piece
+
+
+def _lz4_header(compressed: bytes, magic: int) -> tuple[int, int, bool, bool]:
+    """Where the blocks begin, how large one may be, whether blocks and content have checksums."""
+
+    def bad(what: str, cause: str = "lz4") -> CorruptData:
+        return CorruptData("frame-bad-header", what, cause=cause)
+
+    if len(compressed) < 7:  # magic, FLG, BD, HC; Kafka asks for 6 and trips over the seventh
+        raise bad("Stream ended prematurely", "lz4" if len(compressed) < 6 else "lz4-underflow")
+    if not compressed.startswith(_LZ4_MAGIC):
+        raise bad("Stream unsupported (invalid magic bytes)")
+    flags, block_descriptor = compressed[4:6]
+    if flags & 0x03:
+        raise bad("Reserved bits must be 0", "lz4-runtime")
+    if not flags & 0x20:
+        raise bad("Dependent block stream is unsupported", "lz4-runtime")
+    if flags >> 6 != 1:
+        raise bad(f"Version {flags >> 6} is unsupported", "lz4-runtime")
+    if block_descriptor & 0x0F:
+        raise bad("Reserved2 field must be 0", "lz4-runtime")
+    block_size = block_descriptor >> 4 & 7
+    if block_size < 4:
+        raise bad("Block size value must be between 4 and 7", "lz4-runtime")
+    if block_descriptor & 0x80:
+        raise bad("Reserved3 field must be 0", "lz4-runtime")
+    end = 6
+    if flags & 0x08:  # content size
+        end += 8
+        if end > len(compressed):
+            raise bad("Stream ended prematurely")
+    if end >= len(compressed):
+        raise bad("the header is cut off", "lz4-underflow")
+    # Magic 0 was written with a wrong header checksum for years, so Kafka does not look at it there.
+    if magic > 0 and compressed[end] != xxhash32(compressed[4:end]) >> 8 & 0xFF:
+        raise bad("Stream frame descriptor corrupted")
+    return end + 1, 1 << (8 + 2 * block_size), bool(flags & 0x10), bool(flags & 0x04)
+
+
+_PRIME_1, _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
+_U32 = 0xFFFFFFFF
+
+
+def xxhash32(data: bytes) -> int:
+    """The checksum of LZ4 frames: xxHash, 32 bits, seed 0."""
+    size = len(data)
+    position = 0
+    if size >= 16:
+        lanes = [_PRIME_1 + _PRIME_2 & _U32, _PRIME_2, 0, -_PRIME_1 & _U32]
+        for position in range(0, size - 15, 16):
+            for lane in range(4):
+                start = position + 4 * lane
+                mixed = lanes[lane] + int.from_bytes(data[start : start + 4], "little") * _PRIME_2 & _U32
+                lanes[lane] = _rotated(mixed, 13) * _PRIME_1 & _U32
+        position += 16
+        accumulated = sum(_rotated(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True))
+    else:
+        accumulated = _PRIME_5
+    accumulated = accumulated + size & _U32
+    while position + 4 <= size:
+        word = int.from_bytes(data[position : position + 4], "little")
+        accumulated = _rotated(accumulated + word * _PRIME_3 & _U32, 17) * _PRIME_4 & _U32
+        position += 4
+    for byte in data[position:]:
+        accumulated = _rotated(accumulated + byte * _PRIME_5 & _U32, 11) * _PRIME_1 & _U32
+    accumulated = (accumulated ^ accumulated >> 15) * _PRIME_2 & _U32
+    accumulated = (accumulated ^ accumulated >> 13) * _PRIME_3 & _U32
+    return accumulated ^ accumulated >> 16
+
+
+def _rotated(word: int, bits: int) -> int:
+    return (word << bits | word >> (32 - bits)) & _U32
+
+
+_ZSTD_INPUT = 1 << 10  # of so few bytes, even a bomb makes no more than some 32 MiB
+_ZSTD_MAX_WINDOW = 1 << 27
+
+
+def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
+    """Frames one after the other, to the end."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise _missing("zstd", "zstandard") from error
+
+    position = 0
+    while position < len(compressed):
+        frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
+        while not frame.eof:
+            if position >= len(compressed):
+                raise CorruptData("frame-truncated", "Truncated source", cause="zstd")
+            try:
+                piece = frame.decompress(compressed[position : position + _ZSTD_INPUT])
+            except zstandard.ZstdError as error:
+                raise CorruptData("frame-damaged", f"the zstd stream is damaged: {error}", cause="zstd") from error
+            position += _ZSTD_INPUT
+            yield piece
+        position = min(position, len(compressed)) - len(frame.unused_data)
+
+
+def _too_large(limit: int) -> CorruptData:
+    return CorruptData("decompression-limit", f"the payload decompresses to more than {limit} bytes", limit=limit)
+
+
+def _missing(codec: str, package: str) -> MissingPackage:
+    return MissingPackage(f'{codec} payloads need the package "{package}"', remedy=f"pip install {package}")
+
+
+_DECODERS: dict[int, Callable[[bytes, int, int], Iterator[bytes]]] = {
+    GZIP: _gzip,
+    SNAPPY: _snappy,
+    LZ4: _lz4,
+    ZSTD: _zstd,
+}

@@ -1,0 +1,53 @@
+"""Bytes as the text that Java makes of them."""
+
+from __future__ import annotations
+
+_REPLACEMENT = "\ufffd"
+
+
+def text_of(data: bytes | bytearray) -> str:
+    """UTF-8 as Java decodes it: one replacement character for each malformed part.
+
+    It differs from Python only in encoded surrogates, which are one such part as a whole.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return _lenient(bytes(data))
+
+
+def _lenient(data: bytes) -> str:
+    pieces = []
+    start = position = 0
+    while True:
+        position = data.find(b"\xed", position)
+        if position < 0:
+            break
+        follower = data[position + 1 : position + 2]
+        if b"\xa0" <= follower <= b"\xbf":
+            pieces.append(data[start:position].decode("utf-8", "replace") + _REPLACEMENT)
+            position += 3 if b"\x80" <= data[position + 2 : position + 3] <= b"\xbf" else 2
+            start = position
+        else:
+            position += 1
+    pieces.append(data[start:].decode("utf-8", "replace"))
+    return "".join(pieces)
+
+
+def escaped(text: str) -> str:
+    """The text with control characters made visible, for a terminal that would obey them."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() or character == " " else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def hash_code(text: str) -> int:
+    """Java's String.hashCode, over UTF-16 code units, as 32 bits unsigned."""
+    code = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = code * 31 + (high << 8 | low) & 0xFFFFFFFF
+    return code

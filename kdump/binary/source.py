@@ -1,0 +1,74 @@
+"""A file as windows of bytes, opened only for reading."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from kdump.errors import Unreadable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+WINDOW_SIZE = 1 << 20
+"""How many bytes are read at once."""
+
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+
+class Source:
+    """A regular file, read by position: nothing is mapped, and its size is taken once.
+
+    Raises Unreadable with the codes `file-missing`, `file-permission`, `file-is-directory`, `file-not-regular` or
+    `file-io-error`.
+    """
+
+    __slots__ = ("_descriptor", "path", "size")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self._descriptor = os.open(path, _FLAGS)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            self.close()
+            if stat.S_ISDIR(status.st_mode):
+                raise Unreadable("file-is-directory", "is a directory", path=path)
+            raise Unreadable("file-not-regular", "is not a regular file", path=path)
+        self.size = status.st_size
+
+    def read(self, position: int, count: int) -> bytes:
+        """The bytes at `position`, fewer than `count` only at the end of the file."""
+        try:
+            piece = os.pread(self._descriptor, count, position)
+            if len(piece) == count or not piece:
+                return piece
+            pieces = [piece]
+            while piece:
+                count -= len(piece)
+                position += len(piece)
+                piece = os.pread(self._descriptor, count, position)
+                pieces.append(piece)
+            return b"".join(pieces)
+        except OSError as error:
+            raise _unreadable(self.path, error, position) from error
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _unreadable(path: str, error: OSError, position: int | None = None) -> Unreadable:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return Unreadable("file-missing", "no such file", path=path)
+    if isinstance(error, PermissionError):
+        return Unreadable("file-permission", "permission denied", path=path)
+    return Unreadable("file-io-error", error.strerror or str(error), path=path, position=position)

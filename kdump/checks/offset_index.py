@@ -1,0 +1,128 @@
+"""The offset index against its log."""
+
+from __future__ import annotations
+
+from kdump.binary.compression import CODECS
+from kdump.errors import CorruptData
+from kdump.formats import message_set, offset_index, record
+from kdump.formats.log import Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.binary.source import Source
+
+_LITTLE = 4 << 10  # bytes that mostly hold the header of a batch
+_HELD = 16 << 20  # an index up to this size is held while entries are looked up
+_WARM_ENTRIES = 1024
+
+
+def open_slice(log: Source, position: int, size: int, codec_count: int = len(CODECS)) -> Log:
+    """The log from `position` on, for `size` bytes at most.
+
+    Raises CorruptData with the codes `index-position-negative`, `index-position-past-log` or `size-negative`.
+    """
+
+    def bad(code: str, message: str) -> CorruptData:
+        return CorruptData(code, message, path=log.path, position=position, size=size)
+
+    if position < 0:
+        raise bad("index-position-negative", f"an entry points to byte {position}")
+    if position > log.size:
+        raise bad("index-position-past-log", f"an entry points to byte {position} of a log of {log.size} bytes")
+    if size < 0:
+        raise bad("size-negative", f"a window of {size} bytes")
+    return Log(log, position, position + size, codec_count=codec_count, window_size=_LITTLE)
+
+
+def last_offset_at(log: Source, position: int, window_size: int) -> int:
+    """The last offset of the batch at this position, if the window holds all of it.
+
+    Raises CorruptData as `open_slice` and `Log.extents`, and with `no-batch-at-position`.
+    """
+    for _, last_offsets in open_slice(log, position, window_size).extents():
+        return last_offsets[0]
+    raise _no_batch(log, position)
+
+
+def first_offset_at(log: Source, position: int, window_size: int, codec_count: int) -> int:
+    """The offset of the first record from this position on, in whole batches within the window.
+
+    Raises CorruptData as `open_slice`, `Log.chunks` and `record.read`, and with `no-batch-at-position`.
+    """
+    if position > log.size:
+        raise _no_batch(log, position)
+    for chunk in open_slice(log, position, window_size, codec_count).chunks():
+        if chunk.is_legacy:
+            for row in range(len(chunk.batches)):
+                for message in message_set.messages_of(log, chunk, row):
+                    return message.offset
+            continue
+        for part in record.read(log, chunk):
+            if len(part.records):
+                offset: int = part.records["offset"][0]
+                return offset
+    raise _no_batch(log, position)
+
+
+def _no_batch(log: Source, position: int) -> CorruptData:
+    return CorruptData("no-batch-at-position", "an entry points to where no batch is", path=log.path, position=position)
+
+
+def check_sanity(index: Source, base_offset: int, *, allows_base_offset: bool) -> None:
+    """What Kafka's sanity check asks of an offset index.
+
+    Raises CorruptData with the codes `index-last-offset` or `index-size`.
+    """
+    count = offset_index.entry_count(index)
+    if count:
+        last = offset_index.entry_at(index, base_offset, count - 1)[0]
+        if last < base_offset or last == base_offset and not allows_base_offset:
+            message = f"the last entry holds offset {last}, the index starts at {base_offset}"
+            raise CorruptData("index-last-offset", message, path=index.path, last=last, base=base_offset)
+    if index.size % offset_index.ENTRY_SIZE:
+        message = f"{index.size} bytes are no multiple of {offset_index.ENTRY_SIZE}"
+        raise CorruptData("index-size", message, path=index.path, size=index.size)
+
+
+class Lookup:
+    """Looks up positions in an offset index as Kafka does, which matters where its entries are not in order."""
+
+    def __init__(self, index: Source, base_offset: int, *, tries_end_first: bool) -> None:
+        self._index = index
+        self._base_offset = base_offset
+        self._tries_end_first = tries_end_first
+        self._count = offset_index.entry_count(index)
+        self._data = index.read(0, index.size) if index.size <= _HELD else b""
+
+    def position_of(self, offset: int) -> int:
+        """The position of the largest entry that is not above `offset`; 0 where there is none."""
+        if not self._count:
+            return 0
+        low, high = 0, self._count - 1
+        if self._tries_end_first:
+            warm = max(0, high - _WARM_ENTRIES)
+            if self._entry(warm)[0] < offset:
+                return self._search(offset, warm, high)
+            high = warm
+        if self._entry(0)[0] > offset:
+            return 0
+        return self._search(offset, low, high)
+
+    def _search(self, offset: int, low: int, high: int) -> int:
+        while low < high:
+            middle = low + high + 1 >> 1
+            found, position = self._entry(middle)
+            if found == offset:
+                return position
+            if found > offset:
+                high = middle - 1
+            else:
+                low = middle
+        return self._entry(low)[1]
+
+    def _entry(self, row: int) -> tuple[int, int]:
+        if not self._data:
+            return offset_index.entry_at(self._index, self._base_offset, row)
+        start = row * offset_index.ENTRY_SIZE
+        offset = int.from_bytes(self._data[start : start + 4], "big", signed=True)
+        return self._base_offset + offset, int.from_bytes(self._data[start + 4 : start + 8], "big", signed=True)

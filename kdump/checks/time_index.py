@@ -1,0 +1,190 @@
+"""The time index against its log, in one pass over the log."""
+
+from __future__ import annotations
+
+from array import array
+from heapq import heappop, heappush
+
+from kdump.binary import kernel
+from kdump.checks.offset_index import open_slice
+from kdump.errors import CorruptData
+from kdump.formats import message_set, record, time_index
+from kdump.formats.log import Log
+from kdump.formats.record_batch import NO_TIMESTAMP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from kdump.binary.source import Source
+
+MAX_SIZE = 0x7FFFFFFF
+_NOT_FOUND, _FOUND, _FAILED, _ELSEWHERE = range(4)
+
+
+class Landing:
+    """Where an entry leads: the first batch, from where the offset index points on, whose last offset is not below the entry's.
+
+    `position` is None where there is no such batch.
+    """
+
+    __slots__ = ("last_offset", "position")
+
+    def __init__(self, position: int | None, last_offset: int) -> None:
+        self.position = position
+        self.last_offset = last_offset
+
+
+class Landings:
+    """Finds the landings of all entries in one pass over the log.
+
+    `offsets` are the entries', `starts` the positions to search from. If `reads_to_end`, an entry fails when any batch behind
+    its start is bad, otherwise only when one in front of its landing is. If `may_start_past_end`, a start behind the log finds
+    nothing, otherwise the entry fails.
+    """
+
+    def __init__(
+        self, log: Source, offsets: Sequence[int], starts: Sequence[int], *, reads_to_end: bool, may_start_past_end: bool
+    ) -> None:
+        self._log = log
+        self._may_start_past_end = may_start_past_end
+        self._offsets = offsets
+        self._starts = starts
+        self._reads_to_end = reads_to_end
+        self._state = bytearray(len(offsets))
+        self._positions = array("q", bytes(8 * len(offsets)))
+        self._last_offsets = array("q", bytes(8 * len(offsets)))
+        self._fault: CorruptData | None = None
+        if len(offsets):
+            self._sweep()
+
+    def landing(self, row: int) -> Landing:
+        """The landing of the entry in this row. Raises CorruptData as `open_slice` and `Log.extents`."""
+        state = self._state[row]
+        if state == _ELSEWHERE:
+            return self._walk_alone(row)
+        if state == _FAILED:
+            assert self._fault is not None
+            raise self._fault
+        return Landing(self._positions[row] if state == _FOUND else None, self._last_offsets[row])
+
+    def _sweep(self) -> None:
+        """Walk the batches once; entries join where they start and leave where they land.
+
+        Entries that start where the walk sees no batch begin are left to walks of their own.
+        """
+        order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
+        starts, offsets = self._starts, self._offsets
+        joined: list[int] = []
+        waiting: list[tuple[int, int]] = []
+        next_entry = 0
+        while next_entry < len(order) and not 0 <= starts[order[next_entry]] <= self._log.size:
+            self._state[order[next_entry]] = _ELSEWHERE
+            next_entry += 1
+        next_start = starts[order[next_entry]] if next_entry < len(order) else -1
+        fault: CorruptData | None = None
+        try:
+            for positions, last_offsets in Log(self._log, max(next_start, 0)).extents() if next_start >= 0 else ():
+                for position, last_offset in zip(positions, last_offsets, strict=True):
+                    while next_start >= 0 and next_start <= position:
+                        row = order[next_entry]
+                        if next_start == position:
+                            heappush(waiting, (offsets[row], row))
+                            joined.append(row)
+                        else:
+                            self._state[row] = _ELSEWHERE
+                        next_entry += 1
+                        next_start = starts[order[next_entry]] if next_entry < len(order) else -1
+                    while waiting and waiting[0][0] <= last_offset:
+                        row = heappop(waiting)[1]
+                        self._state[row] = _FOUND
+                        self._positions[row] = position
+                        self._last_offsets[row] = last_offset
+        except CorruptData as error:
+            fault = error
+        for row in order[next_entry:]:
+            self._state[row] = _ELSEWHERE
+        if fault is not None:
+            self._fault = fault
+            every = self._reads_to_end and fault.code != "batch-header-cut"
+            for row in joined if every else [row for _, row in waiting]:
+                self._state[row] = _FAILED
+
+    def _walk_alone(self, row: int) -> Landing:
+        landing: Landing | None = None
+        if self._may_start_past_end and self._starts[row] > self._log.size:
+            return Landing(None, 0)
+        log = open_slice(self._log, self._starts[row], MAX_SIZE)
+        try:
+            for positions, last_offsets in log.extents():
+                for position, last_offset in zip(positions, last_offsets, strict=True):
+                    if last_offset >= self._offsets[row] and landing is None:
+                        landing = Landing(position, last_offset)
+                if landing is not None and not self._reads_to_end:
+                    break
+        except CorruptData as error:
+            if landing is None or error.code != "batch-header-cut" and self._reads_to_end:
+                raise
+        return landing or Landing(None, 0)
+
+
+def max_timestamp_at(log: Source, position: int, codec_count: int) -> int:
+    """The largest timestamp of the records in the batch at this position, -1 if it has none.
+
+    Raises CorruptData as `record.read`.
+    """
+    header = log.read(position, kernel.BATCH_HEADER_SIZE)
+    if len(header) == kernel.BATCH_HEADER_SIZE and header[16] == 2 and not header[22] & 7:
+        fields = kernel.BATCH_HEADER.unpack(header)
+        size = fields[1] + kernel.LOG_OVERHEAD
+        if fields[12] == 1 and kernel.BATCH_HEADER_SIZE < size < record.MAX_BATCH_SIZE:  # the usual case of a dense index
+            latest = NO_TIMESTAMP
+            for rows in record.BatchRecords(fields, log.read(position, size)).parts():
+                latest = max(latest, fields[8] if header[22] & 8 else fields[7] + rows[0][0])
+            return latest
+    latest = NO_TIMESTAMP
+    size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:12], "big", signed=True)
+    for chunk in Log(log, position, position + size, codec_count=codec_count, window_size=size).chunks():
+        if chunk.is_legacy:
+            for message in message_set.messages_of(log, chunk, 0):
+                latest = max(latest, message_set.timestamp_of(message, chunk, 0))
+            return latest
+        for part in record.read(log, chunk):
+            latest = max(latest, *part.records["timestamp"]) if len(part.records) else latest
+    return latest
+
+
+def entries(index: Source, base_offset: int, *, with_zero_tail: bool = False) -> tuple[array[int], array[int]]:
+    """Timestamps and offsets of all entries up to the zero tail, or with it."""
+    timestamps, offsets = array("q"), array("q")
+    for table in time_index.read(index, base_offset):
+        for timestamp, offset in zip(table["timestamp"], table["offset"], strict=True):
+            if offset == base_offset and offsets and not with_zero_tail:
+                return timestamps, offsets
+            timestamps.append(timestamp)
+            offsets.append(offset)
+    return timestamps, offsets
+
+
+def check_sanity(index: Source, base_offset: int) -> None:
+    """What Kafka's sanity check asks of a time index.
+
+    Raises CorruptData with the codes `time-index-last-timestamp`, `time-index-last-offset` or `time-index-size`.
+    """
+    count = time_index.entry_count(index)
+
+    def bad(code: str, message: str, **values: Any) -> CorruptData:
+        return CorruptData(code, message, path=index.path, **values)
+
+    if count:
+        first, _ = time_index.entry_at(index, base_offset, 0)
+        last, last_offset = time_index.entry_at(index, base_offset, count - 1)
+        if last < first:
+            message = f"the last timestamp is {last}, the first {first}"
+            raise bad("time-index-last-timestamp", message, last=last, first=first)
+        if last_offset < base_offset:
+            message = f"the last offset is {last_offset}, the index starts at {base_offset}"
+            raise bad("time-index-last-offset", message, last=last_offset, first=base_offset)
+    if index.size % time_index.ENTRY_SIZE:
+        raise bad("time-index-size", f"{index.size} bytes are no multiple of {time_index.ENTRY_SIZE}", size=index.size)

@@ -1,0 +1,1 @@
+"""The doors: options in, exit code out."""

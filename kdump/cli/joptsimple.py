@@ -1,0 +1,120 @@
+"""The way of Kafka's tool to read a command line (that of joptsimple 5), and its help screen."""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData, Fault
+from kdump.formats.file_name import parse_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kdump.releases.history import Option
+    from kdump.releases.profile import Profile
+
+_WIDTH = 80
+_GAP = 2
+_INDENT = 2
+
+
+class Arguments:
+    """A command line taken apart: which options were given, and what followed them."""
+
+    def __init__(self, profile: Profile, words: list[str]) -> None:
+        self._profile = profile
+        self._given: dict[str, list[str]] = {}
+        self._words = words
+        self._parse(profile.options)
+
+    def has(self, name: str) -> bool:
+        return name in self._given
+
+    def text(self, name: str) -> str:
+        """The value of an option, its default where it was not given or came without one.
+
+        Raises Fault (`option-repeated`) where it was given several.
+        """
+        values = self._given.get(name, [])
+        if len(values) > 1:
+            raise Fault("option-repeated", f"--{name} was given {len(values)} times", option=name)
+        return values[0] if values else self._profile.default_of(name)
+
+    def number(self, name: str) -> int:
+        """The value of an option as a number. Raises Fault as `text`, and with `option-number-malformed`."""
+        text = self.text(name)
+        try:
+            return parse_number(text, 32)
+        except CorruptData as error:
+            message = f"--{name} takes a number, not '{text}'"
+            raise Fault("option-number-malformed", message, option=name, argument=text) from error
+
+    def _parse(self, options: Mapping[str, Option]) -> None:
+        words = iter(self._words)
+        pending: str | None = None
+        while True:
+            word = pending if pending is not None else next(words, None)
+            pending = None
+            if word is None or word == "--":
+                return
+            if not word.startswith("-") or word == "-":
+                continue  # the tool takes no notice of words that belong to no option
+            is_long = word.startswith("--")
+            name, equals, value = word.removeprefix("--" if is_long else "-").partition("=")
+            name = self._recognised(name, is_long, options)
+            argument = options[name].argument
+            values = self._given.setdefault(name, [])
+            if not argument:
+                continue
+            if equals:
+                values.append(value)
+                continue
+            following = next(words, None)
+            if argument == "required":
+                if following is None:
+                    raise Fault("option-argument-missing", f"--{name} takes a value", option=name)
+                values.append(following)
+            elif following is not None and (not following.startswith("-") or following == "-"):
+                values.append(following)
+            else:
+                pending = following
+
+    def _recognised(self, name: str, is_long: bool, options: Mapping[str, Option]) -> str:
+        if name in options:
+            return name
+        if self._profile.accepts_abbreviations and name:
+            starting = [option for option in options if option.startswith(name)]
+            if len(starting) == 1:
+                return starting[0]
+        unknown = name if is_long else name[:1]
+        raise Fault("option-unknown", f"there is no option --{unknown}", option=unknown)
+
+
+def help_screen(profile: Profile) -> str:
+    """The options of a release with their descriptions, in two columns."""
+    left = [f"--{option.name} {option.hint}".rstrip() for option in profile.options.values()]
+    right = [profile.description_of(name) for name in profile.options]
+    left_width = max(map(len, left))
+    right_width = _WIDTH - _GAP - left_width
+    lines = [("Option", "Description"), ("------", "-----------")]
+    for name, text in zip(left, right, strict=True):
+        first, *others = _wrapped(text, right_width)
+        lines.append((name, first))
+        lines += [("", " " * _INDENT + line) for line in others]
+    widths = max(len(name) for name, _ in lines), max(len(text) for _, text in lines)
+    return "\n".join(f"{name:{widths[0]}}{'':{_GAP}}{text:{widths[1]}}" for name, text in lines) + "\n"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The text in lines; further ones are indented. It breaks behind blanks and hyphens, and behind dots inside words."""
+    pieces = [""]
+    for character, following in zip(text, text[1:] + " ", strict=True):
+        pieces[-1] += character
+        if character == " " or character in "-." and following != " ":
+            pieces.append("")
+    lines = [""]
+    for piece in pieces:
+        room = width - (_INDENT if len(lines) > 1 else 0)
+        if lines[-1] and len(lines[-1] + piece) > room:  # a blank at the end takes room, too
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]

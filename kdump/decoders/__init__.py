@@ -1,0 +1,1 @@
+"""What keys and values mean: text, numbers, control records, the records of internal topics."""

@@ -1,0 +1,71 @@
+"""What can go wrong, told apart by a fault code that never changes its meaning."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kdump.tables import Row
+
+
+class KdumpError(Exception):
+    """Anything that kdump raises on purpose: what is wrong, where, and what can be done."""
+
+    def __init__(self, message: str, *, path: str | None = None, position: int | None = None, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.position = position
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        where = ""
+        if self.path is not None:
+            where = f"{self.path}, byte {self.position}: " if self.position is not None else f"{self.path}: "
+        return where + self.message + (f"; {self.remedy}" if self.remedy else "")
+
+
+class UsageError(KdumpError):
+    """The command line asks for something that does not exist."""
+
+
+class MissingPackage(KdumpError):
+    """A package that this file needs is not installed."""
+
+
+class Fault(KdumpError):
+    """Something that kept us from reading on, named by a code.
+
+    `code` says what it is, `values` are the numbers and words that a message about it may want. What words a person or a
+    program sees is decided above: a release of Kafka's tool has its own for each code.
+
+    `row` is the row that could be read only in part, if there is one, and `through` the last of its fields that are sound.
+    `variants` are the faults that readers find in its place who look at things in another order, by what they do differently.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        path: str | None = None,
+        position: int | None = None,
+        row: Row | None = None,
+        through: str = "",
+        **values: Any,
+    ) -> None:
+        super().__init__(message, path=path, position=position)
+        self.code = code
+        self.values: dict[str, Any] = values  # numbers and words of any type, for messages only
+        self.row = row
+        self.through = through
+        self.variants: dict[str, Fault] = {}
+
+
+class CorruptData(Fault):
+    """The bytes of a file are not what its format asks for."""
+
+
+class Unreadable(Fault):
+    """The operating system does not give us the file."""

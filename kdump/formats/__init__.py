@@ -1,0 +1,1 @@
+"""Kafka's structures on disk, one module each: bytes become tables."""

@@ -1,0 +1,63 @@
+"""What a file's name says: its format, base offset, and the snapshot it is of."""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+
+LOG, CHECKPOINT, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT = (
+    ".log",
+    ".checkpoint",
+    ".index",
+    ".timeindex",
+    ".txnindex",
+    ".snapshot",
+)
+BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+
+_OFFSET_WIDTH = 20
+_EPOCH_WIDTH = 10
+
+
+def suffix(name: str) -> str:
+    """From the last dot of a file's name on; empty where it has none."""
+    dot = name.rfind(".")
+    return name[dot:] if dot >= 0 else ""
+
+
+def base_offset(name: str) -> int:
+    """The number before the first dot of a segment file's name.
+
+    Raises CorruptData (`number-malformed`) where it is none.
+    """
+    return parse_number(stem(name), 64)
+
+
+def stem(name: str) -> str:
+    """What stands before the first dot: neighbours of one segment share it."""
+    return name.split(".", 1)[0]
+
+
+def snapshot_id(name: str) -> tuple[int, int]:
+    """The end offset and epoch in the name of a KRaft snapshot: 20 digits, one character, 10 digits.
+
+    Raises CorruptData (`snapshot-name-short` or `number-malformed`).
+    """
+    end = _OFFSET_WIDTH + 1 + _EPOCH_WIDTH
+    for start, stop in ((0, _OFFSET_WIDTH), (_OFFSET_WIDTH + 1, end)):
+        if len(name) < stop:
+            message = "the name of a snapshot holds an offset of 20 digits and an epoch of 10"
+            raise CorruptData("snapshot-name-short", message, start=start, end=stop, length=len(name))
+    return parse_number(name[:_OFFSET_WIDTH], 64), parse_number(name[_OFFSET_WIDTH + 1 : end], 32)
+
+
+def parse_number(text: str, bits: int) -> int:
+    """A decimal number as Java reads it: one sign, digits of any script, and it must fit.
+
+    Raises CorruptData (`number-malformed`).
+    """
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if digits.isdecimal():
+        number = int(digits) * (-1 if text[0] == "-" else 1)
+        if -(1 << bits - 1) <= number < 1 << bits - 1:
+            return number
+    raise CorruptData("number-malformed", f'"{text}" is not a number of {bits} bits', text=text, bits=bits)

@@ -1,0 +1,250 @@
+"""A log (`.log`, `.checkpoint`): record batches of any magic, one behind the other."""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.compression import CODECS
+from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import CorruptData
+from kdump.formats import record_batch
+from kdump.formats.record_batch import RecordBatch
+from kdump.tables import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, TypeVar
+
+    from kdump.binary.source import Source
+
+    Item = TypeVar("Item")
+
+HEADER_UP_TO_MAGIC = 17
+"""The first bytes of every batch have one shape, up to its magic."""
+
+MIN_RECORD_OVERHEAD = 14
+"""No batch and no message is shorter than this, not counting its offset and length."""
+
+
+class Chunk:
+    """Neighbouring batches of one family: all of magic 2 and higher, or all of magic 0 and 1.
+
+    `headers` are theirs as they were unpacked. The bytes of the batch in a row start in `window` at `starts[row]`; a batch
+    that is too large for a window stands alone in its chunk, without window.
+    """
+
+    __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
+
+    def __init__(
+        self,
+        batches: Table[RecordBatch],
+        headers: Sequence[tuple[int, ...]],
+        starts: Sequence[int],
+        window: bytes,
+        is_legacy: bool,
+    ) -> None:
+        self.batches = batches
+        self.headers = headers
+        self.starts = starts
+        self.window = window
+        self.is_legacy = is_legacy
+
+
+class Log:
+    """The batches of a log from a position on.
+
+    `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
+    last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
+    bytes, `torn-batch` for a batch that reaches past the end; then `torn_length` is what it claims.
+    Codecs with ids from `codec_count` on are unknown. Where only the next few batches are wanted, a small `window_size` reads
+    less.
+
+    Kafka: FileLogInputStream.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        codec_count: int = len(CODECS),
+        window_size: int = WINDOW_SIZE,
+    ) -> None:
+        self.source = source
+        self.position = start
+        self.end = source.size if end is None else min(end, source.size)
+        self.trailing = ""
+        self.torn_length = 0
+        self._codec_count = codec_count
+        self._window_size = window_size
+        self._crc32c = crc32c_for(self.end - start)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read on from `position`, a window at a time.
+
+        Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
+        `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
+        """
+        return self._walk(self._regular_chunk, self._lone_batch)
+
+    def extents(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Read on from `position`, only where batches start and what their last offsets are.
+
+        Raises CorruptData as `chunks`, but looks at no codec, and with `batch-header-cut` only for the last offset's sake.
+        """
+        return self._walk(self._regular_extents, self._lone_extent)
+
+    def _walk(
+        self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], lone: Callable[[int, int], Item]
+    ) -> Iterator[Item]:
+        """Go through the log: runs of `regular` batches in one window, and each other batch on its own."""
+        window, window_position = b"", self.position
+        while True:
+            start = self.position - window_position
+            header = window[start : start + HEADER_UP_TO_MAGIC]
+            if len(header) < HEADER_UP_TO_MAGIC and self._is_more():
+                window_position = self.position
+                window = self.source.read(window_position, min(self._window_size, self.end - window_position))
+                self._window_size = min(2 * self._window_size, WINDOW_SIZE)
+                start, header = 0, window[:HEADER_UP_TO_MAGIC]
+            length = self._length_at(header)
+            if length is None:
+                return
+            magic = int.from_bytes(header[16:], "big", signed=True)
+            size = kernel.LOG_OVERHEAD + length
+            if start + max(size, kernel.BATCH_HEADER_SIZE) > len(window) and start > 0:
+                window = b""  # begin the next window with this batch
+                continue
+            item, end = regular(window, start, window_position, magic)
+            if item is not None:
+                yield item
+                self.position = window_position + end
+            else:
+                yield lone(magic, size)
+                self.position += size
+
+    def _regular_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+        headers: Sequence[tuple[int, ...]]
+        if magic >= 2:
+            headers, starts, valid, end = batches = kernel.walk_batches(window, start, self._codec_count - 1, self._crc32c)
+        else:
+            headers, starts, valid, end = messages = kernel.walk_messages(window, start, self._codec_count - 1)
+        if not headers:
+            return None, end
+        positions = [window_position + start for start in starts] if window_position else starts
+        if magic >= 2:
+            table = record_batch.table_of_batches(batches[0], positions, valid)
+        else:
+            table = record_batch.table_of_messages(messages[0], positions, valid)
+        return Chunk(table, headers, starts, window, magic < 2), end
+
+    def _regular_extents(
+        self, window: bytes, start: int, window_position: int, _magic: int
+    ) -> tuple[tuple[list[int], list[int]] | None, int]:
+        positions, last_offsets, end = kernel.walk_extents(window, start, window_position)
+        return ((positions, last_offsets) if positions else None), end
+
+    def _lone_extent(self, magic: int, _size: int) -> tuple[list[int], list[int]]:
+        header = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
+        if magic >= 2:
+            if len(header) < kernel.BATCH_HEADER_SIZE:
+                raise self._header_cut(_size, kernel.BATCH_HEADER_SIZE, len(header))
+            fields = kernel.BATCH_HEADER.unpack(header)
+            return [self.position], [record_batch.as_int64(fields[0] + fields[6])]
+        return [self.position], [int.from_bytes(header[:8], "big", signed=True)]
+
+    def _header_cut(self, size: int, header_size: int, read: int) -> CorruptData:
+        message = f"the file ends inside the header of a record batch that says it is {size} bytes long"
+        return self._fault("batch-header-cut", message, size, header_size=header_size, read=read)
+
+    def torn_batch(self) -> tuple[RecordBatch, str] | None:
+        """The header of the batch that reaches past the end, and the last of its fields that Kafka looks at first.
+
+        None if the header is cut, too.
+        """
+        header = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
+        if header[16] < 2 or header[16] > 0x7F:
+            return RecordBatch(None, int.from_bytes(header[:8], "big", signed=True)), "last_offset"
+        if len(header) < kernel.BATCH_HEADER_SIZE:
+            return None
+        batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header)], [self.position], [False])
+        return batches.row(0), "delete_horizon_ms"
+
+    def skip(self, size: int) -> None:
+        """Go on behind a batch of this size that could not be read."""
+        self.position += size
+
+    def _is_more(self) -> bool:
+        return self.position < self.end - HEADER_UP_TO_MAGIC
+
+    def _length_at(self, header: bytes) -> int | None:
+        """The length of the batch at `position`, or None where the log ends."""
+        rest = self.end - self.position
+        if not self._is_more():
+            self.trailing = "torn-header" if rest > 0 else ""
+            return None
+        length = int.from_bytes(header[8:12], "big", signed=True)
+        if length < MIN_RECORD_OVERHEAD:
+            raise CorruptData(
+                "record-size-too-small",
+                f"a record batch says it is {length} bytes long, which is less than {MIN_RECORD_OVERHEAD}",
+                path=self.source.path,
+                position=self.position,
+                size=length,
+                minimum=MIN_RECORD_OVERHEAD,
+            )
+        if length > rest - kernel.LOG_OVERHEAD:
+            self.trailing = "torn-batch"
+            self.torn_length = length
+            return None
+        return length
+
+    def _lone_batch(self, magic: int, size: int) -> Chunk:
+        """The batch at `position`: one that is larger than a window, or whose header is irregular."""
+        header_size = kernel.BATCH_HEADER_SIZE if magic >= 2 else 26 if magic == 1 else 18
+        bytes_of_header = self.source.read(self.position, header_size)
+        if magic < 0:
+            offset = int.from_bytes(bytes_of_header[:8], "big", signed=True)
+            row = RecordBatch(None, offset)
+            raise self._fault("magic-negative", f"magic {magic} does not exist", size, row, "last_offset", magic=magic)
+        if len(bytes_of_header) < header_size:
+            raise self._header_cut(size, header_size, len(bytes_of_header))
+        if magic >= 2:
+            header = kernel.BATCH_HEADER.unpack(bytes_of_header)
+            attributes = header[5]
+            is_valid = size >= kernel.BATCH_HEADER_SIZE and self._crc(kernel.CRC_COVERS_FROM, size) == header[4]
+            batches = record_batch.table_of_batches([header], [self.position], [is_valid])
+            chunk = Chunk(batches, [header], [0], b"", False)
+        else:
+            timestamp = int.from_bytes(bytes_of_header[18:26], "big", signed=True) if magic else record_batch.NO_TIMESTAMP
+            message = (*kernel.MESSAGE_HEADER.unpack_from(bytes_of_header), timestamp)
+            attributes = message[4]
+            is_valid = self._crc(HEADER_UP_TO_MAGIC - 1, size) == message[2]
+            chunk = Chunk(record_batch.table_of_messages([message], [self.position], [is_valid]), [message], [0], b"", True)
+        codec = attributes & record_batch.COMPRESSION_MASK
+        if codec >= self._codec_count:
+            through = "delete_horizon_ms" if magic >= 2 else "last_offset"
+            raise self._fault("codec-unknown", f"codec {codec} does not exist", size, chunk.batches.row(0), through, codec=codec)
+        return chunk
+
+    def _crc(self, covers_from: int, size: int) -> int:
+        """The checksum over the batch at `position`, read a window at a time."""
+        checksum = crc32 if covers_from < kernel.CRC_COVERS_FROM else self._crc32c
+        crc = 0
+        at, end = self.position + covers_from, self.position + size
+        while at < end:
+            piece = self.source.read(at, min(WINDOW_SIZE, end - at))
+            if not piece:
+                break
+            crc = checksum(piece, crc)
+            at += len(piece)
+        return crc
+
+    def _fault(
+        self, code: str, message: str, size: int, row: RecordBatch | None = None, through: str = "", **values: Any
+    ) -> CorruptData:
+        return CorruptData(
+            code, message, path=self.source.path, position=self.position, row=row, through=through, batch_size=size, **values
+        )

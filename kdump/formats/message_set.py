@@ -1,0 +1,224 @@
+"""Messages of magic 0 and 1, and the wrappers that hold them compressed."""
+
+from __future__ import annotations
+
+from kdump.binary import compression
+from kdump.binary.checksums import crc32
+from kdump.errors import CorruptData
+from kdump.formats import record
+from kdump.formats.record_batch import (
+    COMPRESSION_MASK,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    as_int64,
+)
+from kdump.tables import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+
+_OVERHEAD = 12  # offset and size
+_MIN_SIZE = 14  # of a message
+
+
+class Message:
+    """One message: a view of its bytes from the checksum on, with the offset that belongs to it.
+
+    Fields that reach past the message raise CorruptData when they are asked for, not before, as in Kafka.
+    """
+
+    __slots__ = ("data", "magic", "offset")
+
+    def __init__(self, offset: int, data: bytes) -> None:
+        self.offset = offset
+        self.data = data
+        self.magic = data[4] - 256 if data[4] > 127 else data[4]
+
+    @property
+    def codec(self) -> int:
+        return self.data[5] & COMPRESSION_MASK
+
+    @property
+    def crc(self) -> int:
+        return int.from_bytes(self.data[:4], "big")
+
+    @property
+    def is_valid(self) -> bool:
+        return len(self.data) >= _MIN_SIZE and crc32(memoryview(self.data)[4:]) == self.crc
+
+    @property
+    def timestamp(self) -> int:
+        return self._number_at(6, 8) if self.magic else NO_TIMESTAMP
+
+    @property
+    def key_size(self) -> int:
+        return self._number_at(self._key_size_at, 4)
+
+    @property
+    def value_size(self) -> int:
+        return self._number_at(self._key_size_at + 4 + max(self.key_size, 0), 4)
+
+    @property
+    def key(self) -> bytes | None:
+        return self._sized_at(self._key_size_at)
+
+    @property
+    def value(self) -> bytes | None:
+        return self._sized_at(self._key_size_at + 4 + max(self.key_size, 0))
+
+    @property
+    def _key_size_at(self) -> int:
+        return 14 if self.magic else 6
+
+    def _number_at(self, start: int, size: int) -> int:
+        if start + size > len(self.data):
+            raise CorruptData("message-field-past-end", f"a message of {len(self.data)} bytes is too short for its fields")
+        return int.from_bytes(self.data[start : start + size], "big", signed=True)
+
+    def _sized_at(self, start: int) -> bytes | None:
+        size = self._number_at(start, 4)
+        if size < 0:
+            return None
+        room = len(self.data) - start - 4
+        if size > room:
+            message = f"a message says its key or value is {size} bytes long, with {room} bytes left"
+            raise CorruptData("message-content-past-end", message, size=size, room=room)
+        return self.data[start + 4 : start + 4 + size]
+
+
+def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
+    """The messages of a chunk, those inside wrappers in place of their wrapper.
+
+    Raises CorruptData as record.read says. Keys and values that reach past their message are found last: the row then goes
+    with the error, sound up to `isvalid`.
+    """
+    rows: list[tuple[object, ...]] = []
+    counts: list[int] = []
+    first = 0
+    continues = False
+    for row in range(len(chunk.batches)):
+        before = len(rows)
+        error: CorruptData | None = None
+        try:
+            for message in messages_of(source, chunk, row):
+                rows.append(_row_of(message, timestamp_of(message, chunk, row)))
+                if len(rows) - before >= record.MAX_ROWS:
+                    counts.append(len(rows) - before)
+                    yield _chunk_of(chunk, first, counts, rows, continues)
+                    rows, counts, first, before, continues = [], [], row, 0, True
+        except CorruptData as problem:
+            error = problem
+            error.path, error.position = source.path, chunk.batches["position"][row]
+        counts.append(len(rows) - before)
+        if error is not None or len(rows) >= record.MAX_ROWS:
+            yield _chunk_of(chunk, first, counts, rows, continues)
+            rows, counts, first, continues = [], [], row + 1, False
+        if error is not None:
+            raise error
+    if counts:
+        yield _chunk_of(chunk, first, counts, rows, continues)
+
+
+def _row_of(message: Message, timestamp: int) -> tuple[object, ...]:
+    """The values of a Record. A key or value that reaches past its message is its fault: Kafka finds it only on reading it."""
+    sizes = (message.key_size, message.value_size)
+    contents: list[bytes | CorruptData | None] = []
+    for name in ("key", "value"):
+        try:
+            contents.append(getattr(message, name))
+        except CorruptData as error:
+            contents.append(error)
+    return (message.offset, timestamp, *sizes, None, None, *contents, message.crc, message.is_valid)
+
+
+def _chunk_of(
+    chunk: Chunk, first: int, counts: list[int], rows: list[tuple[object, ...]], continues: bool = False
+) -> RecordChunk:
+    batches = chunk.batches.slice(first, first + len(counts))
+    return record.RecordChunk(batches, counts, Table.of(record.Record, rows), continues)
+
+
+def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:
+    """The message in this row, or the messages in it if it is a wrapper."""
+    offset, length = chunk.headers[row][:2]
+    start = chunk.starts[row]
+    if chunk.window:
+        data = chunk.window[start + _OVERHEAD : start + _OVERHEAD + length]
+    elif length > record.MAX_BATCH_SIZE:
+        raise CorruptData("decompression-limit", f"a message of {length} bytes is too large to read")
+    else:
+        data = source.read(chunk.batches["position"][row] + _OVERHEAD, length)
+    message = Message(offset, data)
+    return unwrap(message) if message.codec else iter((message,))
+
+
+def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
+    """The timestamp of a message in this row: that of its wrapper, where the broker set it."""
+    if message.magic and chunk.batches["timestamp_type"][row] == LOG_APPEND_TIME:
+        timestamp: int = chunk.batches["timestamp"][row]
+        return timestamp
+    return message.timestamp
+
+
+def unwrap(wrapper: Message) -> Iterator[Message]:
+    """The messages inside a wrapper, with absolute offsets.
+
+    The wrapper's magic decides whether the offsets inside are relative. All of it is decompressed before the first message
+    comes out.
+    """
+    if wrapper.codec == compression.ZSTD:
+        raise CorruptData("codec-not-allowed", f"zstd is no codec of magic {wrapper.magic}", magic=wrapper.magic)
+    value = wrapper.value
+    if value is None:
+        raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
+    payload = compression.decompress(wrapper.codec, value, wrapper.magic)
+    inner = []
+    for message in _walk(payload):
+        inner.append(message)
+    if not inner:
+        raise CorruptData("legacy-wrapper-empty", "a compressed message holds no messages")
+    base = 0
+    # Old versions of librdkafka wrote 0 as the wrapper's offset; the offsets inside are then absolute.
+    if wrapper.magic == 1 and wrapper.offset != 0:
+        last = inner[-1].offset
+        if wrapper.offset < last:
+            problem = f"a wrapper with offset {wrapper.offset} holds a message with offset {last}"
+            raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last)
+        base = wrapper.offset - last
+    return _placed(inner, base)
+
+
+def _placed(inner: list[Message], base: int) -> Iterator[Message]:
+    for message in inner:
+        message.offset = as_int64(base + message.offset)
+        if message.codec:
+            codec = message.codec
+            if codec >= len(compression.CODECS):
+                raise CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
+            raise CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
+        yield message
+
+
+def _walk(payload: compression.Payload) -> Iterator[Message]:
+    """The messages in a decompressed wrapper; one that is cut off at the end is not seen, as in Kafka."""
+    data = payload.data[: payload.whole_blocks]
+    position = 0
+    while position + _OVERHEAD <= len(data):
+        offset = int.from_bytes(data[position : position + 8], "big", signed=True)
+        size = int.from_bytes(data[position + 8 : position + _OVERHEAD], "big", signed=True)
+        if size < _MIN_SIZE:
+            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {_MIN_SIZE}"
+            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=_MIN_SIZE)
+        if position + _OVERHEAD + size > len(data):
+            break
+        yield Message(offset, bytes(data[position + _OVERHEAD : position + _OVERHEAD + size]))
+        position += _OVERHEAD + size
+    if payload.error is not None:
+        error = payload.error
+        code = error.code if error.code == "frame-bad-header" else "wrapper-" + error.code
+        raise CorruptData(code, error.message, **error.values)

@@ -1,0 +1,52 @@
+"""The offset index (`.index`): where in the log a batch stands, for every so many bytes."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.binary.source import WINDOW_SIZE
+from kdump.formats.record_batch import as_int64
+from kdump.tables import Int32, Int64, Row, Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+
+_ENTRY = Struct(">ii")  # relative offset, position
+ENTRY_SIZE = _ENTRY.size
+
+
+class OffsetIndexEntry(Row):
+    """An entry: the batch that holds `offset` starts at byte `position` of the log, or before the next entry's.
+
+    Kafka: OffsetIndex. Brokers up to 1.1 write the first offset of the batch at that position, later ones the last.
+    """
+
+    offset: Int64
+    position: Int32
+
+
+def read(source: Source, base_offset: int) -> Iterator[Table[OffsetIndexEntry]]:
+    """All whole entries, zero tail included; the offset of a zero entry is the base offset."""
+    position = 0
+    while position + ENTRY_SIZE <= source.size:
+        window = source.read(position, WINDOW_SIZE)
+        size = len(window) - len(window) % ENTRY_SIZE
+        if not size:
+            return
+        offsets, positions = zip(*_ENTRY.iter_unpack(memoryview(window)[:size]), strict=True)
+        yield Table(OffsetIndexEntry, {"offset": [as_int64(base_offset + offset) for offset in offsets], "position": positions})
+        position += size
+
+
+def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
+    """Offset and position of the entry in this row."""
+    offset, position = _ENTRY.unpack(source.read(row * ENTRY_SIZE, ENTRY_SIZE))
+    return as_int64(base_offset + offset), position
+
+
+def entry_count(source: Source) -> int:
+    """How many whole entries there are, zero tail included."""
+    return source.size // ENTRY_SIZE

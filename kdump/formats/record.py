@@ -1,0 +1,331 @@
+"""The records inside record batches and message sets, decompressed where they are compressed."""
+
+from __future__ import annotations
+
+from kdump.binary import compression, kernel
+from kdump.errors import CorruptData
+from kdump.formats import message_set
+from kdump.formats.record_batch import (
+    COMPRESSION_MASK,
+    NO_SEQUENCE,
+    TIMESTAMP_TYPE_BIT,
+    RecordBatch,
+    as_int64,
+    increment_sequence,
+)
+from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from kdump.binary.kernel import RecordTuple
+    from kdump.binary.source import Source
+    from kdump.formats.log import Chunk
+
+    Headers = kernel.Headers
+
+MAX_ROWS = 8192
+"""A table of records has at most about this many rows."""
+
+MAX_BATCH_SIZE = compression.MAX_PAYLOAD
+"""Batches larger than this are not loaded to read their records."""
+
+UNCHECKED_HEADER_COUNT = "unchecked-header-count"
+"""The variant of a fault for readers that take any number of headers for possible."""
+
+UNBUFFERED = "unbuffered"
+"""The variant of a fault for readers that decompress no further than to the record they read."""
+
+_SMALL_PAYLOAD = 1 << 20  # up to here all records of a batch are held at once
+
+
+class Record(Row):
+    """A record of magic 2, or a message of magic 0 or 1 that is not a wrapper.
+
+    `key_size` and `value_size` are -1 for null; messages give them as stored, so other negative numbers occur.
+    `sequence` and `headers` exist from magic 2 on; a message has a checksum of its own, `crc`, and `isvalid` says whether it
+    fits.
+    `timestamp` is in milliseconds since 1970, -1 for none.
+
+    Kafka: DefaultRecord (magic 2, since 0.11.0, KIP-98), LegacyRecord.
+    """
+
+    offset: Int64
+    timestamp: Int64
+    key_size: Int32
+    value_size: Int32
+    sequence: Int32 | None
+    headers: Headers | None
+    key: Binary | None
+    value: Binary | None
+    crc: UInt32 | None
+    isvalid: Bool | None
+
+
+class RecordChunk:
+    """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
+
+    Where `continues` is true, the first of these batches is the last of the chunk before.
+    """
+
+    __slots__ = ("batches", "continues", "counts", "records")
+
+    def __init__(self, batches: Table[RecordBatch], counts: list[int], records: Table[Record], continues: bool) -> None:
+        self.batches = batches
+        self.counts = counts
+        self.records = records
+        self.continues = continues
+
+
+def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
+    """The records of all batches of a chunk, in order.
+
+    When a batch is bad, what comes before is yielded, up to the good records of that very batch if it is not compressed,
+    then CorruptData is raised. Of a compressed batch nothing is yielded unless all of it is good, as in Kafka.
+    """
+    return message_set.read(source, chunk) if chunk.is_legacy else _read_batches(source, chunk)
+
+
+def _read_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
+    rows: list[RecordTuple] = []
+    counts: list[int] = []
+    first = 0
+    for row, header in enumerate(chunk.headers):
+        size = header[1] + kernel.LOG_OVERHEAD
+        count = header[12]
+        if header[5] & COMPRESSION_MASK == 0 and 0 < count <= MAX_ROWS and chunk.window and size <= _SMALL_PAYLOAD:
+            # the usual case: its records join those of its neighbours
+            start = chunk.starts[row]
+            before = len(rows)
+            end, code, _ = kernel.walk_records(
+                chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size, count, False, rows
+            )
+            if not code and end == start + size:
+                counts.append(len(rows) - before)
+                if len(rows) >= MAX_ROWS:
+                    yield _chunk_of(chunk, first, counts, rows)
+                    rows, counts, first = [], [], row + 1
+                continue
+            del rows[before:]
+        if rows or counts:
+            yield _chunk_of(chunk, first, counts, rows)
+        yield from _read_batch(source, chunk, row)
+        rows, counts, first = [], [], row + 1
+    if counts:
+        yield _chunk_of(chunk, first, counts, rows)
+
+
+def _read_batch(source: Source, chunk: Chunk, row: int) -> Iterator[RecordChunk]:
+    """The records of one batch that is compressed, large, empty or bad."""
+    header = chunk.headers[row]
+    batches = chunk.batches.slice(row, row + 1)
+    position = batches["position"][0]
+
+    def part(rows: list[RecordTuple], continues: bool) -> RecordChunk:
+        return RecordChunk(batches, [len(rows)], _table([header], [len(rows)], rows), continues)
+
+    try:
+        walk = BatchRecords(header, _bytes_of(source, chunk, row))
+    except CorruptData as error:
+        yield part([], False)
+        raise _placed(error, source, position)
+    if walk.is_compressed and len(walk.data) > _SMALL_PAYLOAD:
+        try:
+            for _ in walk.parts():
+                pass
+        except CorruptData as error:
+            yield part([], False)
+            raise _placed(error, source, position)
+    continues = False
+    try:
+        for rows in walk.parts():
+            yield part(rows, continues)
+            continues = True
+    except CorruptData as error:
+        yield part([] if walk.is_compressed else walk.good_rows, continues)
+        raise _placed(error, source, position)
+    if not continues:
+        yield part([], False)
+
+
+class BatchRecords:
+    """Walks the records of one batch of magic 2, given its header and all its bytes.
+
+    Raises CorruptData where nothing can be read at all: a batch shorter than its header, a negative count, a payload that
+    cannot be opened.
+    """
+
+    def __init__(self, header: Sequence[int], batch: bytes) -> None:
+        self.header = header
+        self.good_rows: list[RecordTuple] = []
+        self.is_compressed = bool(header[5] & COMPRESSION_MASK)
+        self.data: bytes | bytearray = batch
+        self._error: CorruptData | None = None
+        self._whole_blocks = len(batch)
+        self._start = kernel.BATCH_HEADER_SIZE
+        count = header[12]
+        if len(batch) < kernel.BATCH_HEADER_SIZE:
+            raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
+        if count < 0:
+            message = f"a record batch says it holds {count} records"
+            raise CorruptData("record-count-negative", message, count=count, magic=header[3])
+        if self.is_compressed and count > 0:
+            payload = compression.decompress(header[5] & COMPRESSION_MASK, batch[kernel.BATCH_HEADER_SIZE :], header[3])
+            if payload.error is not None and payload.error.code == "frame-bad-header":
+                raise payload.error
+            self.data, self._error, self._start = payload.data, payload.error, 0
+            self._whole_blocks = payload.whole_blocks
+
+    def parts(self) -> Iterator[list[RecordTuple]]:
+        """All records, at most MAX_ROWS at a time.
+
+        Raises CorruptData at a bad record, or behind the last if bytes are left; then `good_rows` are those of the last part.
+        """
+        position, left = self._start, self.header[12]
+        while left > 0:
+            rows: list[RecordTuple] = []
+            self.good_rows = rows
+            asked = min(left, MAX_ROWS)
+            position, code, values = kernel.walk_records(self.data, position, len(self.data), asked, self.is_compressed, rows)
+            left -= len(rows)
+            if code:
+                raise self._fault(code, values, position, is_last=left == 1)
+            if left == 0 and (position < len(self.data) or self._error is not None):
+                rows.pop()
+                if position < len(self.data):
+                    raise CorruptData("record-count-too-low", "bytes are left behind the last record")
+                raise self._stream_fault(is_behind=position <= self._whole_blocks)
+            yield rows
+
+    def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
+        """The fault of the record at this position, or of the stream it comes from."""
+        if self._error is not None and code in ("record-length-past-end", "record-count-too-high"):
+            return self._stream_fault(is_behind=False)
+        fault = self._record_fault(code, values, is_last)
+        if code == "header-count-too-high":
+            found = kernel.fault_of_headers(self.data, values["position"], values["limit"], values["count"])
+            fault.variants[UNCHECKED_HEADER_COUNT] = self._record_fault(*found, is_last)
+        if self._error is not None and self._end_of_record(position) > self._whole_blocks:
+            stream_fault = self._stream_fault(is_behind=False)
+            stream_fault.variants[UNBUFFERED] = fault
+            return stream_fault
+        return fault
+
+    def _record_fault(self, code: str, values: dict[str, Any], is_last: bool) -> CorruptData:
+        if code == "record-length-past-end" and not self.is_compressed and is_last:
+            code = "last-record-length-past-end"
+        if self.is_compressed and code in _CODES_OF_COMPRESSED:
+            code = _CODES_OF_COMPRESSED[code]
+        return CorruptData(code, _MESSAGES[code].format(**values), **values)
+
+    def _end_of_record(self, position: int) -> int:
+        try:
+            length, body = kernel.read_varint(self.data, position, len(self.data))
+        except (IndexError, kernel.VarintTooLong):
+            return position + 5
+        return body + max(length, 0)
+
+    def _stream_fault(self, is_behind: bool) -> CorruptData:
+        error = self._error
+        assert error is not None
+        code = error.code + ("-behind-records" if is_behind else "")
+        return CorruptData(code, error.message, **error.values)
+
+
+_CODES_OF_COMPRESSED = {
+    "record-length-past-end": "compressed-record-length-past-end",
+    "record-length-varint-too-long": "compressed-record-length-varint-too-long",
+    "record-length-negative": "compressed-record-length-negative",
+    "record-count-too-high": "compressed-record-count-too-high",
+}
+
+_MESSAGES = {
+    "record-length-past-end": "a record says it is {size} bytes long, with {remaining} bytes left in its batch",
+    "last-record-length-past-end": "the last record says it is {size} bytes long, with {remaining} bytes left in its batch",
+    "compressed-record-length-past-end": "a record says it is {size} bytes long, with {remaining} bytes left in its batch",
+    "record-length-varint-too-long": "the length of a record does not end within 5 bytes",
+    "compressed-record-length-varint-too-long": "the length of a record does not end within 5 bytes",
+    "compressed-record-length-negative": "a record says it is {size} bytes long",
+    "record-count-too-high": "the batch holds fewer records than its header says",
+    "compressed-record-count-too-high": "the batch holds fewer records than its header says",
+    "record-structure-invalid": "the fields of a record reach past its end",
+    "record-body-mismatch": "a record says it is {size} bytes long, but its fields take {read}",
+    "header-count-negative": "a record says it has {count} headers",
+    "header-count-too-high": "a record says it has {count} headers, which is more than the bytes that are left",
+    "header-key-past-end": "a header says its key is {size} bytes long, which is past the end",
+    "header-key-null": "a header says its key is {size} bytes long",
+}
+
+
+def _bytes_of(source: Source, chunk: Chunk, row: int) -> bytes:
+    """All bytes of the batch in this row."""
+    size = chunk.headers[row][1] + kernel.LOG_OVERHEAD
+    if chunk.window:
+        return chunk.window[chunk.starts[row] : chunk.starts[row] + size]
+    if size > MAX_BATCH_SIZE:
+        raise CorruptData("decompression-limit", f"a record batch of {size} bytes is too large to read its records")
+    return source.read(chunk.batches["position"][row], size)
+
+
+def _placed(error: CorruptData, source: Source, position: int) -> CorruptData:
+    error.path, error.position = source.path, position
+    return error
+
+
+def _chunk_of(chunk: Chunk, first: int, counts: list[int], rows: list[RecordTuple]) -> RecordChunk:
+    last = first + len(counts)
+    return RecordChunk(chunk.batches.slice(first, last), counts, _table(chunk.headers[first:last], counts, rows), False)
+
+
+def _table(headers: Sequence[tuple[int, ...]], counts: Sequence[int], rows: list[RecordTuple]) -> Table[Record]:
+    """Records as a table: what they hold relative to their batches made absolute."""
+    offsets: list[int] = []
+    timestamps: list[int] = []
+    sequences: list[int] = []
+    if rows:
+        timestamp_deltas, offset_deltas, key_sizes, value_sizes, record_headers, keys, values = zip(*rows, strict=True)
+    else:
+        timestamp_deltas = offset_deltas = key_sizes = value_sizes = record_headers = keys = values = ()
+    end = 0
+    for header, count in zip(headers, counts, strict=True):
+        start, end = end, end + count
+        base_offset, base_timestamp, base_sequence = header[0], header[7], header[11]
+        deltas = offset_deltas[start:end]
+        offsets += [base_offset + delta for delta in deltas]
+        if header[5] & TIMESTAMP_TYPE_BIT:
+            timestamps += [header[8]] * count
+        else:
+            timestamps += [base_timestamp + delta for delta in timestamp_deltas[start:end]]
+        if base_sequence < 0:
+            sequences += [NO_SEQUENCE] * count
+        else:
+            sequences += [increment_sequence(base_sequence, delta) for delta in deltas]
+    nothing = [None] * len(rows)
+    return Table(
+        Record,
+        {
+            "offset": _wrapped(offsets),
+            "timestamp": _wrapped(timestamps),
+            "key_size": mapped_sizes(key_sizes),
+            "value_size": mapped_sizes(value_sizes),
+            "sequence": sequences,
+            "headers": record_headers,
+            "key": keys,
+            "value": values,
+            "crc": nothing,
+            "isvalid": nothing,
+        },
+    )
+
+
+def mapped_sizes(sizes: Sequence[int]) -> Sequence[int]:
+    """Sizes of keys or values where every negative size means null, shown as -1."""
+    return sizes if not sizes or min(sizes) >= -1 else [max(size, -1) for size in sizes]
+
+
+def _wrapped(numbers: list[int]) -> list[int]:
+    if numbers and (max(numbers) > 0x7FFFFFFFFFFFFFFF or min(numbers) < -0x8000000000000000):
+        return [as_int64(number) for number in numbers]
+    return numbers

@@ -1,0 +1,195 @@
+"""Headers of record batches (magic 2) and of messages (magic 0 and 1) as one table."""
+
+from __future__ import annotations
+
+from kdump.binary import compression
+from kdump.tables import Bool, Int8, Int16, Int32, Int64, Row, Table, Text, UInt32
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from kdump.binary.kernel import BatchHeader, MessageHeader
+
+    Value = TypeVar("Value")
+    Result = TypeVar("Result")
+
+NO_TIMESTAMP = -1
+NO_SEQUENCE = -1
+NO_PRODUCER_ID = -1
+
+CREATE_TIME = "CreateTime"
+LOG_APPEND_TIME = "LogAppendTime"
+NO_TIMESTAMP_TYPE = "NoTimestampType"
+
+COMPRESSION_MASK = 0x07
+TIMESTAMP_TYPE_BIT = 0x08
+TRANSACTIONAL_BIT = 0x10
+CONTROL_BIT = 0x20
+DELETE_HORIZON_BIT = 0x40
+
+
+class RecordBatch(Row):
+    """A record batch, or a message of magic 0 or 1, as its header tells it.
+
+    Messages have an offset only, which stands in `last_offset` (a wrapper carries the offset of its last inner message), and
+    a timestamp from magic 1 on; what they do not have is None.
+    `timestamp` is the batch's maxTimestamp in milliseconds since 1970, -1 for none. `position` is where the batch starts in
+    the file, `size` counts all its bytes, `crc` is the stored checksum.
+
+    Kafka: DefaultRecordBatch (magic 2, since 0.11.0, KIP-98), LegacyRecord.
+    """
+
+    base_offset: Int64 | None
+    last_offset: Int64
+    count: Int32 | None
+    base_sequence: Int32 | None
+    last_sequence: Int32 | None
+    producer_id: Int64 | None
+    producer_epoch: Int16 | None
+    partition_leader_epoch: Int32 | None
+    is_transactional: Bool | None
+    is_control: Bool | None
+    delete_horizon_ms: Int64 | None
+    position: Int64
+    timestamp_type: Text
+    timestamp: Int64
+    size: Int32
+    magic: Int8
+    compresscodec: Text
+    crc: UInt32
+    isvalid: Bool
+
+
+def table_of_batches(headers: Sequence[BatchHeader], positions: Sequence[int], valid: Sequence[bool]) -> Table[RecordBatch]:
+    """Batches of magic 2 whose headers were unpacked, in the order given."""
+    (
+        base_offset,
+        length,
+        partition_leader_epoch,
+        magic,
+        crc,
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        count,
+    ) = zip(*headers, strict=True)
+    rows = len(headers)
+    last_offset: Sequence[int] = [base + delta for base, delta in zip(base_offset, last_offset_delta, strict=True)]
+    if max(last_offset) > 0x7FFFFFFFFFFFFFFF or min(last_offset) < -0x8000000000000000:
+        last_offset = [as_int64(offset) for offset in last_offset]
+    if base_sequence.count(NO_SEQUENCE) == rows:
+        last_sequence: Sequence[int] = base_sequence
+    else:
+        last_sequence = [
+            NO_SEQUENCE if base == NO_SEQUENCE else increment_sequence(base, delta)
+            for base, delta in zip(base_sequence, last_offset_delta, strict=True)
+        ]
+    has_horizon = mapped(attributes, lambda bits: bool(bits & DELETE_HORIZON_BIT))
+    delete_horizon_ms: Sequence[int | None] = [None] * rows
+    if True in has_horizon:
+        delete_horizon_ms = [time if has else None for has, time in zip(has_horizon, base_timestamp, strict=True)]
+    return Table(
+        RecordBatch,
+        {
+            "base_offset": base_offset,
+            "last_offset": last_offset,
+            "count": count,
+            "base_sequence": base_sequence,
+            "last_sequence": last_sequence,
+            "producer_id": producer_id,
+            "producer_epoch": producer_epoch,
+            "partition_leader_epoch": partition_leader_epoch,
+            "is_transactional": mapped(attributes, lambda bits: bool(bits & TRANSACTIONAL_BIT)),
+            "is_control": mapped(attributes, lambda bits: bool(bits & CONTROL_BIT)),
+            "delete_horizon_ms": delete_horizon_ms,
+            "position": positions,
+            "timestamp_type": mapped(attributes, _timestamp_type),
+            "timestamp": max_timestamp,
+            "size": mapped(length, lambda length: length + 12),
+            "magic": magic,
+            "compresscodec": mapped(attributes, codec_name),
+            "crc": crc,
+            "isvalid": valid,
+        },
+    )
+
+
+def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int], valid: Sequence[bool]) -> Table[RecordBatch]:
+    """Messages of magic 0 and 1 whose headers were unpacked, in the order given."""
+    offset, length, crc, magic, attributes, timestamp = zip(*headers, strict=True)
+    nothing = [None] * len(headers)
+    timestamp_type = [
+        _timestamp_type(bits) if has_timestamp else NO_TIMESTAMP_TYPE
+        for bits, has_timestamp in zip(attributes, magic, strict=True)
+    ]
+    return Table(
+        RecordBatch,
+        {
+            "base_offset": nothing,
+            "last_offset": offset,
+            "count": nothing,
+            "base_sequence": nothing,
+            "last_sequence": nothing,
+            "producer_id": nothing,
+            "producer_epoch": nothing,
+            "partition_leader_epoch": nothing,
+            "is_transactional": nothing,
+            "is_control": nothing,
+            "delete_horizon_ms": nothing,
+            "position": positions,
+            "timestamp_type": timestamp_type,
+            "timestamp": timestamp,
+            "size": mapped(length, lambda length: length + 12),
+            "magic": magic,
+            "compresscodec": mapped(attributes, codec_name),
+            "crc": crc,
+            "isvalid": valid,
+        },
+    )
+
+
+def mapped(column: Sequence[Value], function: Callable[[Value], Result]) -> Sequence[Result]:
+    """`function` of each value; of the one value only where the column does not vary, as most columns do not."""
+    if column.count(column[0]) == len(column):
+        return [function(column[0])] * len(column)
+    return list(map(function, column))
+
+
+def codec_name(attributes: int) -> str:
+    """The name of the codec in these attributes; `unknown(5)` to `unknown(7)` for ids that are not taken."""
+    codec = attributes & COMPRESSION_MASK
+    return compression.CODECS[codec] if codec < len(compression.CODECS) else f"unknown({codec})"
+
+
+def _timestamp_type(attributes: int) -> str:
+    return LOG_APPEND_TIME if attributes & TIMESTAMP_TYPE_BIT else CREATE_TIME
+
+
+def increment_sequence(sequence: int, increment: int) -> int:
+    """The sequence number `increment` later: behind 2147483647 follows 0 (Kafka: DefaultRecordBatch)."""
+    if sequence > as_int32(0x7FFFFFFF - increment):
+        return as_int32(increment - as_int32(0x7FFFFFFF - sequence) - 1)
+    return as_int32(sequence + increment)
+
+
+def decrement_sequence(sequence: int, decrement: int) -> int:
+    """The sequence number `decrement` earlier: before 0 comes 2147483647 (Kafka: DefaultRecordBatch)."""
+    if sequence < decrement:
+        return as_int32(0x7FFFFFFF - as_int32(decrement - sequence) + 1)
+    return as_int32(sequence - decrement)
+
+
+def as_int32(number: int) -> int:
+    """The number as 32 bits hold it: Kafka's arithmetic wraps."""
+    return (number + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+
+
+def as_int64(number: int) -> int:
+    """The number as 64 bits hold it: Kafka's arithmetic wraps."""
+    return (number + 0x8000000000000000 & 0xFFFFFFFFFFFFFFFF) - 0x8000000000000000

@@ -1,0 +1,52 @@
+"""The time index (`.timeindex`): up to which offset no record is later than a timestamp."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.binary.source import WINDOW_SIZE
+from kdump.formats.record_batch import as_int64
+from kdump.tables import Int64, Row, Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+
+_ENTRY = Struct(">qi")  # timestamp, relative offset
+ENTRY_SIZE = _ENTRY.size
+
+
+class TimeIndexEntry(Row):
+    """An entry: `timestamp` (milliseconds since 1970) is the largest of all records up to `offset`.
+
+    Kafka: TimeIndex, since 0.10.1 (KIP-33).
+    """
+
+    timestamp: Int64
+    offset: Int64
+
+
+def read(source: Source, base_offset: int) -> Iterator[Table[TimeIndexEntry]]:
+    """All whole entries, zero tail included; the offset of a zero entry is the base offset."""
+    position = 0
+    while position + ENTRY_SIZE <= source.size:
+        window = source.read(position, WINDOW_SIZE)
+        size = len(window) - len(window) % ENTRY_SIZE
+        if not size:
+            return
+        timestamps, offsets = zip(*_ENTRY.iter_unpack(memoryview(window)[:size]), strict=True)
+        yield Table(TimeIndexEntry, {"timestamp": timestamps, "offset": [as_int64(base_offset + offset) for offset in offsets]})
+        position += size
+
+
+def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
+    """Timestamp and offset of the entry in this row."""
+    timestamp, offset = _ENTRY.unpack(source.read(row * ENTRY_SIZE, ENTRY_SIZE))
+    return timestamp, as_int64(base_offset + offset)
+
+
+def entry_count(source: Source) -> int:
+    """How many whole entries there are, zero tail included."""
+    return source.size // ENTRY_SIZE

@@ -1,0 +1,42 @@
+"""The transaction index (`.txnindex`): the aborted transactions of a segment."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.binary.source import WINDOW_SIZE
+from kdump.tables import Int16, Int64, Row, Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+
+_ENTRY = Struct(">hqqqq")
+ENTRY_SIZE = _ENTRY.size
+
+
+class AbortedTransaction(Row):
+    """A transaction that was aborted: its producer, its offsets, and the last stable offset when it ended.
+
+    Kafka: TransactionIndex, since 0.11.0 (KIP-98). The only version is 0.
+    """
+
+    version: Int16
+    producer_id: Int64
+    first_offset: Int64
+    last_offset: Int64
+    last_stable_offset: Int64
+
+
+def read(source: Source) -> Iterator[Table[AbortedTransaction]]:
+    """All whole entries, whatever version they say."""
+    position = 0
+    while position + ENTRY_SIZE <= source.size:
+        window = source.read(position, WINDOW_SIZE)
+        size = len(window) - len(window) % ENTRY_SIZE
+        if not size:
+            return
+        yield Table.of(AbortedTransaction, list(_ENTRY.iter_unpack(memoryview(window)[:size])))
+        position += size

@@ -1,0 +1,60 @@
+"""The messages in the values of control records, and the types that their keys name."""
+
+from __future__ import annotations
+
+from kdump.messages.schema import Field, Message
+
+ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
+
+END_TXN_MARKER = Message("EndTxnMarker", Field("coordinatorEpoch", "int32"))
+
+_VOTER = (Field("voterId", "int32"), Field("voterDirectoryId", "uuid", since=1))
+
+MESSAGES = {
+    LEADER_CHANGE: Message(
+        "LeaderChangeMessage",
+        Field("version", "int16"),
+        Field("leaderId", "int32"),
+        Field("voters", "[]struct", *_VOTER),
+        Field("grantingVoters", "[]struct", *_VOTER),
+        flexible_since=0,
+    ),
+    SNAPSHOT_HEADER: Message(
+        "SnapshotHeaderRecord",
+        Field("version", "int16"),
+        Field("lastContainedLogTimestamp", "int64"),
+        flexible_since=0,
+    ),
+    SNAPSHOT_FOOTER: Message("SnapshotFooterRecord", Field("version", "int16"), flexible_since=0),
+    KRAFT_VERSION: Message(
+        "KRaftVersionRecord",
+        Field("version", "int16"),
+        Field("kRaftVersion", "int16"),
+        flexible_since=0,
+    ),
+    KRAFT_VOTERS: Message(
+        "VotersRecord",
+        Field("version", "int16"),
+        Field(
+            "voters",
+            "[]struct",
+            Field("voterId", "int32"),
+            Field("voterDirectoryId", "uuid"),
+            Field(
+                "endpoints",
+                "[]struct",
+                Field("name", "string", is_key=True),
+                Field("host", "string"),
+                Field("port", "uint16"),
+            ),
+            Field(
+                "kRaftVersionFeature",
+                "struct",
+                Field("minSupportedVersion", "int16"),
+                Field("maxSupportedVersion", "int16"),
+            ),
+        ),
+        flexible_since=0,
+    ),
+}
+"""What the value holds, by the type in the key. Their first field is a version, but all are read as version 0 (Kafka does)."""

@@ -1,0 +1,1 @@
+"""Tables as text for people and programs."""

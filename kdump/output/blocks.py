@@ -1,0 +1,41 @@
+"""Text on its way out, in large blocks."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+BLOCK_SIZE = 64 << 10
+
+
+class Blocks:
+    """Collects text and writes it to a stream in blocks of at least BLOCK_SIZE characters."""
+
+    __slots__ = ("_size", "_stream", "_texts")
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._texts: list[str] = []
+        self._size = 0
+
+    def write(self, text: str) -> None:
+        self._texts.append(text)
+        self._size += len(text)
+        if self._size >= BLOCK_SIZE:
+            self._drain()
+
+    def flush(self) -> None:
+        """Write what is left, whatever its size."""
+        self._drain()
+        self._stream.flush()
+
+    close = flush
+
+    def _drain(self) -> None:
+        if self._texts:
+            # names of files may hold bytes that are no UTF-8: they go out as they came in
+            data = "".join(self._texts).encode("utf-8", "surrogateescape")
+            self._texts.clear()
+            self._size = 0
+            self._stream.write(data)

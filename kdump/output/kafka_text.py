@@ -1,0 +1,209 @@
+"""Tables as the lines of Kafka's tool, in the words of one release."""
+
+from __future__ import annotations
+
+from kdump.errors import Fault
+from kdump.tables import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from kdump.formats.record import Record, RecordChunk
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.releases.profile import Profile
+    from kdump.tables import Row
+
+    Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
+    """What stands behind the fields of each record's line, up to a record whose contents cannot be had."""
+
+
+class Template:
+    """A piece of a line: literal text with fields in it."""
+
+    __slots__ = ("fields", "literals")
+
+    def __init__(self, text: str) -> None:
+        literals: list[str] = []
+        fields: list[str] = []
+        for part in text.split("{"):
+            field, brace, literal = part.partition("}") if literals else ("", "", part)
+            if brace and field.isidentifier():
+                fields.append(field)
+                literals.append(literal)
+            elif literals:  # a lone brace is text
+                literals[-1] += "{" + part
+            else:
+                literals.append(part)
+        self.literals = literals
+        self.fields = fields
+
+    def lines(self, column: Callable[[str], Sequence[object]], count: int) -> list[str]:
+        """The piece for `count` rows, given the columns of its fields.
+
+        Columns that do not vary, as most do, become part of the text before the rows are gone through.
+        """
+        text = _escaped(self.literals[0])
+        varying = []
+        for field, literal in zip(self.fields, self.literals[1:], strict=True):
+            values = column(field)
+            if values.count(values[0]) == count:
+                text += _escaped(str(values[0]))
+            else:
+                text += "%s"
+                varying.append(values)
+            text += _escaped(literal)
+        if not varying:
+            return [text % ()] * count
+        return list(map(text.__mod__, zip(*varying, strict=True)))
+
+
+def _escaped(literal: str) -> str:
+    return literal.replace("%", "%%")
+
+
+class KafkaText:
+    """Writes tables in the words of a release. `text_of` turns the bytes of keys and headers into text."""
+
+    def __init__(self, profile: Profile, text_of: Callable[[bytes], str]) -> None:
+        self._profile = profile
+        self._text_of = text_of
+        self._batch = [Template(piece) for piece in profile.batch_line]
+        self._message = [Template(piece) for piece in profile.message_line]
+        self._batch_record = [Template(piece) for piece in profile.batch_record_line]
+        self._message_record = [Template(piece) for piece in profile.message_record_line]
+
+    # Batches
+
+    def batch_lines(self, batches: Table[RecordBatch]) -> list[str]:
+        """One line a batch; all rows are of one family (magic 2 and higher, or lower)."""
+        pieces = self._batch if batches["magic"][0] >= 2 else self._message
+        columns = self._batch_columns(batches)
+        return _joined([piece.lines(columns, len(batches)) for piece in pieces])
+
+    def partial_batch_line(self, row: Row, through: str) -> str:
+        """The pieces of a batch's line whose fields are sound, up to `through`."""
+        sound = _fields_up_to(row, through)
+        pieces = self._batch if getattr(row, "base_offset", None) is not None else self._message
+        known = Table.of(type(row), [[getattr(row, name, None) for name in _names(row)]])
+        columns = self._batch_columns(known)
+        line = ""
+        for piece in pieces:
+            if not sound.issuperset(piece.fields):
+                break
+            line += piece.lines(columns, 1)[0]
+        return line
+
+    def _batch_columns(self, batches: Table[Row]) -> Callable[[str], Sequence[object]]:
+        def column(name: str) -> Sequence[object]:
+            values = batches[name]
+            if name in ("is_transactional", "is_control", "isvalid"):
+                return _mapped(values, _boolean)
+            if name == "compresscodec":
+                return _mapped(values, lambda codec: self._profile.codec_names.get(codec, codec))
+            if name == "delete_horizon_ms":
+                return _mapped(values, self.optional_long)
+            return values
+
+        return column
+
+    # Records
+
+    def record_lines(self, chunk: RecordChunk, contents: Contents | None, skips_metadata: bool, lines: list[str]) -> None:
+        """Append one line a record to `lines`; `contents` gives what stands behind the fields.
+
+        Raises Fault if the contents of a record cannot be had: its line is then there up to the contents, and all lines before.
+        """
+        records = chunk.records
+        count = len(records)
+        if not count:
+            return
+        contents_column, fault = contents(chunk) if contents is not None else ([""] * count, None)
+        if fault is not None:
+            contents_column.append("")
+            count = len(contents_column)
+            records = records.slice(0, count)
+        if skips_metadata:
+            pieces = [Template("{contents}"), Template("\n")]
+        else:
+            pieces = self._batch_record if chunk.batches["magic"][0] >= 2 else self._message_record
+        columns = self._record_columns(chunk, records, contents_column)
+        made = _joined([piece.lines(columns, count) for piece in pieces])
+        if fault is None:
+            lines += made
+            return
+        lines += made[:-1]
+        before_contents = []
+        for piece in pieces:
+            if "contents" in piece.fields:
+                break
+            before_contents.append(piece.lines(columns, count)[-1])
+        lines.append("".join(before_contents))
+        raise fault
+
+    def _record_columns(
+        self, chunk: RecordChunk, records: Table[Record], contents: list[str]
+    ) -> Callable[[str], Sequence[object]]:
+        batch_column = self._batch_columns(chunk.batches)
+        is_legacy = chunk.batches["magic"][0] < 2
+
+        def column(name: str) -> Sequence[object]:
+            if name == "contents":
+                return contents
+            if name == "headers":
+                return _mapped(records["headers"], self._headers)
+            if name == "record_crc":
+                return records["crc"]
+            if name == "record_isvalid":
+                return _mapped(records["isvalid"], _boolean) if is_legacy else ["true"] * len(records)
+            if name in records.columns and name != "isvalid":
+                return records[name]
+            return _spread(batch_column(name), chunk.counts)[: len(records)]
+
+        return column
+
+    def _headers(self, headers: Sequence[tuple[bytes, bytes | None]]) -> str:
+        return "[" + ",".join(self._text_of(key) for key, _ in headers) + "]"
+
+    # The other tables
+
+    def rows(self, line: str, table: Table[Row]) -> list[str]:
+        """One line a row of a table whose columns are shown as they stand."""
+        return Template(line).lines(table.__getitem__, len(table)) if len(table) else []
+
+    def optional_long(self, value: int | None) -> str:
+        absent, present = self._profile.optional_long
+        return absent if value is None else present.format(value=value)
+
+
+def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[str]:
+    if values.count(values[0]) == len(values):
+        return [function(values[0])] * len(values)
+    return list(map(function, values))
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _joined(pieces: list[list[str]]) -> list[str]:
+    if len(pieces) == 1:
+        return pieces[0]
+    return list(map("".join, zip(*pieces, strict=True)))
+
+
+def _spread(values: Sequence[object], counts: Sequence[int]) -> list[object]:
+    """Each value as often as its count says."""
+    if values.count(values[0]) == len(values):
+        return [values[0]] * sum(counts)
+    return [value for value, count in zip(values, counts, strict=True) for _ in range(count)]
+
+
+def _names(row: Row) -> list[str]:
+    return [column.name for column in row.schema]
+
+
+def _fields_up_to(row: Row, through: str) -> set[str]:
+    names = _names(row)
+    return set(names[: names.index(through) + 1]) if through else set()

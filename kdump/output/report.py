@@ -1,0 +1,114 @@
+"""The reports at the end of a run: pairs of numbers by file, in the order of the hash map that a release kept them in."""
+
+from __future__ import annotations
+
+from kdump.binary.java_text import hash_code
+from kdump.releases import history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.releases.profile import Profile
+
+    Pairs = list[tuple[int, int]]
+
+_CAPACITY = 16
+
+
+class Reports:
+    """Collects what the tool complains of until the end of the run."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._reports: dict[str, list[tuple[str, tuple[int, int]]]] = {kind: [] for kind in history.REPORT_LINES}
+
+    def add(self, kind: str, path: str, first: int, second: int) -> None:
+        self._reports[kind].append((path, (first, second)))
+
+    def text(self) -> str:
+        """All reports that have anything to say."""
+        lines = []
+        for kind, found in self._reports.items():
+            by_path: dict[str, Pairs] = {}
+            for path, pair in found:
+                by_path.setdefault(path, []).append(pair)
+            for path in _ORDERS[self._profile.report_order]([path for path, _ in found]):
+                lines.append(self._profile.report_titles[kind].format(path=path))
+                for pair in self._arranged(kind, by_path[path]):
+                    lines.append(history.REPORT_LINES[kind].format(*pair))
+        return "".join(line + "\n" for line in lines)
+
+    def _arranged(self, kind: str, pairs: Pairs) -> Pairs:
+        if kind not in (history.MISMATCHES, history.NON_CONSECUTIVE):
+            return pairs
+        if self._profile.report_pairs == "reverse":
+            return pairs[::-1]
+        return sorted(dict(pairs).items(), reverse=kind == history.MISMATCHES)
+
+
+def _java(paths: list[str]) -> list[str]:
+    """java.util.HashMap, filled by computeIfAbsent: before each call it may grow; a new key comes first in its bucket."""
+    buckets: list[list[str]] = [[] for _ in range(_CAPACITY)]
+    size = 0
+    for path in paths:
+        if size > 0.75 * len(buckets):
+            grown: list[list[str]] = [[] for _ in range(2 * len(buckets))]
+            for key in (key for bucket in buckets for key in bucket):
+                grown[_spread_hash(key) & len(grown) - 1].append(key)
+            buckets = grown
+        bucket = buckets[_spread_hash(path) & len(buckets) - 1]
+        if path not in bucket:
+            bucket.insert(0, path)
+            size += 1
+    return [key for bucket in buckets for key in bucket]
+
+
+def _spread_hash(key: str) -> int:
+    code = hash_code(key)
+    return code ^ code >> 16
+
+
+def _scala_2_13(paths: list[str]) -> list[str]:
+    """scala.collection.mutable.HashMap of 2.13: buckets ascending, inside a bucket by hash."""
+    capacity = _CAPACITY
+    keys: list[str] = []
+    for path in paths:
+        if path not in keys:
+            if len(keys) + 1 >= 0.75 * capacity:
+                capacity *= 2
+            keys.append(path)
+
+    def place(key: str) -> tuple[int, int]:
+        spread = _spread_hash(key)
+        return spread & capacity - 1, spread - (1 << 32) if spread >> 31 else spread
+
+    return sorted(keys, key=place)
+
+
+def _scala_2_11(paths: list[str]) -> list[str]:
+    """scala.collection.mutable.HashMap of 2.10 and 2.11: the upper bits of a scrambled hash, the last bucket first."""
+    buckets: list[list[str]] = [[] for _ in range(_CAPACITY)]
+    size = 0
+    for path in paths:
+        bucket = buckets[_scrambled_hash(path, len(buckets))]
+        if path in bucket:
+            continue
+        bucket.insert(0, path)
+        size += 1
+        if size > 0.75 * len(buckets):
+            grown: list[list[str]] = [[] for _ in range(2 * len(buckets))]
+            for key in (key for bucket in reversed(buckets) for key in bucket):
+                grown[_scrambled_hash(key, len(grown))].insert(0, key)
+            buckets = grown
+    return [key for bucket in reversed(buckets) for key in bucket]
+
+
+def _scrambled_hash(key: str, capacity: int) -> int:
+    scrambled = hash_code(key) * 0x9E3775CD & 0xFFFFFFFF
+    scrambled = int.from_bytes(scrambled.to_bytes(4, "big"), "little") * 0x9E3775CD & 0xFFFFFFFF
+    rotated = scrambled >> 4 | scrambled << 28 & 0xFFFFFFFF
+    return rotated >> 32 - capacity.bit_length() + 1
+
+
+_ORDERS: dict[str, Callable[[list[str]], list[str]]] = {"java": _java, "scala-2.13": _scala_2_13, "scala-2.11": _scala_2_11}

@@ -1,0 +1,1 @@
+"""Whose words: what each release of Kafka's tool prints, and how it behaves, out of one history."""

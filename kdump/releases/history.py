@@ -1,0 +1,910 @@
+"""The history of Kafka's tool: every line, option, message and behaviour, and the release that brought it.
+
+Read it as a changelog: a timeline gives, in ascending order, the first release of each value; a part of a line says since and
+until which release it is there. To add a release, add rows here; nothing else knows releases.
+"""
+
+from __future__ import annotations
+
+from kdump.releases.timeline import FIRST, Part
+
+RELEASES = ("1.0.1", "4.3.0", "4.3.1")
+"""The releases whose output is reproduced, in ascending order; the last is the default."""
+
+MAX_INT = 0x7FFFFFFF
+
+# The command line ------------------------------------------------------------------------------------------------------
+
+
+class Option:
+    """An option of the tool: `argument` is ``, `required` or `optional`; `hint` names it on the help screen.
+
+    `texts` gives the description by release; before the first the option does not exist. `defaults` are named in it.
+    """
+
+    __slots__ = ("argument", "defaults", "hint", "is_number", "name", "texts")
+
+    def __init__(
+        self,
+        name: str,
+        texts: dict[str, str],
+        *,
+        argument: str = "",
+        hint: str = "",
+        defaults: dict[str, str] | None = None,
+        is_number: bool = False,
+    ) -> None:
+        self.name = name
+        self.texts = texts
+        self.argument = argument
+        self.hint = hint
+        self.defaults = defaults or {}
+        self.is_number = is_number
+
+
+_STRING_DECODER = {"0.8.2.0": "kafka.serializer.StringDecoder", "3.8.0": "org.apache.kafka.tools.api.StringDecoder"}
+
+OPTIONS = (
+    Option(
+        "cluster-metadata-decoder",
+        {
+            "2.8.0": "if set, log data will be parsed as cluster metadata records.",
+            "3.9.0": "If set, log data will be parsed as cluster metadata records.",
+        },
+    ),
+    Option(
+        "deep-iteration",
+        {
+            "0.8.0": "if set, uses deep instead of shallow iteration",
+            "0.8.2.0": "if set, uses deep instead of shallow iteration.",
+            "1.1.0": "if set, uses deep instead of shallow iteration. Automatically set if print-data-log is enabled.",
+            "3.9.0": "If set, uses deep instead of shallow iteration. Automatically set if print-data-log is enabled.",
+        },
+    ),
+    Option(
+        "files",
+        {
+            "0.8.0": "REQUIRED: The comma separated list of data and index log files to be dumped",
+            "0.10.0.0": "REQUIRED: The comma separated list of data and index log files to be dumped.",
+        },
+        argument="required",
+        hint="<String: file1, file2, ...>",
+    ),
+    Option("help", {"1.0.0": "Print usage information."}),
+    Option(
+        "index-sanity-check",
+        {
+            "0.10.0.0": "if set, just checks the index sanity without printing its content. This is the same check that is "
+            "executed on broker startup to determine if an index needs rebuilding or not.",
+            "3.9.0": "If set, just checks the index sanity without printing its content. This is the same check that is "
+            "executed on broker startup to determine if an index needs rebuilding or not.",
+        },
+    ),
+    Option(
+        "key-decoder-class",
+        {
+            "0.8.2.0": "if set, used to deserialize the keys. This class should implement kafka.serializer.Decoder trait. "
+            "Custom jar should be available in kafka/libs directory.",
+            "3.8.0": "if set, used to deserialize the keys. This class should implement org.apache.kafka.tools.api.Decoder "
+            "trait. Custom jar should be available in kafka/libs directory.",
+            "3.9.0": "If set, used to deserialize the keys. This class should implement org.apache.kafka.tools.api.Decoder "
+            "trait. Custom jar should be available in kafka/libs directory.",
+        },
+        argument="optional",
+        hint="[String]",
+        defaults=_STRING_DECODER,
+    ),
+    Option(
+        "max-bytes",
+        {"3.3.0": "Limit the amount of total batches read in bytes avoiding reading the whole .log file(s)."},
+        argument="required",
+        hint="<Integer: size>",
+        defaults={"3.3.0": str(MAX_INT)},
+        is_number=True,
+    ),
+    Option(
+        "max-message-size",
+        {"0.8.0": "Size of largest message."},
+        argument="required",
+        hint="<Integer: size>",
+        defaults={"0.8.0": "5242880"},
+        is_number=True,
+    ),
+    Option(
+        "offsets-decoder",
+        {
+            "0.9.0.1": "if set, log data will be parsed as offset data from __consumer_offsets topic.",
+            "0.11.0.0": "if set, log data will be parsed as offset data from the __consumer_offsets topic.",
+            "3.9.0": "If set, log data will be parsed as offset data from the __consumer_offsets topic.",
+        },
+    ),
+    Option(
+        "print-data-log",
+        {
+            "0.8.0": "if set, printing the messages content when dumping data logs",
+            "0.10.1.0": "if set, printing the messages content when dumping data logs. Automatically set if any decoder option "
+            "is specified.",
+            "3.9.0": "If set, printing the messages content when dumping data logs. Automatically set if any decoder option "
+            "is specified.",
+        },
+    ),
+    Option(
+        "remote-log-metadata-decoder",
+        {
+            "3.9.0": "If set, log data will be parsed as TopicBasedRemoteLogMetadataManager (RLMM) metadata records. Instead, "
+            "the value-decoder-class option can be used if a custom RLMM implementation is configured.",
+        },
+    ),
+    Option(
+        "share-group-state-decoder",
+        {"4.0.0": "If set, log data will be parsed as share group state data from the __share_group_state topic."},
+    ),
+    Option(
+        "skip-record-metadata",
+        {
+            "2.8.0": "whether to skip printing metadata for each record.",
+            "3.9.0": "Whether to skip printing metadata for each record.",
+            "4.2.0": "Skip metadata when printing records. This flag also skips control records.",
+        },
+    ),
+    Option(
+        "transaction-log-decoder",
+        {
+            "0.11.0.0": "if set, log data will be parsed as transaction metadata from the __transaction_state topic.",
+            "3.9.0": "If set, log data will be parsed as transaction metadata from the __transaction_state topic.",
+        },
+    ),
+    Option(
+        "value-decoder-class",
+        {
+            "0.8.2.0": "if set, used to deserialize the messages. This class should implement kafka.serializer.Decoder trait. "
+            "Custom jar should be available in kafka/libs directory.",
+            "3.8.0": "if set, used to deserialize the messages. This class should implement "
+            "org.apache.kafka.tools.api.Decoder trait. Custom jar should be available in kafka/libs directory.",
+            "3.9.0": "If set, used to deserialize the messages. This class should implement "
+            "org.apache.kafka.tools.api.Decoder trait. Custom jar should be available in kafka/libs directory.",
+        },
+        argument="optional",
+        hint="[String]",
+        defaults=_STRING_DECODER,
+    ),
+    Option(
+        "verify-index-only",
+        {
+            "0.8.0": "if set, just verify the index log without printing its content",
+            "0.10.0.0": "if set, just verify the index log without printing its content.",
+            "3.9.0": "If set, just verify the index log without printing its content.",
+        },
+    ),
+    Option("version", {"2.3.0": "Display Kafka version."}),
+)
+"""All options in the order of the help screen."""
+
+USAGE = {
+    "0.8.0": 'Missing required argument "[files]"',
+    "0.8.2.0": "Parse a log file and dump its contents to the console, useful for debugging a seemingly corrupt log segment.",
+    "2.2.0": "This tool helps to parse a log file and dump its contents to the console, useful for debugging a seemingly "
+    "corrupt log segment.",
+}
+
+VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{release}"}
+
+ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
+
+CONVERTS_VALUES_LAZILY = {FIRST: False, "2.3.0": True}
+"""Whether the values of options are looked at only when a file needs them, behind its `Dumping` line."""
+
+PRINT_DATA_LOG_IS_DEEP = {FIRST: False, "1.1.0": True}
+
+_OLD_PLAIN = {"kafka.serializer.StringDecoder": "string", "kafka.serializer.DefaultDecoder": "bytes"}
+_OLD_NUMBERS = {"kafka.serializer.LongDecoder": "long", "kafka.serializer.IntegerDecoder": "integer"}
+_NEW_DECODERS = {
+    "org.apache.kafka.tools.api.StringDecoder": "string",
+    "org.apache.kafka.tools.api.DefaultDecoder": "bytes",
+    "org.apache.kafka.tools.api.LongDecoder": "long",
+    "org.apache.kafka.tools.api.IntegerDecoder": "integer",
+}
+DECODER_CLASSES: dict[str, dict[str, str]] = {
+    FIRST: {},
+    "0.8.2.0": _OLD_PLAIN,
+    "0.11.0.0": _OLD_PLAIN | _OLD_NUMBERS,
+    "3.8.0": _OLD_PLAIN | _OLD_NUMBERS | _NEW_DECODERS,
+    "4.0.0": _NEW_DECODERS,
+}
+
+# Files -----------------------------------------------------------------------------------------------------------------
+
+SUFFIXES = {
+    ".log": "0.8.0",
+    ".index": "0.8.0",
+    ".timeindex": "0.10.1.0",
+    ".txnindex": "0.11.0.0",
+    ".snapshot": "0.11.0.0",
+    ".checkpoint": "3.3.0",
+}
+"""The suffixes of the files that the tool knows, with the release that brought them."""
+
+IGNORES_NAMES_WITHOUT_DOT = {FIRST: False, "4.3.0": True}
+
+# Logs ------------------------------------------------------------------------------------------------------------------
+
+LOG_HEADING = {FIRST: "Starting offset: {offset}", "3.3.0": "Log starting offset: {offset}"}
+
+BATCH_LINE = (
+    Part("baseOffset: {base_offset} lastOffset: {last_offset}"),
+    Part(" count: {count}", since="2.0.0"),
+    Part(" baseSequence: {base_sequence} lastSequence: {last_sequence} producerId: {producer_id}"),
+    Part(" producerEpoch: {producer_epoch} partitionLeaderEpoch: {partition_leader_epoch}"),
+    Part(" isTransactional: {is_transactional}"),
+    Part(" isControl: {is_control}", since="2.0.1"),
+    Part(" deleteHorizonMs: {delete_horizon_ms}", since="3.2.0"),
+    Part(" position: {position} {timestamp_type}: {timestamp}", starts_piece=True),
+    Part(" isvalid: {isvalid}", until="2.2.0"),
+    Part(" size: {size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
+    Part(" isvalid: {isvalid}", since="2.2.0"),
+    Part("\n"),
+)
+"""A batch of magic 2."""
+
+MESSAGE_LINE = (
+    Part("offset: {last_offset}"),
+    Part(" position: {position} {timestamp_type}: {timestamp}", starts_piece=True),
+    Part(" isvalid: {isvalid}", until="2.2.0"),
+    Part(" size: {size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
+    Part(" isvalid: {isvalid}", since="2.2.0"),
+    Part("\n"),
+)
+"""A message of magic 0 or 1, or a wrapper."""
+
+_RECORD_HEAD = (
+    Part("offset: {offset} position: {position} {timestamp_type}: {timestamp} isvalid: {record_isvalid}", until="2.2.0"),
+    Part(" keysize: {key_size} valuesize: {value_size} magic: {magic} compresscodec: {compresscodec}", until="2.2.0"),
+    Part("| offset: {offset} {timestamp_type}: {timestamp} keysize: {key_size}", since="2.2.0", until="2.8.0"),
+    Part(" valuesize: {value_size}", since="2.2.0", until="2.8.0"),
+    Part("| offset: {offset} {timestamp_type}: {timestamp} keySize: {key_size} valueSize: {value_size}", since="3.0.0"),
+)
+
+BATCH_RECORD_LINE = (
+    *_RECORD_HEAD,
+    Part(" producerId: {producer_id}", until="2.2.0", starts_piece=True),
+    Part(" producerEpoch: {producer_epoch}", since="0.11.0.2", until="2.2.0"),
+    Part(" sequence: {sequence} isTransactional: {is_transactional}", until="2.2.0"),
+    Part(" headerKeys: {headers}", until="2.2.0"),
+    Part(" sequence: {sequence} headerKeys: {headers}", since="2.2.0", starts_piece=True),
+    Part("{contents}", starts_piece=True),
+    Part("\n"),
+)
+"""A record of magic 2."""
+
+MESSAGE_RECORD_LINE = (
+    *_RECORD_HEAD,
+    Part(" crc: {record_crc}", until="2.2.0", starts_piece=True),
+    Part(" crc: {record_crc} isvalid: {record_isvalid}", since="2.2.0", until="2.8.0", starts_piece=True),
+    Part(" isValid: {record_isvalid} crc: {record_crc}", since="3.0.0", starts_piece=True),
+    Part("}", since="3.0.0", until="4.3.0"),  # a stray brace that Kafka printed for years
+    Part("{contents}", starts_piece=True),
+    Part("\n"),
+)
+"""A message of magic 0 or 1 on its own, or inside a wrapper."""
+
+_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+_SCALA_CODECS = ("NoCompressionCodec", "GZIPCompressionCodec", "SnappyCompressionCodec", "LZ4CompressionCodec")
+CODEC_NAMES: dict[str, dict[str, str]] = {
+    FIRST: dict(zip(_CODECS, _SCALA_CODECS, strict=False)),
+    "0.10.2.0": {codec: codec.upper() for codec in _CODECS[:-1]},
+    "2.1.0": {codec: codec.upper() for codec in _CODECS},
+    "3.0.0": {codec: codec for codec in _CODECS},
+}
+"""What the tool calls the codecs it knows."""
+
+CHECKS_HEADER_COUNT = {FIRST: False, "2.8.2": True, "3.0.0": False, "3.0.2": True, "3.1.0": False, "3.1.2": True}
+CHECKS_HEADER_COUNT |= {"3.2.0": False, "3.2.2": True}
+"""Whether a record with more headers than bytes is refused before its headers are read."""
+
+DECOMPRESSES_IN_BLOCKS = {FIRST: False, "1.1.0": True}
+"""Whether damage in a compressed batch is met a block ahead of the record that it is in."""
+
+MARKER_SIZE_IS_CHECKED_FIRST = {FIRST: True, "4.1.0": False}
+"""Whether the size of a transaction marker is looked at before its version."""
+
+DEEP_SHOWS_BATCHES = {FIRST: False, "2.2.0": True}
+
+SHOWS_KEYS_OF_NULL_VALUES = {FIRST: False, "2.4.0": True}
+
+SKIPPED_METADATA_PREFIXES_PAYLOAD = {FIRST: False, "4.3.0": True}
+
+CHECKS_FIRST_OFFSET = {FIRST: False, "4.3.0": True}
+"""Whether the first record of a log counts as following offset -1."""
+
+FAILS_ON_LENGTH_OVERFLOW = {FIRST: False, "0.11.0.0": True, "1.1.1": False}
+"""Whether a length that overflows 32 bits with the 12 bytes before it throws, where others end the log."""
+
+
+class ControlType:
+    """A type of control records: its `name`, and how the value is shown: `marker`, or as JSON behind a `heading`.
+
+    Without either, the type itself is shown.
+    """
+
+    __slots__ = ("heading", "is_marker", "name")
+
+    def __init__(self, name: str, *, is_marker: bool = False, heading: str = "") -> None:
+        self.name = name
+        self.is_marker = is_marker
+        self.heading = heading
+
+
+_MARKERS = {0: ControlType("ABORT", is_marker=True), 1: ControlType("COMMIT", is_marker=True)}
+_QUORUM = _MARKERS | {2: ControlType("LEADER_CHANGE"), 3: ControlType("SNAPSHOT_HEADER"), 4: ControlType("SNAPSHOT_FOOTER")}
+_SNAPSHOTS = _QUORUM | {
+    3: ControlType("SNAPSHOT_HEADER", heading="SnapshotHeader"),
+    4: ControlType("SNAPSHOT_FOOTER", heading="SnapshotFooter"),
+}
+_VOTERS = _SNAPSHOTS | {
+    5: ControlType("KRAFT_VERSION", heading="KRaftVersion"),
+    6: ControlType("KRAFT_VOTERS", heading="KRaftVoters"),
+}
+CONTROL_TYPES: dict[str, dict[int, ControlType]] = {
+    FIRST: _MARKERS,
+    "2.7.0": _MARKERS | {2: ControlType("QUORUM_REASSIGNMENT"), 3: ControlType("LEADER_CHANGE")},
+    "3.0.0": _QUORUM,
+    "3.3.0": _SNAPSHOTS,
+    "3.8.0": _VOTERS,
+    "4.1.0": _VOTERS | {2: ControlType("LEADER_CHANGE", heading="LeaderChange:")},  # the only heading with a colon
+}
+
+# Indexes ---------------------------------------------------------------------------------------------------------------
+
+INDEX_LINE = {FIRST: "offset: {offset} position: {position}\n"}
+
+INDEX_NAMES_EMPTY = {FIRST: False, "2.8.0": True}
+
+INDEX_COMPARES_FIRST_RECORD = {FIRST: True, "2.3.0": False}
+"""Whether an entry is compared with the first record at its position, else with the last offset of the batch there."""
+
+INDEX_CHECKS_ZERO_ENTRY = {FIRST: True, "2.3.0": False}
+"""Whether the first entry of a zero tail is still compared before it ends the index."""
+
+INDEX_LOOKUP_TRIES_END_FIRST = {FIRST: False, "2.1.0": True}
+"""Whether a lookup searches the last 1024 entries before it searches those in front of them."""
+
+SANITY_ALLOWS_BASE_OFFSET = {FIRST: False, "2.0.0": True}
+"""Whether the last entry may hold the base offset itself, as a zero tail does."""
+
+SANITY_LINE = {FIRST: "{path} passed sanity check.\n"}
+
+TIME_INDEX_LINE = {FIRST: "timestamp: {timestamp} offset: {offset}\n"}
+
+TIME_INDEX_CHECKS_ZERO_ENTRY = {FIRST: True, "2.3.0": False}
+"""Whether entries of a zero tail are still compared, and end the index only where a batch ends at the base offset."""
+
+SLICE_MAY_START_PAST_END = {FIRST: True, "2.1.0": False}
+"""Whether a position past the end of the log leads to no batches, where others fail."""
+
+TIME_INDEX_READS_TO_END = {FIRST: False, "4.3.0": True}
+"""Whether every batch up to the end of the log is read before the one looked for is taken: damage behind it then throws."""
+
+TRANSACTION_LINE = (
+    Part("version: {version} producerId: {producer_id} firstOffset: {first_offset} lastOffset: {last_offset}"),
+    Part(" lastStableOffset: {last_stable_offset}\n"),
+)
+
+SNAPSHOT_LINE = (
+    Part("producerId: {producer_id} producerEpoch: {producer_epoch}"),
+    Part(" coordinatorEpoch: {coordinator_epoch} currentTxnFirstOffset: {current_txn_first_offset}", since="1.0.0"),
+    Part(" lastTimestamp: {timestamp}", since="3.1.0"),
+    Part(" ", until="4.3.0"),
+)
+
+SNAPSHOT_BATCH_PART = (
+    Part("lastSequence: {last_sequence} lastOffset: {last_offset} offsetDelta: {offset_delta}", until="1.0.0"),
+    Part(" lastTimestamp: {timestamp} coordinatorEpoch: {coordinator_epoch}", until="1.0.0"),
+    Part(" currentTxnFirstOffset: {current_txn_first_offset}", until="1.0.0"),
+    Part("cachedMetadata: {cached_metadata}", since="1.0.0", until="1.0.2"),
+    Part(" ", since="4.3.0"),
+    Part("firstSequence: {first_sequence} lastSequence: {last_sequence} lastOffset: {last_offset}", since="1.0.2"),
+    Part(" offsetDelta: {offset_delta} timestamp: {timestamp}", since="1.0.2"),
+)
+
+SNAPSHOT_OMITS_UNKNOWN_BATCH = {FIRST: False, "2.4.1": True}
+
+SNAPSHOT_WRAPS_SEQUENCE = {FIRST: False, "2.1.1": True}
+
+OPTIONAL_LONG = {FIRST: ("None", "Some({value})"), "3.5.0": ("OptionalLong.empty", "OptionalLong[{value}]")}
+"""How a number is shown that may be absent."""
+
+# Reports at the end of a run -----------------------------------------------------------------------------------------------
+
+MISMATCHES, TIMESTAMP_MISMATCHES, OUT_OF_ORDER, NOT_FOUND, NON_CONSECUTIVE = (
+    "mismatches",
+    "timestamp_mismatches",
+    "out_of_order",
+    "not_found",
+    "non_consecutive",
+)
+
+REPORT_TITLES: dict[str, dict[str, str]] = {
+    FIRST: {
+        MISMATCHES: "Mismatches in :{path}",
+        TIMESTAMP_MISMATCHES: "Found timestamp mismatch in :{path}",
+        OUT_OF_ORDER: "Found out of order timestamp in :{path}",
+        NOT_FOUND: "The following indexed offsets are not found in the log.",
+        NON_CONSECUTIVE: "Non-secutive offsets in :{path}",
+    },
+}
+REPORT_TITLES["0.11.0.0"] = REPORT_TITLES[FIRST] | {NON_CONSECUTIVE: "Non-consecutive offsets in :{path}"}
+REPORT_TITLES["2.3.0"] = REPORT_TITLES["0.11.0.0"] | {NON_CONSECUTIVE: "Non-consecutive offsets in {path}"}
+REPORT_TITLES["4.3.0"] = REPORT_TITLES["2.3.0"] | {NOT_FOUND: "The following indexed offsets are not found in :{path}"}
+
+REPORT_LINES = {
+    MISMATCHES: "  Index offset: {}, log offset: {}",
+    TIMESTAMP_MISMATCHES: "  Index timestamp: {}, log timestamp: {}",
+    OUT_OF_ORDER: "  Index timestamp: {}, Previously indexed timestamp: {}",
+    NOT_FOUND: "Indexed offset: {}, found log offset: {}",
+    NON_CONSECUTIVE: "  {} is followed by {}",
+}
+
+REPORT_ORDER = {FIRST: "scala-2.11", "2.5.0": "scala-2.13", "4.3.0": "java"}
+"""The hash map that decides in which order files come in a report."""
+
+REPORT_PAIRS = {FIRST: "reverse", "4.3.0": "sorted"}
+"""Whether mismatches and non-consecutive offsets come in reverse order of discovery, or one for each first number, sorted."""
+
+# Where the tool throws ---------------------------------------------------------------------------------------------------
+
+
+class Words:
+    """An exception as the tool prints it: class and message. `message` is None where the exception has none.
+
+    Without a class it is no exception but a line on stderr, and the run goes on.
+    """
+
+    __slots__ = ("exception", "message")
+
+    def __init__(self, exception: str, message: str | None = None) -> None:
+        self.exception = exception
+        self.message = message
+
+
+_CORRUPT_RECORD = "org.apache.kafka.common.errors.CorruptRecordException"
+_KAFKA = "org.apache.kafka.common.KafkaException"
+_ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+_OUT_OF_BOUNDS = "java.lang.IndexOutOfBoundsException"
+_NULL_POINTER = "java.lang.NullPointerException"
+_OUT_OF_MEMORY = Words("java.lang.OutOfMemoryError", "Java heap space")
+
+
+def _invalid_record(message: str, since: str = FIRST) -> dict[str, Words]:
+    """An InvalidRecordException: its class moved to another package in 2.4.0."""
+    return {since: Words("org.apache.kafka.common.record.InvalidRecordException", message)} | {
+        max(since, "2.4.0", key=lambda release: tuple(map(int, release.split(".")))): Words(
+            "org.apache.kafka.common.InvalidRecordException", message
+        )
+    }
+
+
+def _changed(*timelines: dict[str, Words]) -> dict[str, Words]:
+    """One timeline behind the other: each holds until the next begins."""
+    merged: dict[str, Words] = {}
+    for timeline in timelines:
+        start = _numbers(next(iter(timeline)))
+        merged = {release: words for release, words in merged.items() if _numbers(release) < start} | timeline
+    return merged
+
+
+def _patched(before: dict[str, Words], after: dict[str, Words]) -> dict[str, Words]:
+    """What a fix changed that came in patch releases of several lines at once."""
+    timeline = before
+    for fixed, next_line in (("2.8.2", "3.0.0"), ("3.0.2", "3.1.0"), ("3.1.2", "3.2.0"), ("3.2.2", "")):
+        timeline = timeline | {fixed: list(after.values())[-1]}
+        if next_line:
+            timeline |= {next_line: list(before.values())[-1]}
+    return timeline
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split(".")))
+
+
+_NOT_DECOMPRESSED = {FIRST: Words(_KAFKA, "Failed to decompress record stream")}
+_REMAINING = {FIRST: Words(_KAFKA, "Error checking for remaining bytes after reading batch")}
+_UNDERFLOW = {FIRST: Words("java.nio.BufferUnderflowException")}
+_PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
+_STILL_REMAINING = "Incorrect declared batch size, records still remaining in file"
+_VARINT_TOO_LONG = "Varint is too long, the most significant bit in the 5th byte is set, converted value: {value:x}"
+
+WORDS: dict[str, dict[str, Words]] = {
+    # the command line
+    "option-unknown": {
+        FIRST: Words("joptsimple.UnrecognizedOptionException", "'{option}' is not a recognized option"),
+        "0.10.0.0": Words("joptsimple.UnrecognizedOptionException", "{option} is not a recognized option"),
+    },
+    "option-argument-missing": {
+        FIRST: Words("joptsimple.OptionMissingRequiredArgumentException", "Option ['{option}'] requires an argument"),
+        "0.10.0.0": Words("joptsimple.OptionMissingRequiredArgumentException", "Option {option} requires an argument"),
+    },
+    "option-repeated": {
+        FIRST: Words(
+            "joptsimple.MultipleArgumentsForOptionException",
+            "Found multiple arguments for option ['{option}'], but you asked for only one",
+        ),
+        "0.10.0.0": Words(
+            "joptsimple.MultipleArgumentsForOptionException",
+            "Found multiple arguments for option {option}, but you asked for only one",
+        ),
+    },
+    "option-number-malformed": {
+        FIRST: Words(
+            "joptsimple.OptionArgumentConversionException",
+            "Cannot convert argument '{argument}' of option ['{option}'] to class java.lang.Integer",
+        ),
+        "0.10.0.0": Words(
+            "joptsimple.OptionArgumentConversionException", "Cannot parse argument '{argument}' of option {option}"
+        ),
+    },
+    "decoder-unknown": {
+        FIRST: Words("java.lang.ClassNotFoundException", "{name}"),
+        "4.3.0": Words("java.lang.RuntimeException", "Failed to load decoder class"),
+    },
+    "decoder-wrong-type": {
+        FIRST: Words("java.lang.NoSuchMethodException", "{name}.<init>(kafka.utils.VerifiableProperties)"),
+        "4.0.0": Words("java.lang.ClassCastException", "class {name} cannot be cast to class org.apache.kafka.tools.api.Decoder"),
+        "4.1.0": Words("java.lang.ClassCastException", "class {name}"),
+    },
+    "decoder-value-too-short": _UNDERFLOW,
+    # files
+    "file-missing": {
+        FIRST: Words("java.io.FileNotFoundException", "{path} (No such file or directory)"),
+        "2.1.0": Words("java.nio.file.NoSuchFileException", "{path}"),
+    },
+    "file-missing-read": {FIRST: Words("java.nio.file.NoSuchFileException", "{path}")},
+    "file-permission": {
+        FIRST: Words("java.io.FileNotFoundException", "{path} (Permission denied)"),
+        "2.1.0": Words("java.nio.file.AccessDeniedException", "{path}"),
+    },
+    "file-is-directory": {
+        FIRST: Words("java.io.FileNotFoundException", "{path} (Is a directory)"),
+        "2.1.0": Words(_KAFKA, "java.io.IOException: Is a directory"),
+    },
+    "file-is-directory-mapped": {FIRST: Words("java.io.FileNotFoundException", "{path} (Is a directory)")},
+    "file-is-directory-read": {FIRST: Words("java.io.IOException", "Is a directory")},
+    "file-is-directory-written": {FIRST: Words("java.nio.file.FileSystemException", "{path}: Is a directory")},
+    "file-not-regular": {FIRST: Words(_KAFKA, "java.io.IOException: Illegal seek")},
+    "file-io-error": {FIRST: Words(_KAFKA, "java.io.IOException: Input/output error")},
+    "file-too-large": {
+        FIRST: Words(_KAFKA, "The size of segment {path} ({size}) is larger than the maximum allowed segment size of 2147483647")
+    },
+    "name-without-dot": {FIRST: Words("java.lang.StringIndexOutOfBoundsException", "begin -1, end {length}, length {length}")},
+    "number-malformed": {FIRST: Words("java.lang.NumberFormatException", 'For input string: "{text}"')},
+    "snapshot-name-short": {
+        FIRST: Words("java.lang.StringIndexOutOfBoundsException", "begin {start}, end {end}, length {length}")
+    },
+    # batches
+    "record-size-too-small": {
+        FIRST: Words(_CORRUPT_RECORD, "Record size is smaller than minimum record overhead (14)."),
+        "2.0.0": Words(
+            _CORRUPT_RECORD, "Found record size {size} smaller than minimum record overhead ({minimum}) in file {path}."
+        ),
+    },
+    "length-overflow": {FIRST: Words(_ILLEGAL_ARGUMENT, "capacity < 0: ({capacity} < 0)")},
+    "batch-header-cut": {
+        FIRST: Words(
+            _KAFKA,
+            "java.io.EOFException: Failed to read `record batch header` from file channel `{{object}}`. Expected to read "
+            "{header_size} bytes, but reached end of file after reading {read} bytes. Started read from position {position}.",
+        ),
+        "2.1.1": Words(_KAFKA, "Failed to load record batch at position {position} from {records}"),
+    },
+    "batch-header-cut-deep": {
+        FIRST: Words(_OUT_OF_BOUNDS),
+        "2.2.0": Words(_KAFKA, "Failed to load record batch at position {position} from {records}"),
+    },
+    "batch-shorter-than-header": {FIRST: Words(_OUT_OF_BOUNDS)},
+    "magic-negative": {FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid magic used in LegacyRecord: {magic}")},
+    "magic-negative-deep": {
+        FIRST: Words(_OUT_OF_BOUNDS),
+        "2.2.0": Words(_ILLEGAL_ARGUMENT, "Invalid magic used in LegacyRecord: {magic}"),
+    },
+    "codec-unknown": {
+        FIRST: Words("kafka.common.UnknownCodecException", "{codec} is an unknown compression codec"),
+        "0.10.2.0": Words(_ILLEGAL_ARGUMENT, "Unknown compression type id: {codec}"),
+    },
+    "codec-not-allowed": _invalid_record("Invalid wrapper compressionType found in legacy deep record iterator {magic}"),
+    "decompression-limit": {FIRST: _OUT_OF_MEMORY},
+    "decompression-limit-behind-records": {FIRST: _OUT_OF_MEMORY},
+    "wrapper-decompression-limit": {FIRST: _OUT_OF_MEMORY},
+    "frame-bad-header": {FIRST: Words(_KAFKA, "{java_cause}")},
+    "frame-damaged": _NOT_DECOMPRESSED,
+    "frame-checksum-mismatch": _NOT_DECOMPRESSED,
+    "frame-truncated": _NOT_DECOMPRESSED,
+    "frame-checksum-cut": _UNDERFLOW,
+    "frame-checksum-cut-behind-records": _UNDERFLOW,
+    "wrapper-frame-checksum-cut": _UNDERFLOW,
+    "frame-damaged-behind-records": _REMAINING,
+    "frame-checksum-mismatch-behind-records": _REMAINING,
+    "frame-truncated-behind-records": _REMAINING,
+    "wrapper-frame-damaged": {FIRST: Words(_KAFKA, "{java_cause}")},
+    "wrapper-frame-checksum-mismatch": {FIRST: Words(_KAFKA, "{java_cause}")},
+    "wrapper-frame-truncated": {FIRST: Words(_KAFKA, "{java_cause}")},
+    # records
+    "record-count-negative": _invalid_record("Found invalid record count {count} in magic v{magic} batch"),
+    "record-count-too-low": _invalid_record(_STILL_REMAINING),
+    "record-count-too-high": _invalid_record(_PREMATURE_EOF),
+    "compressed-record-count-too-high": _invalid_record(_PREMATURE_EOF),
+    "record-length-past-end": _changed(
+        {FIRST: Words(_NULL_POINTER, 'Cannot invoke "org.apache.kafka.common.record.Record.offset()" because "record" is null')},
+        _invalid_record(
+            "Invalid record size: expected {size} bytes in record payload, but instead the buffer has only {remaining} "
+            "remaining bytes.",
+            "3.0.1",
+        ),
+    ),
+    "last-record-length-past-end": _changed(
+        _invalid_record(_STILL_REMAINING),
+        _invalid_record(
+            "Invalid record size: expected {size} bytes in record payload, but instead the buffer has only {remaining} "
+            "remaining bytes.",
+            "3.0.1",
+        ),
+    ),
+    "compressed-record-length-past-end": _changed(
+        _invalid_record(_PREMATURE_EOF),
+        _invalid_record(
+            "Invalid record size: expected {size} bytes in record payload, but the record payload reached EOF.", "3.6.0"
+        ),
+    ),
+    "compressed-record-length-negative": _changed(
+        {FIRST: Words(_ILLEGAL_ARGUMENT, "capacity < 0: ({size} < 0)")}, _invalid_record(_PREMATURE_EOF, "3.6.0")
+    ),
+    "record-length-varint-too-long": {FIRST: Words(_ILLEGAL_ARGUMENT, _VARINT_TOO_LONG)},
+    "compressed-record-length-varint-too-long": _changed(
+        {FIRST: Words(_ILLEGAL_ARGUMENT, _VARINT_TOO_LONG)}, _invalid_record(_PREMATURE_EOF, "3.6.0")
+    ),
+    "record-structure-invalid": _invalid_record("Found invalid record structure"),
+    "record-body-mismatch": _invalid_record(
+        "Invalid record size: expected to read {size} bytes in record payload, but instead read {read}"
+    ),
+    "header-count-negative": _invalid_record("Found invalid number of record headers {count}"),
+    "header-count-too-high": _invalid_record(
+        "Found invalid number of record headers. {count} is larger than the remaining size of the buffer"
+    ),
+    "header-key-past-end": _patched(
+        {FIRST: Words("java.lang.StringIndexOutOfBoundsException", "offset {offset}, count {size}, length {length}")},
+        _invalid_record("Found invalid record structure"),
+    ),
+    "header-key-null": _invalid_record("Invalid negative header key size {size}"),
+    # messages of magic 0 and 1
+    "message-field-past-end": {FIRST: Words(_OUT_OF_BOUNDS)},
+    "message-content-past-end": {FIRST: Words(_ILLEGAL_ARGUMENT, "newLimit > capacity: ({size} > {room})")},
+    "inner-record-size-too-small": {
+        FIRST: Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})")
+    },
+    "legacy-wrapper-null": _invalid_record("Found invalid compressed record set with null value (magic = {magic})"),
+    "legacy-wrapper-empty": _invalid_record("Found invalid compressed record set with no inner records"),
+    "legacy-wrapper-offset": _invalid_record(
+        "Found invalid wrapper offset in compressed v1 message set, wrapper offset '{wrapper_offset}' is less than the last "
+        "inner message offset '{inner_offset}' and it is not zero."
+    ),
+    "legacy-nested-compression": _invalid_record("Inner messages must not be compressed"),
+    # control records
+    "control-key-null": {
+        FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "key" is null'),
+        "4.3.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.duplicate()" because "key" is null'),
+    },
+    "control-key-short": _changed(
+        _invalid_record("Invalid value size found for end control record key. Must have at least 4 bytes, but found only {size}"),
+        _invalid_record(
+            "Invalid value size found for control record key. Must have at least 4 bytes, but found only {size}", "4.3.0"
+        ),
+    ),
+    "control-version-negative": _invalid_record(
+        "Invalid version found for control record: {version}. May indicate data corruption"
+    ),
+    "control-value-null": {
+        FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "value" is null'),
+        "4.1.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.duplicate()" because "value" is null'),
+    },
+    "marker-value-short": _changed(
+        _invalid_record("Invalid value size found for end transaction marker. Must have at least 6 bytes, but found only {size}"),
+        {"4.1.0": Words("java.nio.BufferUnderflowException")},
+    ),
+    "marker-version-negative": _invalid_record(
+        "Invalid version found for end transaction marker: {version}. May indicate data corruption"
+    ),
+    "message-underflow": _UNDERFLOW,
+    "message-bytes-past-end": {
+        FIRST: Words(
+            "java.lang.RuntimeException", "Error reading byte array of {size} byte(s): only {remaining} byte(s) available"
+        )
+    },
+    "message-null": {FIRST: Words("java.lang.RuntimeException", "non-nullable field {field} was serialized as null")},
+    "message-string-too-long": {FIRST: Words("java.lang.RuntimeException", "string field {field} had invalid length {size}")},
+    "message-array-too-large": {
+        FIRST: Words(
+            "java.lang.RuntimeException",
+            "Tried to allocate a collection of size {count}, but there are only {remaining} bytes remaining.",
+        )
+    },
+    "message-varint-too-long": {FIRST: Words(_ILLEGAL_ARGUMENT, _VARINT_TOO_LONG)},
+    # indexes
+    "index-missing": {FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid max index size: -1")},
+    "index-position-negative": {
+        FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid position: {position}"),
+        "2.0.0": Words(_ILLEGAL_ARGUMENT, "Invalid position: {position} in read from {path}"),
+        "2.1.0": Words(_ILLEGAL_ARGUMENT, "Invalid position: {position} in read from {records}"),
+    },
+    "index-position-past-log": {
+        FIRST: Words("java.util.NoSuchElementException"),
+        "2.1.0": Words(_ILLEGAL_ARGUMENT, "Slice from position {position} exceeds end position of {records}"),
+    },
+    "size-negative": {
+        FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid size: {size}"),
+        "2.0.0": Words(_ILLEGAL_ARGUMENT, "Invalid size: {size} in read from {path}"),
+        "2.1.0": Words(_ILLEGAL_ARGUMENT, "Invalid size: {size} in read from {records}"),
+    },
+    "no-batch-at-position": {FIRST: Words("java.util.NoSuchElementException")},
+    "index-last-offset": {
+        FIRST: Words(
+            _ILLEGAL_ARGUMENT,
+            "requirement failed: Corrupt index found, index file ({path}) has non-zero size but the last offset is {last} and "
+            "the base offset is {base}",
+        ),
+        "0.10.1.0": Words(
+            _ILLEGAL_ARGUMENT,
+            "requirement failed: Corrupt index found, index file ({path}) has non-zero size but the last offset is {last} "
+            "which is no larger than the base offset {base}.",
+        ),
+        "1.1.0": Words(
+            "kafka.log.CorruptIndexException",
+            "Corrupt index found, index file ({path}) has non-zero size but the last offset is {last} which is no greater "
+            "than the base offset {base}.",
+        ),
+        "2.0.0": Words(
+            "kafka.log.CorruptIndexException",
+            "Corrupt index found, index file ({path}) has non-zero size but the last offset is {last} which is less than the "
+            "base offset {base}.",
+        ),
+        "3.5.0": Words(
+            "org.apache.kafka.storage.internals.log.CorruptIndexException",
+            "Corrupt index found, index file {path} has non-zero size but the last offset is {last} which is less than the "
+            "base offset {base}",
+        ),
+    },
+    "index-size": {
+        FIRST: Words(
+            _ILLEGAL_ARGUMENT,
+            "requirement failed: Index file {name} is corrupt, found {size} bytes which is not positive or not a multiple of 8.",
+        ),
+        "0.10.1.0": Words(
+            _ILLEGAL_ARGUMENT,
+            "requirement failed: Index file {path} is corrupt, found {size} bytes which is not positive or not a multiple of 8.",
+        ),
+        "1.1.0": Words(
+            "kafka.log.CorruptIndexException",
+            "Index file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of 8.",
+        ),
+        "3.5.0": Words(
+            "org.apache.kafka.storage.internals.log.CorruptIndexException",
+            "Index file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of 8",
+        ),
+    },
+    "time-index-last-timestamp": {
+        FIRST: Words(
+            _ILLEGAL_ARGUMENT,
+            "requirement failed: Corrupt time index found, time index file ({path}) has non-zero size but the last timestamp "
+            "is {last} which is no larger than the first timestamp {first}",
+        ),
+        "1.1.0": Words(
+            "kafka.log.CorruptIndexException",
+            "Corrupt time index found, time index file ({path}) has non-zero size but the last timestamp is {last} which is "
+            "less than the first timestamp {first}",
+        ),
+        "3.5.0": Words(
+            "org.apache.kafka.storage.internals.log.CorruptIndexException",
+            "Corrupt time index found, time index file ({path}) has non-zero size but the last timestamp is {last} which is "
+            "less than the first timestamp {first}",
+        ),
+    },
+    "time-index-last-offset": {
+        FIRST: Words(
+            _ILLEGAL_ARGUMENT,
+            "requirement failed: Corrupt time index found, time index file ({path}) has non-zero size but the last offset is "
+            "{last} which is smaller than the first offset {first}",
+        ),
+        "1.1.0": Words(
+            "kafka.log.CorruptIndexException",
+            "Corrupt time index found, time index file ({path}) has non-zero size but the last offset is {last} which is less "
+            "than the first offset {first}",
+        ),
+        "3.5.0": Words(
+            "org.apache.kafka.storage.internals.log.CorruptIndexException",
+            "Corrupt time index found, time index file ({path}) has non-zero size but the last offset is {last} which is less "
+            "than the first offset {first}",
+        ),
+    },
+    "time-index-size": {
+        FIRST: Words(
+            _ILLEGAL_ARGUMENT,
+            "requirement failed: Time index file {path} is corrupt, found {size} bytes which is not positive or not a "
+            "multiple of 12.",
+        ),
+        "1.1.0": Words(
+            "kafka.log.CorruptIndexException",
+            "Time index file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of 12.",
+        ),
+        "3.5.0": Words(
+            "org.apache.kafka.storage.internals.log.CorruptIndexException",
+            "Time index file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of 12",
+        ),
+    },
+    "transaction-version-unknown": {
+        FIRST: Words(_KAFKA, "Unexpected aborted transaction version {version}, current version is 0"),
+        "2.2.1": Words(
+            _KAFKA, "Unexpected aborted transaction version {version} in transaction index {path}, current version is 0"
+        ),
+    },
+    # producer snapshots: no exceptions, the run goes on
+    "snapshot-version-unknown": {
+        FIRST: Words("", "Snapshot contained an unknown file version {version}"),
+        "4.0.0": Words("", "Snapshot failed schema validation: Snapshot contained an unknown file version {version}"),
+    },
+    "snapshot-crc-mismatch": {
+        FIRST: Words("", "Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}")
+    },
+    "snapshot-truncated": {
+        FIRST: Words("", "Snapshot failed schema validation: Error reading field '{field}': java.nio.BufferUnderflowException"),
+        "4.0.0": Words("", "Snapshot failed schema validation: null"),
+    },
+    "snapshot-entry-truncated": {
+        FIRST: Words(
+            "",
+            "Snapshot failed schema validation: Error reading field 'producer_entries': Error reading field '{field}': "
+            "java.nio.BufferUnderflowException",
+        ),
+        "4.0.0": Words("", "Snapshot failed schema validation: null"),
+    },
+    "snapshot-count-null": {
+        FIRST: Words(
+            "", "Snapshot failed schema validation: Error reading field 'producer_entries': Array size {count} cannot be negative"
+        ),
+        "4.0.0": Words("", "Snapshot failed schema validation: non-nullable field producerEntries was serialized as null"),
+    },
+    "snapshot-count-negative": {
+        FIRST: Words(
+            "", "Snapshot failed schema validation: Error reading field 'producer_entries': Array size {count} cannot be negative"
+        ),
+        "4.0.0": Words("", "Snapshot failed schema validation: non-nullable field producerEntries was serialized as null"),
+    },
+    "snapshot-count-too-high": {
+        FIRST: Words(
+            "",
+            "Snapshot failed schema validation: Error reading field 'producer_entries': Error reading array of size {count}, "
+            "only {room} bytes available",
+        ),
+        "4.0.0": Words(
+            "",
+            "Snapshot failed schema validation: Tried to allocate a collection of size {count}, but there are only {room} "
+            "bytes remaining.",
+        ),
+    },
+}
+"""What the tool says of a fault, by its code."""
+
+JAVA_CAUSES = {
+    "gzip": "java.util.zip.ZipException: {message}",
+    "gzip-eof": "java.io.EOFException",
+    "snappy": "java.io.IOException: FAILED_TO_UNCOMPRESS(5)",
+    "lz4": "java.io.IOException: {message}",
+    "lz4-block": "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}",
+    "lz4-runtime": "java.lang.RuntimeException: {message}",
+    "lz4-underflow": "java.nio.BufferUnderflowException",
+    "zstd": "com.github.luben.zstd.ZstdIOException: {message}",
+}
+"""What a codec library throws, by its kind of failure; some of our own messages stand for those of the libraries."""
+
+FILE_RECORDS = {
+    FIRST: "FileRecords(file= {path}, start=0, end={max})",
+    "2.4.0": "FileRecords(size={size}, file={path}, start=0, end={max})",
+    "3.3.0": "FileRecords(size={size}, file={path}, start=0, end={end})",
+}
+"""How messages name an open log."""

@@ -1,0 +1,107 @@
+"""One release of Kafka's tool: the history as it stood then."""
+
+from __future__ import annotations
+
+from kdump.errors import UsageError
+from kdump.releases import history
+from kdump.releases.timeline import History, version_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kdump.releases.history import ControlType, Option, Words
+
+
+class Profile:
+    """What one release prints and how it behaves. Nothing that uses a profile asks for its release."""
+
+    def __init__(self, release: str) -> None:
+        then = History(release)
+        self.release = release
+        self._then = then
+
+        self.options: Mapping[str, Option] = {option.name: option for option in history.OPTIONS if then.find(option.texts)}
+        self.usage = then.at(history.USAGE)
+        self.version_text = then.at(history.VERSION_TEXT).format(release=release)
+        self.accepts_abbreviations = then.at(history.ACCEPTS_ABBREVIATIONS)
+        self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
+        self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
+        self.decoder_classes = then.at(history.DECODER_CLASSES)
+
+        self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if version_of(since) <= version_of(release))
+        self.ignores_names_without_dot = then.at(history.IGNORES_NAMES_WITHOUT_DOT)
+
+        self.log_heading = then.at(history.LOG_HEADING)
+        self.batch_line = then.line(history.BATCH_LINE)
+        self.message_line = then.line(history.MESSAGE_LINE)
+        self.batch_record_line = then.line(history.BATCH_RECORD_LINE)
+        self.message_record_line = then.line(history.MESSAGE_RECORD_LINE)
+        self.codec_names = then.at(history.CODEC_NAMES)
+        self.deep_shows_batches = then.at(history.DEEP_SHOWS_BATCHES)
+        self.shows_keys_of_null_values = then.at(history.SHOWS_KEYS_OF_NULL_VALUES)
+        self.skipped_metadata_prefixes_payload = then.at(history.SKIPPED_METADATA_PREFIXES_PAYLOAD)
+        self.control_types: Mapping[int, ControlType] = then.at(history.CONTROL_TYPES)
+        self.checks_header_count = then.at(history.CHECKS_HEADER_COUNT)
+        self.decompresses_in_blocks = then.at(history.DECOMPRESSES_IN_BLOCKS)
+        self.marker_size_is_checked_first = then.at(history.MARKER_SIZE_IS_CHECKED_FIRST)
+        self.checks_first_offset = then.at(history.CHECKS_FIRST_OFFSET)
+        self.fails_on_length_overflow = then.at(history.FAILS_ON_LENGTH_OVERFLOW)
+
+        self.index_line = then.at(history.INDEX_LINE)
+        self.index_names_empty = then.at(history.INDEX_NAMES_EMPTY)
+        self.index_compares_first_record = then.at(history.INDEX_COMPARES_FIRST_RECORD)
+        self.index_checks_zero_entry = then.at(history.INDEX_CHECKS_ZERO_ENTRY)
+        self.index_lookup_tries_end_first = then.at(history.INDEX_LOOKUP_TRIES_END_FIRST)
+        self.sanity_allows_base_offset = then.at(history.SANITY_ALLOWS_BASE_OFFSET)
+        self.sanity_line = then.at(history.SANITY_LINE)
+
+        self.time_index_line = then.at(history.TIME_INDEX_LINE)
+        self.time_index_checks_zero_entry = then.at(history.TIME_INDEX_CHECKS_ZERO_ENTRY)
+        self.slice_may_start_past_end = then.at(history.SLICE_MAY_START_PAST_END)
+        self.time_index_reads_to_end = then.at(history.TIME_INDEX_READS_TO_END)
+
+        self.transaction_line = then.line(history.TRANSACTION_LINE)
+        self.snapshot_line = then.line(history.SNAPSHOT_LINE)
+        self.snapshot_batch_part = then.line(history.SNAPSHOT_BATCH_PART)
+        self.snapshot_omits_unknown_batch = then.at(history.SNAPSHOT_OMITS_UNKNOWN_BATCH)
+        self.snapshot_wraps_sequence = then.at(history.SNAPSHOT_WRAPS_SEQUENCE)
+        self.optional_long = then.at(history.OPTIONAL_LONG)
+
+        self.report_titles = then.at(history.REPORT_TITLES)
+        self.report_order = then.at(history.REPORT_ORDER)
+        self.report_pairs = then.at(history.REPORT_PAIRS)
+
+    def default_of(self, name: str) -> str:
+        """The default value of an option."""
+        return self._then.at(self.options[name].defaults)
+
+    def description_of(self, name: str) -> str:
+        """What the help screen says of an option."""
+        option = self.options[name]
+        text = self._then.at(option.texts)
+        return f"{text} (default: {self.default_of(name)})" if option.defaults else text
+
+    def words(self, code: str) -> Words:
+        """The exception that this release throws for a fault, or what it prints if it throws none."""
+        if code not in history.WORDS:
+            return history.Words("java.lang.RuntimeException", "{message}")
+        return self._then.at(history.WORDS[code])
+
+    def file_records(self, *, path: str, size: int, is_sibling: bool) -> str:
+        """How messages of this release name an open log."""
+        end = history.MAX_INT if is_sibling else size
+        return self._then.at(history.FILE_RECORDS).format(path=path, size=size, end=end, max=history.MAX_INT)
+
+
+def profile_of(release: str) -> Profile:
+    """The profile of a release.
+
+    Raises UsageError, with the nearest known release, where it is not known.
+    """
+    if release not in history.RELEASES:
+        newest = history.RELEASES[-1]
+        raise UsageError(
+            f"--release {release} is not known (newest: {newest})", remedy=f"known are {', '.join(history.RELEASES)}"
+        )
+    return Profile(release)

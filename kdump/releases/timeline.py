@@ -1,0 +1,69 @@
+"""The notation of the history: values and parts of lines that hold from one release until another."""
+
+from __future__ import annotations
+
+from kdump.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeVar
+
+    Value = TypeVar("Value")
+
+FIRST = "0.8.0"
+"""The first release of all."""
+
+
+def version_of(release: str) -> tuple[int, ...]:
+    """The numbers of a release, to compare it by."""
+    return tuple(int(number) for number in release.split("."))
+
+
+class Part:
+    """A part of a line, from the release `since` up to but not including `until`.
+
+    `{names}` stand for fields of a row. `starts_piece` marks where the tool begins another write: if it fails there, all
+    before is on stdout already.
+    """
+
+    __slots__ = ("since", "starts_piece", "text", "until")
+
+    def __init__(self, text: str, *, since: str = FIRST, until: str = "", starts_piece: bool = False) -> None:
+        self.text = text
+        self.since = since
+        self.until = until
+        self.starts_piece = starts_piece
+
+    def is_in(self, release: str) -> bool:
+        version = version_of(release)
+        return version_of(self.since) <= version and (not self.until or version < version_of(self.until))
+
+
+class History:
+    """Looks things up as they were in one release."""
+
+    def __init__(self, release: str) -> None:
+        self.release = release
+        self._version = version_of(release)
+
+    def at(self, timeline: Mapping[str, Value]) -> Value:
+        """The value that held in the release; the timeline gives, in ascending order, the first release of each."""
+        found = [value for since, value in timeline.items() if version_of(since) <= self._version]
+        if not found:
+            raise UsageError(f"Kafka {self.release} has no value here; the first is of {next(iter(timeline))}")
+        return found[-1]
+
+    def find(self, timeline: Mapping[str, Value]) -> Value | None:
+        """As `at`, None where the release comes before the timeline."""
+        return self.at(timeline) if version_of(next(iter(timeline))) <= self._version else None
+
+    def line(self, parts: Sequence[Part]) -> tuple[str, ...]:
+        """A line as its pieces, each written at once."""
+        pieces = [""]
+        for part in parts:
+            if part.is_in(self.release):
+                if part.starts_piece and pieces[-1]:
+                    pieces.append("")
+                pieces[-1] += part.text
+        return tuple(pieces)

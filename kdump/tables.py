@@ -1,0 +1,105 @@
+"""A row class declares a schema; a table holds such rows as columns.
+
+The annotations of a row class are the types of its columns, its field names in Kafka's camel case are the keys of every
+output, and its docstring is their documentation.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, ClassVar, Generic, TypeVar
+
+    RowType = TypeVar("RowType", bound="Row", covariant=True)
+else:  # the plain tool starts without the module `typing`
+
+    class Generic:
+        """Stands for typing.Generic where nothing checks types."""
+
+        def __class_getitem__(cls, _parameters: object) -> type:
+            return cls
+
+    RowType = None
+
+# The types of columns, as row classes name them. Their names are what an output with types of its own goes by.
+Bool = bool
+Int8 = int
+Int16 = int
+Int32 = int
+Int64 = int
+UInt32 = int
+Text = str
+Binary = bytes
+
+
+class Column:
+    """One column of a schema: `name` is ours (snake case), `key` is Kafka's (camel case)."""
+
+    __slots__ = ("is_nullable", "key", "name", "type")
+
+    def __init__(self, name: str, annotation: str) -> None:
+        self.name = name
+        self.key = camel_case(name)
+        self.type = annotation.removesuffix(" | None")
+        self.is_nullable = self.type != annotation
+
+
+class Row:
+    """One row of a table. Subclasses only declare fields."""
+
+    schema: ClassVar[tuple[Column, ...]] = ()
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        cls.schema = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
+
+    def __init__(self, *values: object) -> None:
+        for column, value in zip(self.schema, values, strict=False):
+            setattr(self, column.name, value)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{c.name}={getattr(self, c.name)!r}" for c in self.schema if hasattr(self, c.name))
+        return f"{type(self).__name__}({fields})"
+
+
+class Table(Generic[RowType]):
+    """Rows of one class as columns of equal length, in the order of the schema."""
+
+    __slots__ = ("columns", "row_class")
+
+    def __init__(self, row_class: type[RowType], columns: Mapping[str, Sequence[Any]]) -> None:
+        self.row_class = row_class
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[self.row_class.schema[0].name])
+
+    def __iter__(self) -> Iterator[RowType]:
+        for values in zip(*(self.columns[column.name] for column in self.row_class.schema), strict=True):
+            yield self.row_class(*values)
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        """The column of this name."""
+        return self.columns[name]
+
+    def row(self, row: int) -> RowType:
+        """The row at this place, counted from 0."""
+        return self.row_class(*(self.columns[column.name][row] for column in self.row_class.schema))
+
+    def slice(self, start: int, end: int) -> Table[RowType]:
+        """The rows from `start` up to but not including `end`."""
+        return Table(self.row_class, {name: values[start:end] for name, values in self.columns.items()})
+
+    @classmethod
+    def of(cls, row_class: type[RowType], rows: Sequence[Sequence[Any]]) -> Table[RowType]:
+        """A table of rows given as sequences of values in the order of the schema."""
+        names = [column.name for column in row_class.schema]
+        columns = zip(*rows, strict=True) if rows else [()] * len(names)
+        return cls(row_class, dict(zip(names, columns, strict=True)))
+
+
+def camel_case(name: str) -> str:
+    """Kafka's spelling of one of our names: `base_offset` is `baseOffset`."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)

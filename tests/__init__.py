@@ -1,0 +1,1 @@
+"""The tests of kdump, with what they share."""

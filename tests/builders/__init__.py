@@ -1,0 +1,1 @@
+"""Kafka's on-disk bytes, written for tests; nothing in here imports kdump."""
