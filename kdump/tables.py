@@ -52,7 +52,8 @@ class Row:
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        cls.schema = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
+        declared = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
+        cls.schema = cls.schema + declared  # behind those of the class it extends
 
     def __init__(self, *values: object) -> None:
         for column, value in zip(self.schema, values, strict=False):

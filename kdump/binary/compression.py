@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import zlib
 
+from kdump.binary.codecs import GZIP, LZ4, SNAPPY, ZSTD
 from kdump.errors import CorruptData, MissingPackage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-"""Names of the codecs by their id in the lowest three bits of a batch's attributes; ids 5 to 7 are not taken."""
 
 MAX_PAYLOAD = 128 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
@@ -81,7 +78,7 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
                 piece = inflater.decompress(pending, _JAVA_OUTPUT)
             except zlib.error as error:
                 salvaged = _inflated_before_damage(compressed, member, size)
-                message = f"the gzip stream is damaged: {error}"
+                message = str(error).rpartition(": ")[2]  # zlib's own words
                 raise CorruptData("frame-damaged", message, cause="gzip", salvaged=salvaged) from error
             pending = inflater.unconsumed_tail
             crc = zlib.crc32(piece, crc)

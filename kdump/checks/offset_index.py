@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kdump.binary.compression import CODECS
+from kdump.binary.codecs import CODECS
 from kdump.errors import CorruptData
-from kdump.formats import message_set, offset_index, record
+from kdump.formats import message_set, offset_index, records
 from kdump.formats.log import Log
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
 def first_offset_at(log: Source, position: int, window_size: int, codec_count: int) -> int:
     """The offset of the first record from this position on, in whole batches within the window.
 
-    Raises CorruptData as `open_slice`, `Log.chunks` and `record.read`, and with `no-batch-at-position`.
+    Raises CorruptData as `open_slice`, `Log.chunks` and `records.read`, and with `no-batch-at-position`.
     """
     if position > log.size:
         raise _no_batch(log, position)
@@ -57,7 +57,7 @@ def first_offset_at(log: Source, position: int, window_size: int, codec_count: i
                 for message in message_set.messages_of(log, chunk, row):
                     return message.offset
             continue
-        for part in record.read(log, chunk):
+        for part in records.read(log, chunk):
             if len(part.records):
                 offset: int = part.records["offset"][0]
                 return offset

@@ -6,9 +6,10 @@ from array import array
 from heapq import heappop, heappush
 
 from kdump.binary import kernel
+from kdump.binary.codecs import CODECS
 from kdump.checks.offset_index import open_slice
 from kdump.errors import CorruptData
-from kdump.formats import message_set, record, time_index
+from kdump.formats import message_set, record, records, time_index
 from kdump.formats.log import Log
 from kdump.formats.record_batch import NO_TIMESTAMP
 
@@ -129,10 +130,10 @@ class Landings:
         return landing or Landing(None, 0)
 
 
-def max_timestamp_at(log: Source, position: int, codec_count: int) -> int:
+def max_timestamp_at(log: Source, position: int, codec_count: int = len(CODECS)) -> int:
     """The largest timestamp of the records in the batch at this position, -1 if it has none.
 
-    Raises CorruptData as `record.read`.
+    Raises CorruptData as `records.read`.
     """
     header = log.read(position, kernel.BATCH_HEADER_SIZE)
     if len(header) == kernel.BATCH_HEADER_SIZE and header[16] == 2 and not header[22] & 7:
@@ -150,7 +151,7 @@ def max_timestamp_at(log: Source, position: int, codec_count: int) -> int:
             for message in message_set.messages_of(log, chunk, 0):
                 latest = max(latest, message_set.timestamp_of(message, chunk, 0))
             return latest
-        for part in record.read(log, chunk):
+        for part in records.read(log, chunk):
             latest = max(latest, *part.records["timestamp"]) if len(part.records) else latest
     return latest
 

@@ -1,4 +1,4 @@
-"""The way of Kafka's tool to read a command line (that of joptsimple 5), and its help screen."""
+"""The way of Kafka's tool to read a command line: that of joptsimple 5."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ if TYPE_CHECKING:
 
     from kdump.releases.history import Option
     from kdump.releases.profile import Profile
-
-_WIDTH = 80
-_GAP = 2
-_INDENT = 2
 
 
 class Arguments:
@@ -87,34 +83,3 @@ class Arguments:
                 return starting[0]
         unknown = name if is_long else name[:1]
         raise Fault("option-unknown", f"there is no option --{unknown}", option=unknown)
-
-
-def help_screen(profile: Profile) -> str:
-    """The options of a release with their descriptions, in two columns."""
-    left = [f"--{option.name} {option.hint}".rstrip() for option in profile.options.values()]
-    right = [profile.description_of(name) for name in profile.options]
-    left_width = max(map(len, left))
-    right_width = _WIDTH - _GAP - left_width
-    lines = [("Option", "Description"), ("------", "-----------")]
-    for name, text in zip(left, right, strict=True):
-        first, *others = _wrapped(text, right_width)
-        lines.append((name, first))
-        lines += [("", " " * _INDENT + line) for line in others]
-    widths = max(len(name) for name, _ in lines), max(len(text) for _, text in lines)
-    return "\n".join(f"{name:{widths[0]}}{'':{_GAP}}{text:{widths[1]}}" for name, text in lines) + "\n"
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """The text in lines; further ones are indented. It breaks behind blanks and hyphens, and behind dots inside words."""
-    pieces = [""]
-    for character, following in zip(text, text[1:] + " ", strict=True):
-        pieces[-1] += character
-        if character == " " or character in "-." and following != " ":
-            pieces.append("")
-    lines = [""]
-    for piece in pieces:
-        room = width - (_INDENT if len(lines) > 1 else 0)
-        if lines[-1] and len(lines[-1] + piece) > room:  # a blank at the end takes room, too
-            lines.append("")
-        lines[-1] += piece
-    return [line.rstrip() for line in lines]

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     Content = bytes | CorruptData | None
 
 
-def contents(profile: Profile, *, key_decoder: Decoder | None, value_decoder: Decoder | None, skips_metadata: bool) -> Contents:
-    """The column of contents for a chunk of records; without decoders, only control records have any."""
-    if key_decoder is None or value_decoder is None:
-        data_text = None
-    else:
-        data_text = _data_text(profile, key_decoder, value_decoder, skips_metadata)
+def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | None, *, skips_metadata: bool) -> Contents:
+    """The column of contents for a chunk of records, given the decoders for keys and for values.
+
+    Without decoders, only control records have contents.
+    """
+    data_text = None if decoders is None else _data_text(profile, *decoders, skips_metadata)
 
     def column(chunk: RecordChunk) -> tuple[list[str], Fault | None]:
         texts: list[str] = []

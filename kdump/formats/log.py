@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
-from kdump.binary.compression import CODECS
+from kdump.binary.codecs import CODECS
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.formats import record_batch
@@ -49,6 +49,11 @@ class Chunk:
         self.starts = starts
         self.window = window
         self.is_legacy = is_legacy
+
+    def slice(self, start: int, end: int) -> Chunk:
+        """The batches in the rows from `start` up to but not including `end`."""
+        batches = self.batches.slice(start, end)
+        return Chunk(batches, self.headers[start:end], self.starts[start:end], self.window, self.is_legacy)
 
 
 class Log:
@@ -171,10 +176,6 @@ class Log:
             return None
         batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header)], [self.position], [False])
         return batches.row(0), "delete_horizon_ms"
-
-    def skip(self, size: int) -> None:
-        """Go on behind a batch of this size that could not be read."""
-        self.position += size
 
     def _is_more(self) -> bool:
         return self.position < self.end - HEADER_UP_TO_MAGIC

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import compression
+from kdump.binary import codecs, compression
 from kdump.binary.checksums import crc32
 from kdump.errors import CorruptData
 from kdump.formats import record
@@ -94,7 +94,7 @@ class Message:
 def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
     """The messages of a chunk, those inside wrappers in place of their wrapper.
 
-    Raises CorruptData as record.read says. Keys and values that reach past their message are found last: the row then goes
+    Raises CorruptData as records.read says. Keys and values that reach past their message are found last: the row then goes
     with the error, sound up to `isvalid`.
     """
     rows: list[tuple[object, ...]] = []
@@ -171,7 +171,7 @@ def unwrap(wrapper: Message) -> Iterator[Message]:
     The wrapper's magic decides whether the offsets inside are relative. All of it is decompressed before the first message
     comes out.
     """
-    if wrapper.codec == compression.ZSTD:
+    if wrapper.codec == codecs.ZSTD:
         raise CorruptData("codec-not-allowed", f"zstd is no codec of magic {wrapper.magic}", magic=wrapper.magic)
     value = wrapper.value
     if value is None:
@@ -198,7 +198,7 @@ def _placed(inner: list[Message], base: int) -> Iterator[Message]:
         message.offset = as_int64(base + message.offset)
         if message.codec:
             codec = message.codec
-            if codec >= len(compression.CODECS):
+            if codec >= len(codecs.CODECS):
                 raise CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
             raise CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
         yield message

@@ -1,10 +1,9 @@
-"""The records inside record batches and message sets, decompressed where they are compressed."""
+"""The records inside record batches (magic 2), decompressed where they are compressed."""
 
 from __future__ import annotations
 
 from kdump.binary import compression, kernel
 from kdump.errors import CorruptData
-from kdump.formats import message_set
 from kdump.formats.record_batch import (
     COMPRESSION_MASK,
     NO_SEQUENCE,
@@ -80,15 +79,7 @@ class RecordChunk:
 
 
 def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
-    """The records of all batches of a chunk, in order.
-
-    When a batch is bad, what comes before is yielded, up to the good records of that very batch if it is not compressed,
-    then CorruptData is raised. Of a compressed batch nothing is yielded unless all of it is good, as in Kafka.
-    """
-    return message_set.read(source, chunk) if chunk.is_legacy else _read_batches(source, chunk)
-
-
-def _read_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
+    """The records of a chunk of batches of magic 2, as records.read says."""
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = 0
@@ -99,9 +90,7 @@ def _read_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
             # the usual case: its records join those of its neighbours
             start = chunk.starts[row]
             before = len(rows)
-            end, code, _ = kernel.walk_records(
-                chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size, count, False, rows
-            )
+            end, code, _ = kernel.walk_records(chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size, count, False, rows)
             if not code and end == start + size:
                 counts.append(len(rows) - before)
                 if len(rows) >= MAX_ROWS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import compression
+from kdump.binary.codecs import CODECS
 from kdump.tables import Bool, Int8, Int16, Int32, Int64, Row, Table, Text, UInt32
 
 TYPE_CHECKING = False
@@ -164,7 +164,7 @@ def mapped(column: Sequence[Value], function: Callable[[Value], Result]) -> Sequ
 def codec_name(attributes: int) -> str:
     """The name of the codec in these attributes; `unknown(5)` to `unknown(7)` for ids that are not taken."""
     codec = attributes & COMPRESSION_MASK
-    return compression.CODECS[codec] if codec < len(compression.CODECS) else f"unknown({codec})"
+    return CODECS[codec] if codec < len(CODECS) else f"unknown({codec})"
 
 
 def _timestamp_type(attributes: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.errors import Fault
+from kdump.formats.record_batch import as_int32, decrement_sequence
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record, RecordChunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.releases.profile import Profile
@@ -20,11 +22,17 @@ if TYPE_CHECKING:
 
 
 class Template:
-    """A piece of a line: literal text with fields in it."""
+    """A piece of a line: literal text with a field between each two literals."""
 
     __slots__ = ("fields", "literals")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, literals: list[str], fields: list[str]) -> None:
+        self.literals = literals
+        self.fields = fields
+
+    @classmethod
+    def parse(cls, text: str) -> Template:
+        """A template from text with `{fields}` in it; a brace that encloses no name is text."""
         literals: list[str] = []
         fields: list[str] = []
         for part in text.split("{"):
@@ -32,12 +40,11 @@ class Template:
             if brace and field.isidentifier():
                 fields.append(field)
                 literals.append(literal)
-            elif literals:  # a lone brace is text
+            elif literals:
                 literals[-1] += "{" + part
             else:
                 literals.append(part)
-        self.literals = literals
-        self.fields = fields
+        return cls(literals, fields)
 
     def lines(self, column: Callable[[str], Sequence[object]], count: int) -> list[str]:
         """The piece for `count` rows, given the columns of its fields.
@@ -69,10 +76,10 @@ class KafkaText:
     def __init__(self, profile: Profile, text_of: Callable[[bytes], str]) -> None:
         self._profile = profile
         self._text_of = text_of
-        self._batch = [Template(piece) for piece in profile.batch_line]
-        self._message = [Template(piece) for piece in profile.message_line]
-        self._batch_record = [Template(piece) for piece in profile.batch_record_line]
-        self._message_record = [Template(piece) for piece in profile.message_record_line]
+        self._batch = [Template.parse(piece) for piece in profile.batch_line]
+        self._message = [Template.parse(piece) for piece in profile.message_line]
+        self._batch_record = [Template.parse(piece) for piece in profile.batch_record_line]
+        self._message_record = [Template.parse(piece) for piece in profile.message_record_line]
 
     # Batches
 
@@ -125,7 +132,7 @@ class KafkaText:
             count = len(contents_column)
             records = records.slice(0, count)
         if skips_metadata:
-            pieces = [Template("{contents}"), Template("\n")]
+            pieces = [Template.parse("{contents}"), Template.parse("\n")]
         else:
             pieces = self._batch_record if chunk.batches["magic"][0] >= 2 else self._message_record
         columns = self._record_columns(chunk, records, contents_column)
@@ -170,11 +177,44 @@ class KafkaText:
 
     def rows(self, line: str, table: Table[Row]) -> list[str]:
         """One line a row of a table whose columns are shown as they stand."""
-        return Template(line).lines(table.__getitem__, len(table)) if len(table) else []
+        return Template.parse(line).lines(table.__getitem__, len(table)) if len(table) else []
+
+    def producer_line(self, producer: ProducerState) -> str:
+        """The line of a producer in a snapshot."""
+        first_sequence = as_int32(producer.last_sequence - producer.offset_delta)
+        if self._profile.snapshot_wraps_sequence:
+            first_sequence = decrement_sequence(producer.last_sequence, producer.offset_delta)
+        transaction_offset = producer.current_txn_first_offset
+        values = {column.name: getattr(producer, column.name) for column in producer.schema}
+        values["current_txn_first_offset"] = self.optional_long(None if transaction_offset < 0 else transaction_offset)
+        values["first_sequence"] = first_sequence
+        values["cached_metadata"] = (
+            f"Queue(BatchMetadata(firstSeq={first_sequence}, lastSeq={producer.last_sequence}, "
+            f"firstOffset={producer.last_offset - producer.offset_delta}, lastOffset={producer.last_offset}, "
+            f"timestamp={producer.timestamp}))"
+        )
+        pieces = self._profile.snapshot_line
+        if producer.last_offset >= 0 or not self._profile.snapshot_omits_unknown_batch:
+            pieces += self._profile.snapshot_batch_part
+        return "".join(pieces).format(**values) + "\n"
 
     def optional_long(self, value: int | None) -> str:
         absent, present = self._profile.optional_long
         return absent if value is None else present.format(value=value)
+
+
+def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[str], *, is_whole: bool) -> list[str]:
+    """The lines of batches, each in front of those of its records; they end with the last of these where not all are there."""
+    lines: list[str] = []
+    end = 0
+    for number, (batch_line, count) in enumerate(zip(batch_lines, part.counts, strict=True)):
+        start, end = end, end + count
+        if number or not part.continues:
+            lines.append(batch_line)
+        lines += record_lines[start:end]
+        if not is_whole and end >= len(record_lines):
+            break
+    return lines
 
 
 def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[str]:

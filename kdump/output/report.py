@@ -16,35 +16,26 @@ if TYPE_CHECKING:
 _CAPACITY = 16
 
 
-class Reports:
-    """Collects what the tool complains of until the end of the run."""
+def text(profile: Profile, complaints: list[tuple[str, str, int, int]]) -> str:
+    """The reports on these complaints: their kind, the file, and the two numbers, in order of discovery."""
+    lines = []
+    for kind, line in history.REPORT_LINES.items():
+        found = [(path, (first, second)) for of_kind, path, first, second in complaints if of_kind == kind]
+        by_path: dict[str, Pairs] = {}
+        for path, pair in found:
+            by_path.setdefault(path, []).append(pair)
+        for path in _ORDERS[profile.report_order]([path for path, _ in found]):
+            lines.append(profile.report_titles[kind].format(path=path))
+            lines += [line.format(*pair) for pair in _arranged(profile, kind, by_path[path])]
+    return "".join(line + "\n" for line in lines)
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        self._reports: dict[str, list[tuple[str, tuple[int, int]]]] = {kind: [] for kind in history.REPORT_LINES}
 
-    def add(self, kind: str, path: str, first: int, second: int) -> None:
-        self._reports[kind].append((path, (first, second)))
-
-    def text(self) -> str:
-        """All reports that have anything to say."""
-        lines = []
-        for kind, found in self._reports.items():
-            by_path: dict[str, Pairs] = {}
-            for path, pair in found:
-                by_path.setdefault(path, []).append(pair)
-            for path in _ORDERS[self._profile.report_order]([path for path, _ in found]):
-                lines.append(self._profile.report_titles[kind].format(path=path))
-                for pair in self._arranged(kind, by_path[path]):
-                    lines.append(history.REPORT_LINES[kind].format(*pair))
-        return "".join(line + "\n" for line in lines)
-
-    def _arranged(self, kind: str, pairs: Pairs) -> Pairs:
-        if kind not in (history.MISMATCHES, history.NON_CONSECUTIVE):
-            return pairs
-        if self._profile.report_pairs == "reverse":
-            return pairs[::-1]
-        return sorted(dict(pairs).items(), reverse=kind == history.MISMATCHES)
+def _arranged(profile: Profile, kind: str, pairs: Pairs) -> Pairs:
+    if kind not in (history.MISMATCHES, history.NON_CONSECUTIVE):
+        return pairs
+    if profile.report_pairs == "reverse":
+        return pairs[::-1]
+    return sorted(dict(pairs).items(), reverse=kind == history.MISMATCHES)
 
 
 def _java(paths: list[str]) -> list[str]:

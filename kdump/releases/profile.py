@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kdump.releases.history import ControlType, Option, Words
+    from kdump.releases.history import ControlType, Option
+    from kdump.releases.words import Words
 
 
 class Profile:
@@ -84,9 +85,9 @@ class Profile:
 
     def words(self, code: str) -> Words:
         """The exception that this release throws for a fault, or what it prints if it throws none."""
-        if code not in history.WORDS:
-            return history.Words("java.lang.RuntimeException", "{message}")
-        return self._then.at(history.WORDS[code])
+        from kdump.releases import words  # only a run that fails needs them
+
+        return self._then.at(words.WORDS[code])
 
     def file_records(self, *, path: str, size: int, is_sibling: bool) -> str:
         """How messages of this release name an open log."""

@@ -1,0 +1,145 @@
+"""Dumps logs (`.log`, `.checkpoint`): batch lines and record lines."""
+
+from __future__ import annotations
+
+from kdump.cli.dropin.tool import absolute
+from kdump.errors import CorruptData, Fault, UsageError
+from kdump.formats import file_name
+from kdump.formats.log import Log
+from kdump.output.kafka_text import interleaved
+from kdump.releases import history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kdump.binary.source import Source
+    from kdump.cli.dropin.tool import DumpTool
+    from kdump.cli.joptsimple import Arguments
+    from kdump.formats.record import RecordChunk
+    from kdump.output.kafka_text import Contents
+
+    Decoder = Callable[[bytes], str]
+
+_TOPIC_DECODERS = (
+    "offsets-decoder",
+    "transaction-log-decoder",
+    "cluster-metadata-decoder",
+    "remote-log-metadata-decoder",
+    "share-group-state-decoder",
+)
+_DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
+
+
+def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
+    """Dump one log, up to its end or to where the tool throws. Raises Fault there."""
+    decoders = decoders_of(tool, arguments)
+    max_bytes = arguments.number("max-bytes") if "max-bytes" in tool.profile.options else history.MAX_INT
+    tool.out.write(_heading(tool, name) + "\n")
+    is_deep = arguments.has("deep-iteration") or tool.profile.print_data_log_is_deep and _prints_data(arguments)
+    with tool.open(path) as source:
+        if max_bytes < 0:
+            raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source, is_sibling=True)
+        log = Log(source, end=max_bytes, codec_count=tool.codec_count)
+        try:
+            if is_deep:
+                _dump_records(tool, source, log, decoders if _prints_data(arguments) else None, arguments)
+            else:
+                for chunk in log.chunks():
+                    tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
+        except CorruptData as fault:
+            _dump_partial_batch(tool, fault, is_deep)
+            raise tool.with_records(fault, source, is_sibling=False)
+        if log.torn_length + 12 > history.MAX_INT and tool.profile.fails_on_length_overflow:
+            torn = log.torn_batch()
+            if torn is not None and not is_deep:
+                tool.out.write(tool.text.partial_batch_line(*torn))
+            raise CorruptData("length-overflow", "a length overflows", path=path, capacity=log.torn_length + 12 - (1 << 32))
+        trailing = source.size - log.position
+        if trailing > 0 and max_bytes == history.MAX_INT:
+            tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")
+
+
+def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder]:
+    """The decoders for keys and for values. Raises Fault where the tool does not find them."""
+    for name in _TOPIC_DECODERS:
+        if arguments.has(name):
+            raise UsageError(f"--{name} is not supported yet")
+    value_decoder, key_decoder = (_decoder(tool, arguments.text(name)) for name in _DECODER_CLASSES)
+    return key_decoder, value_decoder
+
+
+def _decoder(tool: DumpTool, name: str) -> Decoder:
+    kind = tool.profile.decoder_classes.get(name)
+    if kind is None:
+        code = "decoder-wrong-type" if name.startswith("java.lang.") else "decoder-unknown"
+        raise Fault(code, f"{name} is no decoder; known are {', '.join(tool.profile.decoder_classes)}", name=name)
+    if kind == "string":
+        return tool.text_of
+    from kdump.decoders import plain
+
+    return plain.DECODERS[kind]
+
+
+def _prints_data(arguments: Arguments) -> bool:
+    return any(arguments.has(name) for name in ("print-data-log", *_DECODER_CLASSES))
+
+
+def _heading(tool: DumpTool, name: str) -> str:
+    if name.endswith(file_name.LOG):
+        return tool.profile.log_heading.format(offset=file_name.base_offset(name))
+    if name == file_name.BOOTSTRAP_CHECKPOINT:
+        return "KRaft bootstrap snapshot"
+    offset, epoch = file_name.snapshot_id(name)
+    return f"Snapshot end offset: {offset}, epoch: {epoch}"
+
+
+def _dump_records(
+    tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | None, arguments: Arguments
+) -> None:
+    from kdump.decoders.contents import contents
+    from kdump.formats import records
+
+    skips_metadata = arguments.has("skip-record-metadata")
+    contents_of = contents(tool.profile, decoders, skips_metadata=skips_metadata)
+    path = absolute(source.path)
+    previous = -1
+    for chunk in log.chunks():
+        for part in records.read(source, chunk):
+            offsets = part.records["offset"]
+            if offsets:
+                _check_consecutive(tool, path, previous, offsets)
+                previous = offsets[-1]
+            _write_records(tool, part, contents_of, skips_metadata)
+
+
+def _write_records(tool: DumpTool, part: RecordChunk, contents_of: Contents, skips_metadata: bool) -> None:
+    lines: list[str] = []
+    is_whole = False
+    try:
+        tool.text.record_lines(part, contents_of, skips_metadata, lines)
+        is_whole = True
+    finally:
+        if tool.profile.deep_shows_batches:
+            lines = interleaved(tool.text.batch_lines(part.batches), part, lines, is_whole=is_whole)
+        tool.out.write("".join(lines))
+
+
+def _check_consecutive(tool: DumpTool, path: str, previous: int, offsets: Sequence[int]) -> None:
+    checks_first = tool.profile.checks_first_offset
+    if previous == -1 and not checks_first:
+        previous = offsets[0] - 1
+    if offsets[0] == previous + 1 and offsets == list(range(previous + 1, previous + 1 + len(offsets))):
+        return
+    for offset in offsets:
+        if offset != previous + 1 and (previous != -1 or checks_first):
+            tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
+        previous = offset
+
+
+def _dump_partial_batch(tool: DumpTool, fault: CorruptData, is_deep: bool) -> None:
+    """What the tool had written of a batch's line before it threw."""
+    if fault.row is not None and (not is_deep or tool.profile.deep_shows_batches):
+        tool.out.write(tool.text.partial_batch_line(fault.row, fault.through))
+    elif is_deep and fault.code in ("magic-negative", "batch-header-cut"):
+        fault.code += "-deep"

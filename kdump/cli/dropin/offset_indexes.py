@@ -1,0 +1,62 @@
+"""Dumps offset indexes (`.index`), compared with their logs."""
+
+from __future__ import annotations
+
+from kdump.checks import offset_index as check
+from kdump.cli.dropin.tool import absolute, sibling
+from kdump.errors import CorruptData
+from kdump.formats import file_name, offset_index
+from kdump.output.kafka_text import Template
+from kdump.releases import history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.binary.source import Source
+    from kdump.cli.dropin.tool import DumpTool
+    from kdump.cli.joptsimple import Arguments
+
+
+def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
+    """Dump one index up to its zero tail, or to where the tool throws. Raises Fault there."""
+    base_offset = file_name.base_offset(name)
+    window_size = arguments.number("max-message-size")
+    full_path = absolute(path)
+    with tool.open(sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path) as index:
+        if tool.profile.index_names_empty and not offset_index.entry_count(index):
+            tool.out.write(f"{path} is empty.\n")
+        elif arguments.has("index-sanity-check"):
+            check.check_sanity(index, base_offset, allows_base_offset=tool.profile.sanity_allows_base_offset)
+            tool.out.write(tool.profile.sanity_line.format(path=path))
+        else:
+            _dump_entries(tool, log, index, base_offset, window_size, is_quiet=arguments.has("verify-index-only"))
+
+
+def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, window_size: int, *, is_quiet: bool) -> None:
+    line = Template.parse(tool.profile.index_line)
+    checks_zero_entry = tool.profile.index_checks_zero_entry
+    is_first = True
+    for table in offset_index.read(index, base_offset):
+        shown = 0
+        try:
+            for offset, position in zip(table["offset"], table["position"], strict=True):
+                is_tail = offset == base_offset and not is_first
+                if is_tail and not checks_zero_entry:
+                    return
+                found = _offset_at(tool, log, position, window_size)
+                if found != offset:
+                    tool.complain(history.MISMATCHES, index.path, offset, found)
+                if is_tail:
+                    return
+                is_first = False
+                shown += 1
+        except CorruptData as fault:
+            raise tool.with_records(fault, log, is_sibling=True)
+        finally:
+            if not is_quiet and shown:
+                tool.out.write("".join(line.lines(table.slice(0, shown).__getitem__, shown)))
+
+
+def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:
+    if tool.profile.index_compares_first_record:
+        return check.first_offset_at(log, position, window_size, tool.codec_count)
+    return check.last_offset_at(log, position, window_size)

@@ -1,0 +1,25 @@
+"""Dumps producer snapshots (`.snapshot`)."""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+from kdump.formats import producer_snapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.cli.dropin.tool import DumpTool
+    from kdump.cli.joptsimple import Arguments
+
+
+def dump(tool: DumpTool, path: str, _name: str, _arguments: Arguments) -> None:
+    """Dump one snapshot; one that is corrupt gets a line on stderr, and the run goes on."""
+    with tool.open(path, is_read_whole=True) as source:
+        try:
+            producers = producer_snapshot.read(source)
+        except CorruptData as fault:
+            if fault.code == "snapshot-truncated" and fault.values.get("is_entry"):
+                fault.code = "snapshot-entry-truncated"
+            tool.say(tool.message_of(fault) + "\n")
+            return
+    for producer in producers:
+        tool.out.write(tool.text.producer_line(producer))

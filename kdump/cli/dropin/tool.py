@@ -1,0 +1,196 @@
+"""One run of Kafka's tool: its screens, its files one after the other, its end."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+from kdump.binary.java_text import escaped, text_of
+from kdump.binary.source import Source
+from kdump.cli.joptsimple import Arguments
+from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
+from kdump.formats import file_name
+from kdump.output.kafka_text import KafkaText
+from kdump.releases import history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.output.blocks import Blocks
+    from kdump.releases.profile import Profile
+
+SUCCESS, FAILURE, USAGE = 0, 1, 2
+
+_DUMPS = {
+    file_name.LOG: "logs",
+    file_name.CHECKPOINT: "logs",
+    file_name.OFFSET_INDEX: "offset_indexes",
+    file_name.TIME_INDEX: "time_indexes",
+    file_name.TRANSACTION_INDEX: "transaction_indexes",
+    file_name.PRODUCER_SNAPSHOT: "producer_snapshots",
+}
+"""By suffix, the module beside this one whose `dump` dumps such files; it is loaded when the first of them comes."""
+
+
+class DumpTool:
+    """A run of the tool, in the words of a release."""
+
+    def __init__(self, profile: Profile, out: Blocks, err: Blocks, *, is_strict: bool, is_terminal: bool) -> None:
+        self.profile = profile
+        self.out = out
+        self.err = err
+        self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
+        self.text = KafkaText(profile, self.text_of)
+        self.codec_count = len(profile.codec_names)
+        self._is_strict = is_strict
+        self._complaints: list[tuple[str, str, int, int]] = []
+        self._path = ""
+
+    def run(self, words: list[str]) -> int:
+        """Everything from the arguments to the reports at the end. Returns the exit code."""
+        try:
+            arguments = Arguments(self.profile, words)
+            status = self._screen(arguments, words)
+            if status is not None:
+                return status
+            self._dump(arguments)
+        except Fault as fault:
+            self._throw(fault)
+            return FAILURE
+        except KdumpError as error:
+            self.say(f"kdump: {error}\n")
+            return USAGE
+        if self._complaints:
+            from kdump.output import report
+
+            self.say(report.text(self.profile, self._complaints))
+        return SUCCESS
+
+    def say(self, text: str) -> None:
+        """Write to stderr, behind what was written to stdout before."""
+        self.out.flush()
+        self.err.write(text)
+
+    def complain(self, kind: str, path: str, first: int, second: int) -> None:
+        """Note a pair of numbers that do not agree, for the report of this kind at the end of the run."""
+        self._complaints.append((kind, path, first, second))
+
+    def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
+        """Show a help or version screen if one is asked for, or needed; then the run ends with this code."""
+        if not words or arguments.has("help"):
+            message = self.profile.usage
+        elif arguments.has("version"):
+            self.out.write(self.profile.version_text + "\n")
+            return SUCCESS
+        elif not arguments.has("files"):
+            message = 'Missing required argument "[files]"'
+        else:
+            return None
+        from kdump.cli.help_screen import help_screen
+
+        self.say(f"{message}\n{help_screen(self.profile)}")
+        return FAILURE
+
+    def _dump(self, arguments: Arguments) -> None:
+        files = arguments.text("files")
+        items = files.split(",")
+        while files and items and not items[-1]:  # Java drops empty items at the end, unless nothing else is there
+            items.pop()
+        if not self.profile.converts_values_lazily:
+            from kdump.cli.dropin import logs
+
+            arguments.number("max-message-size")
+            logs.decoders_of(self, arguments)
+        for item in items:
+            path = _java_path(item)
+            self._path = path
+            self.out.write(f"Dumping {path}\n")
+            self._dump_file(path, arguments)
+
+    def _dump_file(self, path: str, arguments: Arguments) -> None:
+        name = path.rpartition("/")[2]
+        suffix = file_name.suffix(name)
+        if not suffix and not self.profile.ignores_names_without_dot:
+            raise CorruptData("name-without-dot", "the name has no suffix", path=path, length=len(name))
+        if suffix in self.profile.suffixes:
+            import_module("kdump.cli.dropin." + _DUMPS[suffix]).dump(self, path, name, arguments)
+        else:
+            self.say(f"Ignoring unknown file {path}\n")
+
+    # What the dumps of all files need
+
+    def open(self, path: str, *, is_read_whole: bool = False) -> Source:
+        """Open a log, or a file that the tool reads as a whole. Raises Unreadable."""
+        try:
+            source = Source(path)
+        except Unreadable as error:
+            raise coded(error, error.code + "-read") if is_read_whole else error
+        if source.size > history.MAX_INT:
+            size = source.size
+            source.close()
+            raise Unreadable("file-too-large", "is larger than 2147483647 bytes", path=path, size=size)
+        return source
+
+    def open_index(self, path: str) -> Source:
+        """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so."""
+        try:
+            return Source(path)
+        except Unreadable as error:
+            codes = {"file-missing": "index-missing", "file-is-directory": "file-is-directory-mapped"}
+            raise coded(error, codes.get(error.code, error.code))
+
+    def with_records(self, fault: CorruptData, source: Source, *, is_sibling: bool) -> CorruptData:
+        """The fault with what its message may say of the open log."""
+        fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, is_sibling=is_sibling)
+        return fault
+
+    def message_of(self, fault: Fault) -> str:
+        """What the tool says of a fault: an exception as Java prints it, or a line."""
+        from kdump.releases.words import JAVA_CAUSES
+
+        words = self.profile.words(fault.code)
+        values = {"path": fault.path, "position": fault.position, "message": fault.message} | fault.values
+        values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
+        message = "" if words.message is None else words.message.format(**values)
+        if not words.exception:
+            return message
+        return f'Exception in thread "main" {words.exception}' + ("" if words.message is None else f": {message}")
+
+    def _throw(self, fault: Fault) -> None:
+        """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""
+        self.say(self.message_of(self._as_met(fault)) + "\n")
+        if not self._is_strict and isinstance(fault, CorruptData) and self._path:
+            self.err.write(f"kdump: Kafka's tool ends here; `kdump log --keep-going {self._path}` goes on behind the damage\n")
+
+    def _as_met(self, fault: Fault) -> Fault:
+        """The fault that this release meets first."""
+        if "unbuffered" in fault.variants and not self.profile.decompresses_in_blocks:
+            fault = fault.variants["unbuffered"]
+        if "unchecked-header-count" in fault.variants and not self.profile.checks_header_count:
+            fault = fault.variants["unchecked-header-count"]
+        return fault
+
+
+def coded(error: Unreadable, code: str) -> Unreadable:
+    """The same error under another code, where the tool opens files in another way."""
+    error.code = code
+    return error
+
+
+def absolute(path: str) -> str:
+    """The absolute path as java.io.File makes it: not normalised."""
+    if path.startswith("/"):
+        return path
+    return os.getcwd().rstrip("/") + "/" + path if path else os.getcwd()
+
+
+def sibling(path: str, suffix: str) -> str:
+    """The file of the same segment with another suffix."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{file_name.stem(name)}{suffix}"
+
+
+def _java_path(path: str) -> str:
+    """A path as java.io.File has it: without double or trailing slashes."""
+    while "//" in path:
+        path = path.replace("//", "/")
+    return path.rstrip("/") if len(path) > 1 else path

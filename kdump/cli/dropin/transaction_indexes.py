@@ -1,0 +1,36 @@
+"""Dumps transaction indexes (`.txnindex`)."""
+
+from __future__ import annotations
+
+from kdump.binary.source import Source
+from kdump.cli.dropin.tool import absolute, coded
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import file_name, transaction_index
+from kdump.tables import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.cli.dropin.tool import DumpTool
+    from kdump.cli.joptsimple import Arguments
+
+
+def dump(tool: DumpTool, path: str, name: str, _arguments: Arguments) -> None:
+    """Dump one index; all of it is read before the first line, as in the tool. Raises Fault where it throws."""
+    file_name.base_offset(name)
+    try:
+        source = Source(path)
+    except Unreadable as error:
+        if error.code == "file-missing":
+            return  # the tool opens it for writing, and finds nothing in it
+        raise coded(error, "file-is-directory-written" if error.code == "file-is-directory" else error.code)
+    line = "".join(tool.profile.transaction_line)
+    lines: list[str] = []
+    with source:
+        for table in transaction_index.read(source):
+            versions = [version >> 8 for version in table["version"]]  # the tool looks at the first of the two bytes only
+            if max(versions) > 0:
+                version = next(version for version in versions if version > 0)
+                message = f"version {version} is not known"
+                raise CorruptData("transaction-version-unknown", message, path=absolute(path), version=version)
+            lines += tool.text.rows(line, Table(table.row_class, {**table.columns, "version": versions}))
+    tool.out.write("".join(lines))

@@ -1,0 +1,26 @@
+"""The records of a log, whatever the magic of their batches."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+
+
+def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
+    """The records of all batches of a chunk, in order.
+
+    When a batch is bad, what comes before is yielded, up to the good records of that very batch if it is not compressed,
+    then CorruptData is raised. Of a compressed batch nothing is yielded unless all of it is good, as in Kafka.
+    """
+    if chunk.is_legacy:
+        from kdump.formats import message_set
+
+        return message_set.read(source, chunk)
+    from kdump.formats import record
+
+    return record.read(source, chunk)

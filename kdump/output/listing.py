@@ -1,0 +1,182 @@
+"""The tables that commands list: those of the formats, with where each row is from and what became of it.
+
+Rows of a table have one schema, whatever the data: what a row does not have is null.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from kdump.binary.java_text import text_of
+from kdump.formats.offset_index import OffsetIndexEntry
+from kdump.formats.record_batch import RecordBatch, decrement_sequence
+from kdump.formats.time_index import TimeIndexEntry
+from kdump.formats.transaction_index import AbortedTransaction
+from kdump.tables import Int16, Int32, Int64, Row, Table, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from kdump.errors import CorruptData
+    from kdump.formats.producer_snapshot import ProducerState
+    from kdump.formats.record import Record
+
+    Object = dict[str, str | None]
+    Objects = list[Object]
+
+
+class ListedBatch(RecordBatch):
+    """A batch with its `status` (intact, salvaged, damaged) and its file; a damaged range has a position and a size at least."""
+
+    status: Text
+    file: Text
+
+
+class ListedRecord(Row):
+    """A record with its `status` and its file; keys and values that are no UTF-8 stand in the Base64 columns.
+
+    Each header is an object with `key` and `value`, or `valueBase64`.
+    """
+
+    offset: Int64 | None
+    timestamp: Int64 | None
+    key_size: Int32 | None
+    value_size: Int32 | None
+    sequence: Int32 | None
+    headers: Objects | None
+    key: Text | None
+    key_base64: Text | None
+    value: Text | None
+    value_base64: Text | None
+    position: Int64
+    status: Text
+    file: Text
+
+
+class ListedIndexEntry(OffsetIndexEntry):
+    """An entry of an offset index; `log_offset` is the last offset of the batch there, `status` says whether they agree."""
+
+    log_offset: Int64 | None
+    status: Text
+    file: Text
+
+
+class ListedTimeIndexEntry(TimeIndexEntry):
+    """An entry of a time index; `log_timestamp` is the largest of the batch that ends at its offset, if one does."""
+
+    log_timestamp: Int64 | None
+    status: Text
+    file: Text
+
+
+class ListedTransaction(AbortedTransaction):
+    """An entry of a transaction index."""
+
+    status: Text
+    file: Text
+
+
+class ListedProducer(Row):
+    """The state of a producer as Kafka's tool names it; without a known batch its fields are null."""
+
+    producer_id: Int64
+    producer_epoch: Int16
+    coordinator_epoch: Int32
+    current_txn_first_offset: Int64 | None
+    last_timestamp: Int64
+    first_sequence: Int32 | None
+    last_sequence: Int32 | None
+    last_offset: Int64 | None
+    offset_delta: Int32 | None
+    timestamp: Int64 | None
+    status: Text
+    file: Text
+
+
+def batches(table: Table[RecordBatch], statuses: Sequence[str], file: str) -> Table[ListedBatch]:
+    """Batches with their statuses."""
+    return Table(ListedBatch, {**table.columns, "status": statuses, "file": [file] * len(table)})
+
+
+def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str) -> Table[ListedBatch]:
+    """A damaged range as one row, with the fields of the batch it begins with up to `through`."""
+    values: list[Any] = []
+    is_sound = row is not None
+    for column in RecordBatch.schema:
+        values.append(getattr(row, column.name, None) if is_sound else None)
+        is_sound = is_sound and column.name != through
+    table = Table.of(ListedBatch, [[*values, "damaged", file]])
+    return Table(ListedBatch, {**table.columns, "position": [start], "size": [end - start]})
+
+
+def records(table: Table[Record], statuses: Sequence[str], positions: Sequence[int], file: str) -> Table[ListedRecord]:
+    """Records with the statuses and positions of their batches."""
+    keys, keys_base64 = _texts(table["key"])
+    values, values_base64 = _texts(table["value"])
+    return Table(
+        ListedRecord,
+        {
+            **{name: table[name] for name in ("offset", "timestamp", "key_size", "value_size", "sequence")},
+            "headers": [None if headers is None else [_header(*header) for header in headers] for headers in table["headers"]],
+            "key": keys,
+            "key_base64": keys_base64,
+            "value": values,
+            "value_base64": values_base64,
+            "position": positions,
+            "status": statuses,
+            "file": [file] * len(table),
+        },
+    )
+
+
+def damaged_record(position: int, file: str) -> Table[ListedRecord]:
+    """One row for the records of a batch that cannot be read."""
+    nothing = [None] * (len(ListedRecord.schema) - 3)
+    return Table.of(ListedRecord, [[*nothing, position, "damaged", file]])
+
+
+def producer(state: ProducerState, file: str) -> list[object]:
+    """The values of a ListedProducer."""
+    has_batch = state.last_offset >= 0
+    return [
+        state.producer_id,
+        state.producer_epoch,
+        state.coordinator_epoch,
+        state.current_txn_first_offset if state.current_txn_first_offset >= 0 else None,
+        state.timestamp,
+        decrement_sequence(state.last_sequence, state.offset_delta) if has_batch else None,
+        state.last_sequence if has_batch else None,
+        state.last_offset if has_batch else None,
+        state.offset_delta if has_batch else None,
+        state.timestamp if has_batch else None,
+        "intact",
+        file,
+    ]
+
+
+def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[list[str | None], list[str | None]]:
+    """Bytes as text where they are UTF-8, and as Base64 where they are not."""
+    texts: list[str | None] = []
+    encoded: list[str | None] = []
+    for data in column:
+        text, base64_text = _text(data if isinstance(data, bytes | bytearray) else None)
+        texts.append(text)
+        encoded.append(base64_text)
+    return texts, encoded
+
+
+def _text(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
+    if data is None:
+        return None, None
+    try:
+        return data.decode(), None
+    except UnicodeDecodeError:
+        return None, base64.b64encode(data).decode()
+
+
+def _header(key: bytes, value: bytes | None) -> dict[str, str | None]:
+    text, encoded = _text(value)
+    header = {"key": text_of(key), "value": text}
+    return header if encoded is None else header | {"valueBase64": encoded}

@@ -1,0 +1,145 @@
+"""Tables for people: aligned columns, times as dates, one word for what is wrong."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from kdump.binary.java_text import escaped
+from kdump.output.listing import ListedBatch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from kdump.tables import Row, Table
+
+_PAGE = 1000  # rows; columns are as wide as the widest cell of a page
+_MAX_CELL = 60
+_STYLES = {"intact": "", "salvaged": "yellow", "damaged": "red"}
+
+
+class TerminalOutput:
+    """Collects rows and shows them a page at a time, those of each file under its name. Colours only on a terminal."""
+
+    def __init__(self, write: Callable[[str], None], *, is_terminal: bool = False, width: int | None = None) -> None:
+        self._write = write
+        self._is_terminal = is_terminal
+        self._width = width
+        self._rows: list[Row] = []
+        self._row_class: type[Row] | None = None
+        self._file = ""
+
+    def start(self, row_class: type[Row]) -> None:
+        self._row_class = row_class
+
+    def write(self, table: Table[Row]) -> None:
+        for row in table:
+            file = getattr(row, "file", "")
+            if file != self._file:
+                self.end()
+                self._write(("\n" if self._file else "") + escaped(file) + "\n")
+                self._file = file
+            self._rows.append(row)
+            if len(self._rows) >= _PAGE:
+                self._show()
+
+    def end(self) -> None:
+        if self._rows:
+            self._show()
+
+    def _show(self) -> None:
+        assert self._row_class is not None
+        cells = _batch_cells if self._row_class is ListedBatch else _plain_cells
+        shown = [cells(row) for row in self._rows]
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+        for heading, justify in _columns(self._row_class):
+            table.add_column(heading, justify=justify, no_wrap=True)
+        for row, values in zip(self._rows, shown, strict=True):
+            style = _STYLES.get(getattr(row, "status", ""), "")
+            table.add_row(*(Text(value, style=style) for value in values))
+        text = StringIO()
+        console = Console(
+            file=text,
+            force_terminal=self._is_terminal,
+            no_color=None if self._is_terminal else True,
+            width=self._width or _natural_width(shown),
+            highlight=False,
+        )
+        console.print(table)
+        self._write("".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()))
+        self._rows.clear()
+
+
+_BATCH_COLUMNS = ("position", "offsets", "count", "time", "size", "codec", "producer", "flags", "crc", "status")
+_RIGHT = ("position", "count", "size")
+
+
+def _columns(row_class: type[Row]) -> list[tuple[str, Any]]:
+    if row_class is ListedBatch:
+        return [(name, "right" if name in _RIGHT else "left") for name in _BATCH_COLUMNS]
+    return [
+        (column.key, "right" if column.type.startswith(("Int", "UInt")) else "left")
+        for column in row_class.schema
+        if column.name != "file"
+    ]
+
+
+def _batch_cells(row: Row) -> list[str]:
+    batch: Any = row  # a ListedBatch whose fields may all be None in a damaged range
+    first = "?" if batch.base_offset is None else batch.base_offset
+    offsets = (
+        "-"
+        if batch.last_offset is None
+        else str(batch.last_offset)
+        if batch.base_offset is None
+        else f"{first} - {batch.last_offset}"
+    )
+    producer = f"{batch.producer_id}/{batch.producer_epoch}" if (batch.producer_id or -1) >= 0 else "-"
+    flags = [word for word, is_set in (("txn", batch.is_transactional), ("control", batch.is_control)) if is_set]
+    return [
+        f"{batch.position:,}",
+        offsets,
+        "-" if batch.count is None else str(batch.count),
+        "-" if batch.timestamp is None else f"{_time(batch.timestamp)} {batch.timestamp_type or ''}".rstrip(),
+        f"{batch.size:,}",
+        batch.compresscodec or "-",
+        producer,
+        " ".join(flags) or "-",
+        "-" if batch.isvalid is None else "ok" if batch.isvalid else "BAD",
+        batch.status,
+    ]
+
+
+def _plain_cells(row: Row) -> list[str]:
+    return [_cell(column.name, getattr(row, column.name)) for column in row.schema if column.name != "file"]
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None:
+        return "-"
+    if "timestamp" in name and isinstance(value, int):
+        return _time(value)
+    text = escaped(str(value) if not isinstance(value, list) else ",".join(header["key"] for header in value))
+    return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
+
+
+def _time(milliseconds: int) -> str:
+    """A time in UTC, to the millisecond; as a number where no calendar has it."""
+    if milliseconds == -1:
+        return "-"
+    try:
+        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
+
+
+def _natural_width(rows: list[list[str]]) -> int:
+    return max(80, max(sum(len(cell) + 2 for cell in row) for row in rows) + 80)
