@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MAX_PAYLOAD = 128 << 20
+MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in pieces of this size
@@ -49,13 +49,24 @@ def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PA
     """
     data = bytearray()
     try:
-        for piece in _DECODERS[codec](compressed, magic, limit):
-            if len(data) + len(piece) > limit:
-                raise _too_large(limit)
+        for piece in pieces(codec, compressed, magic, limit=limit):
             data += piece
     except CorruptData as error:
         return Payload(data, error)
     return Payload(data)
+
+
+def pieces(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD) -> Iterator[bytes]:
+    """The decompressed payload, piece by piece.
+
+    Raises CorruptData with the codes that `decompress` names; `salvaged` among its values is what the erring piece still gave.
+    """
+    left = limit
+    for piece in _DECODERS[codec](compressed, magic, limit):
+        left -= len(piece)
+        if left < 0:
+            raise _too_large(limit)
+        yield piece
 
 
 def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
@@ -321,7 +332,8 @@ def _rotated(word: int, bits: int) -> int:
     return (word << bits | word >> (32 - bits)) & _U32
 
 
-_ZSTD_INPUT = 1 << 10  # of so few bytes, even a bomb makes no more than some 32 MiB
+_ZSTD_INPUT = 512  # of so few bytes, even a bomb makes no more than some 16 MiB
+_ZSTD_BOMB_INPUT = 32  # what it gets from then on
 _ZSTD_MAX_WINDOW = 1 << 27
 
 
@@ -333,16 +345,19 @@ def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
         raise _missing("zstd", "zstandard") from error
 
     position = 0
+    input_size = _ZSTD_INPUT
     while position < len(compressed):
         frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
         while not frame.eof:
             if position >= len(compressed):
                 raise CorruptData("frame-truncated", "Truncated source", cause="zstd")
             try:
-                piece = frame.decompress(compressed[position : position + _ZSTD_INPUT])
+                piece = frame.decompress(compressed[position : position + input_size])
             except zstandard.ZstdError as error:
                 raise CorruptData("frame-damaged", f"the zstd stream is damaged: {error}", cause="zstd") from error
-            position += _ZSTD_INPUT
+            position += input_size
+            if len(piece) > 1000 * input_size:
+                input_size = _ZSTD_BOMB_INPUT
             yield piece
         position = min(position, len(compressed)) - len(frame.unused_data)
 

@@ -121,14 +121,13 @@ def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[
 
 
 def walk_records(
-    data: Buffer, position: int, end: int, count: int, limits_records: bool, rows: list[RecordTuple]
+    data: Buffer, position: int, end: int, count: int, pause: int, limits_records: bool, rows: list[RecordTuple]
 ) -> tuple[int, str, dict[str, int]]:
-    """Walk `count` records of magic 2, appending to `rows` for each: timestamp delta, offset delta, key and value size as
-    stored, headers, key, value.
+    """Walk `count` records of magic 2, or fewer once one ends at or behind `pause`.
 
+    Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
     `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
-    The answer is the position behind the last good record and, if one is bad, the code of its fault with values; without a
-    code all `count` records are good.
+    The answer is the position behind the last good record and, if the next is bad, the code of its fault with values.
     """
     append = rows.append
     try:
@@ -221,6 +220,8 @@ def walk_records(
             if position - body != length:
                 return start, "record-body-mismatch", {"size": length, "read": position - body}
             append((timestamp_delta, offset_delta, key_size, value_size, headers, key, value))
+            if position >= pause:
+                break
     except IndexError:
         return start, "record-count-too-high", {}
     except VarintTooLong as error:

@@ -34,7 +34,7 @@ class Message:
 
     __slots__ = ("data", "magic", "offset")
 
-    def __init__(self, offset: int, data: bytes) -> None:
+    def __init__(self, offset: int, data: bytes | memoryview) -> None:
         self.offset = offset
         self.data = data
         self.magic = data[4] - 256 if data[4] > 127 else data[4]
@@ -88,7 +88,7 @@ class Message:
         if size > room:
             message = f"a message says its key or value is {size} bytes long, with {room} bytes left"
             raise CorruptData("message-content-past-end", message, size=size, room=room)
-        return self.data[start + 4 : start + 4 + size]
+        return bytes(self.data[start + 4 : start + 4 + size])
 
 
 def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
@@ -206,7 +206,7 @@ def _placed(inner: list[Message], base: int) -> Iterator[Message]:
 
 def _walk(payload: compression.Payload) -> Iterator[Message]:
     """The messages in a decompressed wrapper; one that is cut off at the end is not seen, as in Kafka."""
-    data = payload.data[: payload.whole_blocks]
+    data = memoryview(payload.data)[: payload.whole_blocks]
     position = 0
     while position + _OVERHEAD <= len(data):
         offset = int.from_bytes(data[position : position + 8], "big", signed=True)
@@ -216,7 +216,7 @@ def _walk(payload: compression.Payload) -> Iterator[Message]:
             raise CorruptData("inner-record-size-too-small", message, size=size, minimum=_MIN_SIZE)
         if position + _OVERHEAD + size > len(data):
             break
-        yield Message(offset, bytes(data[position + _OVERHEAD : position + _OVERHEAD + size]))
+        yield Message(offset, data[position + _OVERHEAD : position + _OVERHEAD + size])
         position += _OVERHEAD + size
     if payload.error is not None:
         error = payload.error

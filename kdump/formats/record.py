@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 8192
 """A table of records has at most about this many rows."""
 
-MAX_BATCH_SIZE = compression.MAX_PAYLOAD
+MAX_BATCH_SIZE = 128 << 20
 """Batches larger than this are not loaded to read their records."""
 
 UNCHECKED_HEADER_COUNT = "unchecked-header-count"
@@ -37,7 +37,12 @@ UNCHECKED_HEADER_COUNT = "unchecked-header-count"
 UNBUFFERED = "unbuffered"
 """The variant of a fault for readers that decompress no further than to the record they read."""
 
+MAX_RECORD_SIZE = 128 << 20
+"""A record that says it is larger than this is not waited for."""
+
 _SMALL_PAYLOAD = 1 << 20  # up to here all records of a batch are held at once
+_PIECE = 256 << 10  # of a decompressed payload, at least
+_WANTS_MORE = ("record-length-past-end", "record-count-too-high")
 
 
 class Record(Row):
@@ -90,8 +95,10 @@ def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
             # the usual case: its records join those of its neighbours
             start = chunk.starts[row]
             before = len(rows)
-            end, code, _ = kernel.walk_records(chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size, count, False, rows)
-            if not code and end == start + size:
+            end, code, _ = kernel.walk_records(
+                chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size, count, start + size, False, rows
+            )
+            if not code and end == start + size and len(rows) - before == count:
                 counts.append(len(rows) - before)
                 if len(rows) >= MAX_ROWS:
                     yield _chunk_of(chunk, first, counts, rows)
@@ -115,25 +122,14 @@ def _read_batch(source: Source, chunk: Chunk, row: int) -> Iterator[RecordChunk]
     def part(rows: list[RecordTuple], continues: bool) -> RecordChunk:
         return RecordChunk(batches, [len(rows)], _table([header], [len(rows)], rows), continues)
 
-    try:
-        walk = BatchRecords(header, _bytes_of(source, chunk, row))
-    except CorruptData as error:
-        yield part([], False)
-        raise _placed(error, source, position)
-    if walk.is_compressed and len(walk.data) > _SMALL_PAYLOAD:
-        try:
-            for _ in walk.parts():
-                pass
-        except CorruptData as error:
-            yield part([], False)
-            raise _placed(error, source, position)
     continues = False
     try:
-        for rows in walk.parts():
+        walk = BatchRecords(header, _bytes_of(source, chunk, row))
+        for rows in walk.checked_parts() if walk.is_compressed else walk.parts():
             yield part(rows, continues)
             continues = True
     except CorruptData as error:
-        yield part([] if walk.is_compressed else walk.good_rows, continues)
+        yield part(error.values.pop("good_rows", []), continues)
         raise _placed(error, source, position)
     if not continues:
         yield part([], False)
@@ -142,61 +138,123 @@ def _read_batch(source: Source, chunk: Chunk, row: int) -> Iterator[RecordChunk]
 class BatchRecords:
     """Walks the records of one batch of magic 2, given its header and all its bytes.
 
-    Raises CorruptData where nothing can be read at all: a batch shorter than its header, a negative count, a payload that
-    cannot be opened.
+    Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
     def __init__(self, header: Sequence[int], batch: bytes) -> None:
         self.header = header
-        self.good_rows: list[RecordTuple] = []
         self.is_compressed = bool(header[5] & COMPRESSION_MASK)
-        self.data: bytes | bytearray = batch
-        self._error: CorruptData | None = None
-        self._whole_blocks = len(batch)
-        self._start = kernel.BATCH_HEADER_SIZE
+        self._batch = batch
+        self._data: bytes | bytearray = batch
+        self._stream_error: CorruptData | None = None
+        self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
         count = header[12]
         if len(batch) < kernel.BATCH_HEADER_SIZE:
             raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
         if count < 0:
             message = f"a record batch says it holds {count} records"
             raise CorruptData("record-count-negative", message, count=count, magic=header[3])
-        if self.is_compressed and count > 0:
-            payload = compression.decompress(header[5] & COMPRESSION_MASK, batch[kernel.BATCH_HEADER_SIZE :], header[3])
-            if payload.error is not None and payload.error.code == "frame-bad-header":
-                raise payload.error
-            self.data, self._error, self._start = payload.data, payload.error, 0
-            self._whole_blocks = payload.whole_blocks
+
+    def checked_parts(self) -> Iterator[list[RecordTuple]]:
+        """As `parts`, but nothing comes out unless all is good. Raises CorruptData as `parts`."""
+        held: list[list[RecordTuple]] = []
+        size = 0
+        try:
+            for rows in self.parts():
+                size += len(self._data)
+                if size <= _SMALL_PAYLOAD:
+                    held.append(rows)
+        except CorruptData as error:
+            error.values.pop("good_rows", None)
+            raise
+        return iter(held) if size <= _SMALL_PAYLOAD else self.parts()
 
     def parts(self) -> Iterator[list[RecordTuple]]:
-        """All records, at most MAX_ROWS at a time.
+        """All records, at most MAX_ROWS at a time and no more than some MiB.
 
-        Raises CorruptData at a bad record, or behind the last if bytes are left; then `good_rows` are those of the last part.
+        Raises CorruptData at a bad record, or behind the last if bytes are left; `good_rows` among its values are those of the
+        part that it ends.
         """
-        position, left = self._start, self.header[12]
+        self._stream_error = None
+        position = 0 if self.is_compressed else kernel.BATCH_HEADER_SIZE
+        left = self.header[12]
+        pieces = self._pieces() if left else iter(())  # Kafka does not open the payload of an empty batch
         while left > 0:
             rows: list[RecordTuple] = []
-            self.good_rows = rows
-            asked = min(left, MAX_ROWS)
-            position, code, values = kernel.walk_records(self.data, position, len(self.data), asked, self.is_compressed, rows)
+            end, pause = len(self._data), position + _SMALL_PAYLOAD
+            position, code, values = kernel.walk_records(
+                self._data, position, end, min(left, MAX_ROWS), pause, self.is_compressed, rows
+            )
             left -= len(rows)
-            if code:
-                raise self._fault(code, values, position, is_last=left == 1)
-            if left == 0 and (position < len(self.data) or self._error is not None):
-                rows.pop()
-                if position < len(self.data):
-                    raise CorruptData("record-count-too-low", "bytes are left behind the last record")
-                raise self._stream_fault(is_behind=position <= self._whole_blocks)
-            yield rows
+            try:
+                if code in _WANTS_MORE and self._has_more(pieces, position, values):
+                    position = 0
+                elif code:
+                    raise self._fault(code, values, position, is_last=left == 1)
+                elif left == 0:
+                    self._check_end(pieces, position, rows)
+            except CorruptData as error:
+                error.values["good_rows"] = rows
+                raise
+            if rows:
+                yield rows
+
+    def _pieces(self) -> Iterator[bytes]:
+        """The pieces of a compressed payload. What is there to be walked is in `_data`, which holds the first of them."""
+        if not self.is_compressed:
+            return iter(())
+        self._data = bytearray()
+        self._whole_blocks = 0
+        payload = self._batch[kernel.BATCH_HEADER_SIZE :]
+        pieces = compression.pieces(self.header[5] & COMPRESSION_MASK, payload, self.header[3])
+        self._has_more(pieces, 0, {})
+        return pieces
+
+    def _has_more(self, pieces: Iterator[bytes], position: int, values: dict[str, Any]) -> bool:
+        """Whether the stream gave more: `_data` then begins with what stood at `position`."""
+        if not self.is_compressed or self._stream_error is not None or values.get("size", 0) > MAX_RECORD_SIZE:
+            return False
+        assert isinstance(self._data, bytearray)
+        wanted = max(_PIECE, len(self._data) - position)  # so that a long record is not copied over and over
+        more = bytearray()
+        try:
+            for piece in pieces:
+                more += piece
+                if len(more) >= wanted:
+                    break
+        except CorruptData as error:
+            if error.code == "frame-bad-header":
+                raise
+            self._stream_error = error
+        salvaged = self._stream_error.values.pop("salvaged", b"") if self._stream_error is not None else b""
+        if not more and not salvaged:
+            return False
+        del self._data[:position]
+        self._data += more
+        self._whole_blocks = len(self._data)
+        self._data += salvaged
+        return True
+
+    def _check_end(self, pieces: Iterator[bytes], position: int, rows: list[RecordTuple]) -> None:
+        """Nothing may be left behind the last record; if there is, the tool does not show that record any more."""
+        if position >= len(self._data) and self._has_more(pieces, position, {}):
+            position = 0
+        if position < len(self._data):
+            rows.pop()
+            raise CorruptData("record-count-too-low", "bytes are left behind the last record")
+        if self._stream_error is not None:
+            rows.pop()
+            raise self._stream_fault(is_behind=position <= self._whole_blocks)
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
         """The fault of the record at this position, or of the stream it comes from."""
-        if self._error is not None and code in ("record-length-past-end", "record-count-too-high"):
+        if self._stream_error is not None and code in ("record-length-past-end", "record-count-too-high"):
             return self._stream_fault(is_behind=False)
         fault = self._record_fault(code, values, is_last)
         if code == "header-count-too-high":
-            found = kernel.fault_of_headers(self.data, values["position"], values["limit"], values["count"])
+            found = kernel.fault_of_headers(self._data, values["position"], values["limit"], values["count"])
             fault.variants[UNCHECKED_HEADER_COUNT] = self._record_fault(*found, is_last)
-        if self._error is not None and self._end_of_record(position) > self._whole_blocks:
+        if self._stream_error is not None and self._end_of_record(position) > self._whole_blocks:
             stream_fault = self._stream_fault(is_behind=False)
             stream_fault.variants[UNBUFFERED] = fault
             return stream_fault
@@ -211,13 +269,13 @@ class BatchRecords:
 
     def _end_of_record(self, position: int) -> int:
         try:
-            length, body = kernel.read_varint(self.data, position, len(self.data))
+            length, body = kernel.read_varint(self._data, position, len(self._data))
         except (IndexError, kernel.VarintTooLong):
             return position + 5
         return body + max(length, 0)
 
     def _stream_fault(self, is_behind: bool) -> CorruptData:
-        error = self._error
+        error = self._stream_error
         assert error is not None
         code = error.code + ("-behind-records" if is_behind else "")
         return CorruptData(code, error.message, **error.values)
