@@ -102,8 +102,8 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
         stored_size = int.from_bytes(compressed[trailer + 4 : trailer + 8], "little")
         if stored != crc or stored_size != size & 0xFFFFFFFF:
             raise CorruptData("frame-checksum-mismatch", "Corrupt GZIP trailer", cause="gzip")
-        # Java looks for another member only when its input buffer still holds more than 26 bytes, trailer included
-        if len(inflater.unused_data) <= 26:
+        # Java looks for another member if more input is to come, or its buffer still holds more than 26 bytes, trailer included
+        if piece_end >= len(compressed) and len(inflater.unused_data) <= 26:
             return
         try:
             position = _gzip_header_end(compressed, trailer + 8)
@@ -161,7 +161,8 @@ def _gzip_header_end(compressed: bytes, start: int) -> int:
 
 
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
-_XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version
+_XERIAL_MAX_BLOCK = 512 << 20
+_XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the versions
 
 
 def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
@@ -174,8 +175,6 @@ def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
         except CorruptData as error:
             raise CorruptData("frame-bad-header", error.message, cause="snappy") from error
         return
-    if int.from_bytes(compressed[8:12], "big", signed=True) < 1:
-        raise CorruptData("frame-bad-header", "the version of the snappy framing is too old", cause="snappy")
     position = _XERIAL_HEADER_SIZE
     while position + 4 <= len(compressed):
         if compressed[position : position + 4] == _XERIAL_MAGIC[:4]:  # another stream begins
@@ -187,7 +186,9 @@ def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
             continue
         size = int.from_bytes(compressed[position : position + 4], "big", signed=True)
         position += 4
-        if size < 0 or position + size > len(compressed):
+        if not 0 <= size <= _XERIAL_MAX_BLOCK:
+            raise CorruptData("frame-block-size", f"a snappy block says it is {size} bytes long", cause="snappy", size=size)
+        if position + size > len(compressed):
             raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
         yield _snappy_block(compressed[position : position + size], limit)
         position += size
@@ -334,6 +335,7 @@ def _rotated(word: int, bits: int) -> int:
 
 _ZSTD_INPUT = 512  # of so few bytes, even a bomb makes no more than some 16 MiB
 _ZSTD_BOMB_INPUT = 32  # what it gets from then on
+_JAVA_ZSTD_INPUT = 131_075  # zstd's own recommendation, which the Java library follows
 _ZSTD_MAX_WINDOW = 1 << 27
 
 
@@ -346,10 +348,14 @@ def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
 
     position = 0
     input_size = _ZSTD_INPUT
+    last_block = (len(compressed) - 1) // _JAVA_ZSTD_INPUT
+    is_finished = False
     while position < len(compressed):
         frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
         while not frame.eof:
             if position >= len(compressed):
+                if is_finished:
+                    return
                 raise CorruptData("frame-truncated", "Truncated source", cause="zstd")
             try:
                 piece = frame.decompress(compressed[position : position + input_size])
@@ -360,6 +366,8 @@ def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
                 input_size = _ZSTD_BOMB_INPUT
             yield piece
         position = min(position, len(compressed)) - len(frame.unused_data)
+        # Once a frame has ended in the last block of input, the Java library does not miss the end of what follows it
+        is_finished = (position - 1) // _JAVA_ZSTD_INPUT == last_block
 
 
 def _too_large(limit: int) -> CorruptData:

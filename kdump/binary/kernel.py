@@ -68,10 +68,13 @@ def walk_batches(
     return headers, starts, valid, start
 
 
-def walk_messages(window: bytes, start: int, max_codec: int) -> tuple[list[MessageHeader], list[int], list[bool], int]:
+def walk_messages(
+    window: bytes, start: int, min_magic: int, max_codec: int
+) -> tuple[list[MessageHeader], list[int], list[bool], int]:
     """Walk the regular messages of magic 0 and 1 from `start`, up to the first that is not one or not whole.
 
-    A header ends with the timestamp; magic 0 has none, which is -1.
+    A magic below `min_magic` or a codec above `max_codec` is irregular. A header ends with the timestamp; magic 0 has none,
+    which is -1.
     """
     headers: list[MessageHeader] = []
     starts: list[int] = []
@@ -82,7 +85,7 @@ def walk_messages(window: bytes, start: int, max_codec: int) -> tuple[list[Messa
     while start <= last_header:
         offset, length, crc, magic, attributes = _unpack_message(window, start)
         end = start + LOG_OVERHEAD + length
-        if not 0 <= magic <= 1 or length < 14 or end > size or attributes & 7 > max_codec:
+        if not min_magic <= magic <= 1 or length < 14 or end > size or attributes & 7 > max_codec:
             break
         timestamp = _unpack_timestamp(window, start + 18)[0] if magic else -1
         headers.append((offset, length, crc, magic, attributes, timestamp))

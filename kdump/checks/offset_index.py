@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kdump.binary.codecs import CODECS
 from kdump.errors import CorruptData
 from kdump.formats import message_set, offset_index, records
-from kdump.formats.log import Log
+from kdump.formats.log import STRICT_RULES, Log, LogRules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +15,8 @@ _HELD = 16 << 20  # an index up to this size is held while entries are looked up
 _WARM_ENTRIES = 1024
 
 
-def open_slice(log: Source, position: int, size: int, codec_count: int = len(CODECS)) -> Log:
-    """The log from `position` on, for `size` bytes at most.
+def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_RULES, *, may_start_past_end: bool = False) -> Log:
+    """The log from `position` on, for `size` bytes at most; behind its end there is nothing if it may start there.
 
     Raises CorruptData with the codes `index-position-negative`, `index-position-past-log` or `size-negative`.
     """
@@ -27,11 +26,11 @@ def open_slice(log: Source, position: int, size: int, codec_count: int = len(COD
 
     if position < 0:
         raise bad("index-position-negative", f"an entry points to byte {position}")
-    if position > log.size:
+    if position > log.size and not may_start_past_end:
         raise bad("index-position-past-log", f"an entry points to byte {position} of a log of {log.size} bytes")
     if size < 0:
         raise bad("size-negative", f"a window of {size} bytes")
-    return Log(log, position, position + size, codec_count=codec_count, window_size=_LITTLE)
+    return Log(log, position, position + size, rules=rules, window_size=_LITTLE)
 
 
 def last_offset_at(log: Source, position: int, window_size: int) -> int:
@@ -44,14 +43,12 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
     raise _no_batch(log, position)
 
 
-def first_offset_at(log: Source, position: int, window_size: int, codec_count: int) -> int:
+def first_offset_at(log: Source, position: int, window_size: int, rules: LogRules) -> int:
     """The offset of the first record from this position on, in whole batches within the window.
 
     Raises CorruptData as `open_slice`, `Log.chunks` and `records.read`, and with `no-batch-at-position`.
     """
-    if position > log.size:
-        raise _no_batch(log, position)
-    for chunk in open_slice(log, position, window_size, codec_count).chunks():
+    for chunk in open_slice(log, position, window_size, rules, may_start_past_end=True).chunks():
         if chunk.is_legacy:
             for row in range(len(chunk.batches)):
                 for message in message_set.messages_of(log, chunk, row):

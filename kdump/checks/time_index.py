@@ -6,11 +6,10 @@ from array import array
 from heapq import heappop, heappush
 
 from kdump.binary import kernel
-from kdump.binary.codecs import CODECS
 from kdump.checks.offset_index import open_slice
 from kdump.errors import CorruptData
 from kdump.formats import message_set, record, records, time_index
-from kdump.formats.log import Log
+from kdump.formats.log import STRICT_RULES, Log, LogRules
 from kdump.formats.record_batch import NO_TIMESTAMP
 
 TYPE_CHECKING = False
@@ -114,9 +113,7 @@ class Landings:
 
     def _walk_alone(self, row: int) -> Landing:
         landing: Landing | None = None
-        if self._may_start_past_end and self._starts[row] > self._log.size:
-            return Landing(None, 0)
-        log = open_slice(self._log, self._starts[row], MAX_SIZE)
+        log = open_slice(self._log, self._starts[row], MAX_SIZE, may_start_past_end=self._may_start_past_end)
         try:
             for positions, last_offsets in log.extents():
                 for position, last_offset in zip(positions, last_offsets, strict=True):
@@ -130,7 +127,7 @@ class Landings:
         return landing or Landing(None, 0)
 
 
-def max_timestamp_at(log: Source, position: int, codec_count: int = len(CODECS)) -> int:
+def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES) -> int:
     """The largest timestamp of the records in the batch at this position, -1 if it has none.
 
     Raises CorruptData as `records.read`.
@@ -146,7 +143,7 @@ def max_timestamp_at(log: Source, position: int, codec_count: int = len(CODECS))
             return latest
     latest = NO_TIMESTAMP
     size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:12], "big", signed=True)
-    for chunk in Log(log, position, position + size, codec_count=codec_count, window_size=size).chunks():
+    for chunk in Log(log, position, position + size, rules=rules, window_size=size).chunks():
         if chunk.is_legacy:
             for message in message_set.messages_of(log, chunk, 0):
                 latest = max(latest, message_set.timestamp_of(message, chunk, 0))

@@ -56,14 +56,31 @@ class Chunk:
         return Chunk(batches, self.headers[start:end], self.starts[start:end], self.window, self.is_legacy)
 
 
+class LogRules:
+    """What a reader of a log takes for sound: codecs with ids below `codec_count`.
+
+    One that `reads_records_only`, as the deep iteration of old releases, meets neither the codec of an empty batch nor a
+    negative magic, which it takes for 1.
+    """
+
+    __slots__ = ("codec_count", "min_magic", "reads_records_only")
+
+    def __init__(self, codec_count: int = len(CODECS), *, reads_records_only: bool = False) -> None:
+        self.codec_count = codec_count
+        self.reads_records_only = reads_records_only
+        self.min_magic = -0x80 if reads_records_only else 0
+
+
+STRICT_RULES = LogRules()
+
+
 class Log:
     """The batches of a log from a position on.
 
     `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
     last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
     bytes, `torn-batch` for a batch that reaches past the end; then `torn_length` is what it claims.
-    Codecs with ids from `codec_count` on are unknown. Where only the next few batches are wanted, a small `window_size` reads
-    less.
+    Where only the next few batches are wanted, a small `window_size` reads less.
 
     Kafka: FileLogInputStream.
     """
@@ -74,7 +91,7 @@ class Log:
         start: int = 0,
         end: int | None = None,
         *,
-        codec_count: int = len(CODECS),
+        rules: LogRules = STRICT_RULES,
         window_size: int = WINDOW_SIZE,
     ) -> None:
         self.source = source
@@ -82,7 +99,7 @@ class Log:
         self.end = source.size if end is None else min(end, source.size)
         self.trailing = ""
         self.torn_length = 0
-        self._codec_count = codec_count
+        self._rules = rules
         self._window_size = window_size
         self._crc32c = crc32c_for(self.end - start)
 
@@ -133,9 +150,11 @@ class Log:
     def _regular_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         headers: Sequence[tuple[int, ...]]
         if magic >= 2:
-            headers, starts, valid, end = batches = kernel.walk_batches(window, start, self._codec_count - 1, self._crc32c)
+            headers, starts, valid, end = batches = kernel.walk_batches(window, start, self._rules.codec_count - 1, self._crc32c)
         else:
-            headers, starts, valid, end = messages = kernel.walk_messages(window, start, self._codec_count - 1)
+            headers, starts, valid, end = messages = kernel.walk_messages(
+                window, start, self._rules.min_magic, self._rules.codec_count - 1
+            )
         if not headers:
             return None, end
         positions = [window_position + start for start in starts] if window_position else starts
@@ -204,9 +223,9 @@ class Log:
 
     def _lone_batch(self, magic: int, size: int) -> Chunk:
         """The batch at `position`: one that is larger than a window, or whose header is irregular."""
-        header_size = kernel.BATCH_HEADER_SIZE if magic >= 2 else 26 if magic == 1 else 18
+        header_size = kernel.BATCH_HEADER_SIZE if magic >= 2 else 26 if magic else 18
         bytes_of_header = self.source.read(self.position, header_size)
-        if magic < 0:
+        if magic < self._rules.min_magic:
             offset = int.from_bytes(bytes_of_header[:8], "big", signed=True)
             row = RecordBatch(None, offset)
             raise self._fault("magic-negative", f"magic {magic} does not exist", size, row, "last_offset", magic=magic)
@@ -225,7 +244,8 @@ class Log:
             is_valid = self._crc(HEADER_UP_TO_MAGIC - 1, size) == message[2]
             chunk = Chunk(record_batch.table_of_messages([message], [self.position], [is_valid]), [message], [0], b"", True)
         codec = attributes & record_batch.COMPRESSION_MASK
-        if codec >= self._codec_count:
+        is_empty = magic >= 2 and chunk.batches["count"][0] == 0
+        if codec >= self._rules.codec_count and not (is_empty and self._rules.reads_records_only):
             through = "delete_horizon_ms" if magic >= 2 else "last_offset"
             raise self._fault("codec-unknown", f"codec {codec} does not exist", size, chunk.batches.row(0), through, codec=codec)
         return chunk

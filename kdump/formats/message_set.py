@@ -171,6 +171,8 @@ def unwrap(wrapper: Message) -> Iterator[Message]:
     The wrapper's magic decides whether the offsets inside are relative. All of it is decompressed before the first message
     comes out.
     """
+    if wrapper.magic not in (0, 1):
+        raise CorruptData("legacy-wrapper-magic", f"a wrapper has magic {wrapper.magic}", magic=wrapper.magic)
     if wrapper.codec == codecs.ZSTD:
         raise CorruptData("codec-not-allowed", f"zstd is no codec of magic {wrapper.magic}", magic=wrapper.magic)
     value = wrapper.value

@@ -263,6 +263,8 @@ class BatchRecords:
     def _record_fault(self, code: str, values: dict[str, Any], is_last: bool) -> CorruptData:
         if code == "record-length-past-end" and not self.is_compressed and is_last:
             code = "last-record-length-past-end"
+        if self.is_compressed and code == "record-length-past-end" and values["size"] > MAX_RECORD_SIZE:
+            code = "decompression-limit"
         if self.is_compressed and code in _CODES_OF_COMPRESSED:
             code = _CODES_OF_COMPRESSED[code]
         return CorruptData(code, _MESSAGES[code].format(**values), **values)
@@ -302,6 +304,7 @@ _MESSAGES = {
     "header-count-negative": "a record says it has {count} headers",
     "header-count-too-high": "a record says it has {count} headers, which is more than the bytes that are left",
     "header-key-past-end": "a header says its key is {size} bytes long, which is past the end",
+    "decompression-limit": "a record says it is {size} bytes long, more than are waited for",
     "header-key-null": "a header says its key is {size} bytes long",
 }
 

@@ -60,6 +60,9 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 _NOT_DECOMPRESSED = {FIRST: Words(_KAFKA, "Failed to decompress record stream")}
 _REMAINING = {FIRST: Words(_KAFKA, "Error checking for remaining bytes after reading batch")}
+_SNAPPY_ERROR = {
+    "3.5.0": Words("org.xerial.snappy.SnappyError", "[INVALID_CHUNK_SIZE] chunkSize is too big or negative : {size}")
+}
 _UNDERFLOW = {FIRST: Words("java.nio.BufferUnderflowException")}
 _PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
 _STILL_REMAINING = "Incorrect declared batch size, records still remaining in file"
@@ -153,10 +156,6 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "batch-shorter-than-header": {FIRST: Words(_OUT_OF_BOUNDS)},
     "magic-negative": {FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid magic used in LegacyRecord: {magic}")},
-    "magic-negative-deep": {
-        FIRST: Words(_OUT_OF_BOUNDS),
-        "2.2.0": Words(_ILLEGAL_ARGUMENT, "Invalid magic used in LegacyRecord: {magic}"),
-    },
     "codec-unknown": {
         FIRST: Words("kafka.common.UnknownCodecException", "{codec} is an unknown compression codec"),
         "0.10.2.0": Words(_ILLEGAL_ARGUMENT, "Unknown compression type id: {codec}"),
@@ -169,6 +168,9 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-damaged": _NOT_DECOMPRESSED,
     "frame-checksum-mismatch": _NOT_DECOMPRESSED,
     "frame-truncated": _NOT_DECOMPRESSED,
+    "frame-block-size": _NOT_DECOMPRESSED | _SNAPPY_ERROR,
+    "frame-block-size-behind-records": _REMAINING | _SNAPPY_ERROR,
+    "wrapper-frame-block-size": {FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR,
     "frame-checksum-cut": _UNDERFLOW,
     "frame-checksum-cut-behind-records": _UNDERFLOW,
     "wrapper-frame-checksum-cut": _UNDERFLOW,
@@ -231,6 +233,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "inner-record-size-too-small": {
         FIRST: Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})")
     },
+    "legacy-wrapper-magic": _invalid_record("Invalid wrapper magic found in legacy deep record iterator {magic}"),
     "legacy-wrapper-null": _invalid_record("Found invalid compressed record set with null value (magic = {magic})"),
     "legacy-wrapper-empty": _invalid_record("Found invalid compressed record set with no inner records"),
     "legacy-wrapper-offset": _invalid_record(

@@ -6,6 +6,7 @@ from kdump.cli.dropin.tool import absolute
 from kdump.errors import CorruptData, Fault, UsageError
 from kdump.formats import file_name
 from kdump.formats.log import Log
+from kdump.formats.record_batch import as_int64
 from kdump.output.kafka_text import interleaved
 from kdump.releases import history
 
@@ -40,7 +41,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     with tool.open(path) as source:
         if max_bytes < 0:
             raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source, is_sibling=True)
-        log = Log(source, end=max_bytes, codec_count=tool.codec_count)
+        log = Log(source, end=max_bytes, rules=tool.deep_rules if is_deep else tool.rules)
         try:
             if is_deep:
                 _dump_records(tool, source, log, decoders if _prints_data(arguments) else None, arguments)
@@ -132,7 +133,7 @@ def _check_consecutive(tool: DumpTool, path: str, previous: int, offsets: Sequen
     if offsets[0] == previous + 1 and offsets == list(range(previous + 1, previous + 1 + len(offsets))):
         return
     for offset in offsets:
-        if offset != previous + 1 and (previous != -1 or checks_first):
+        if offset != as_int64(previous + 1) and (previous != -1 or checks_first):
             tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
         previous = offset
 
@@ -141,5 +142,5 @@ def _dump_partial_batch(tool: DumpTool, fault: CorruptData, is_deep: bool) -> No
     """What the tool had written of a batch's line before it threw."""
     if fault.row is not None and (not is_deep or tool.profile.deep_shows_batches):
         tool.out.write(tool.text.partial_batch_line(fault.row, fault.through))
-    elif is_deep and fault.code in ("magic-negative", "batch-header-cut"):
+    elif is_deep and fault.code == "batch-header-cut":
         fault.code += "-deep"

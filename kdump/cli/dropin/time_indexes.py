@@ -71,7 +71,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, ba
 
 def _compare_timestamps(tool: DumpTool, log: Source, path: str, landing: Landing, timestamp: int, previous: int) -> None:
     assert landing.position is not None
-    latest = check.max_timestamp_at(log, landing.position, tool.codec_count)
+    latest = check.max_timestamp_at(log, landing.position, tool.deep_rules)
     if latest != timestamp:
         tool.complain(history.TIMESTAMP_MISMATCHES, path, timestamp, latest)
     if previous >= timestamp:

@@ -10,6 +10,7 @@ from kdump.binary.source import Source
 from kdump.cli.joptsimple import Arguments
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
 from kdump.formats import file_name
+from kdump.formats.log import LogRules
 from kdump.output.kafka_text import KafkaText
 from kdump.releases import history
 
@@ -40,7 +41,8 @@ class DumpTool:
         self.err = err
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
-        self.codec_count = len(profile.codec_names)
+        self.rules = LogRules(len(profile.codec_names))
+        self.deep_rules = LogRules(len(profile.codec_names), reads_records_only=not profile.deep_shows_batches)
         self._is_strict = is_strict
         self._complaints: list[tuple[str, str, int, int]] = []
         self._path = ""

@@ -1,0 +1,1 @@
+"""What Kafka's own tool printed, kept to compare kdump with."""

@@ -1,0 +1,100 @@
+"""Makes the goldens with the real tool, or checks that it still prints what is kept.
+
+python -m golden_outputs.make                        make all runs of all releases that are kept
+python -m golden_outputs.make --release 2.0.1        this release only, which may be a new one
+python -m golden_outputs.make --only 'magic2-*'      these cases only
+python -m golden_outputs.make --check --sample 100   change nothing; exit 1 if a run prints something else
+"""
+
+import argparse
+import difflib
+import fnmatch
+import random
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from golden_outputs import stored
+from golden_outputs.runs import CASES, cases, runs_of
+from golden_outputs.stored import Golden
+from tests.oracle import Run, run_many, why_not_available
+
+# The real tool prints the reports of several files in an order that depends on their absolute paths.
+WORKING_FOLDER = Path("/tmp/kdump-golden")
+OMITTED_LINES = re.compile(rb"^(?:\tat |\t\.\.\. |Caused by: |\tSuppressed: )[^\n]*\n?", re.MULTILINE)
+OBJECT_HASH = re.compile(rb"(\bsun\.nio\.ch\.\w+@)[0-9a-f]+")
+SHOWN_LINES = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make or check what the options say; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--release", action="append", help="a Kafka release; may be repeated")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="only the cases of this name")
+    parser.add_argument("--check", action="store_true", help="write nothing, compare with what is kept")
+    parser.add_argument("--sample", type=int, metavar="N", help="with --check: only so many runs of each release")
+    options = parser.parse_args(arguments)
+    releases = options.release or stored.releases()
+    missing = why_not_available(*releases)
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    if options.check:
+        differences = [line for release in releases for line in check(release, options.only, options.sample)]
+        print("".join(differences), end="")
+        return 1 if differences else 0
+    goldens: dict[str, Iterable[Golden]] = {release: stored.read(release) for release in stored.releases()}
+    for release in releases:
+        made = make(release, _wanted(options.only))
+        others = [golden for golden in goldens.get(release, ()) if _is_still_wanted(golden, options.only)]
+        goldens[release] = sorted([*others, *made], key=lambda golden: golden.case)
+        print(f"{release}: {len(made)} runs made, {len(others)} kept as they were", file=sys.stderr)
+    stored.write(goldens)
+    return 0
+
+
+def make(release: str, wanted: Sequence[tuple[str, tuple[str, ...]]]) -> list[Golden]:
+    """Make these runs with the real tool of a release."""
+    runs = [Run(CASES / case, arguments) for case, arguments in wanted]
+    made = []
+    for (case, arguments), answer in zip(wanted, run_many(release, runs, working_folder=WORKING_FOLDER), strict=True):
+        if answer.exit_code is None:
+            raise TimeoutError(f"{case}: the tool of {release} does not end: {shlex.join(arguments)}")
+        made.append(Golden(case, arguments, answer.exit_code, answer.stdout, settled(answer.stderr)))
+    return made
+
+
+def check(release: str, only: str = "*", sample: int | None = None) -> list[str]:
+    """Say how what is kept for a release differs from what the real tool prints now."""
+    kept = {golden.run: golden for golden in stored.read(release) if fnmatch.fnmatch(golden.case, only)}
+    wanted = _wanted(only)
+    lines = [f"{release} {case}: not kept: {shlex.join(run)}\n" for case, run in wanted if (case, run) not in kept]
+    lines += [f"{release} {case}: not wanted: {shlex.join(run)}\n" for case, run in kept.keys() - set(wanted)]
+    runs = [run for run in wanted if run in kept]
+    if sample is not None and sample < len(runs):
+        runs = sorted(random.sample(runs, sample))
+    for golden in make(release, runs):
+        if golden != kept[golden.run]:
+            before, after = (stored.to_text([one]).splitlines(keepends=True) for one in (kept[golden.run], golden))
+            name = f"{release} {golden.case}"
+            lines += list(difflib.unified_diff(before, after, f"{name}, kept", f"{name}, now"))[:SHOWN_LINES]
+    return lines
+
+
+def settled(stderr: bytes) -> bytes:
+    """What the tool says, without the stack frames and causes of Java exceptions, nor what changes from run to run."""
+    return OBJECT_HASH.sub(rb"\1{HASH}", OMITTED_LINES.sub(b"", stderr))
+
+
+def _wanted(only: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(case, run) for case in cases() if fnmatch.fnmatch(case, only) for run in runs_of(case)]
+
+
+def _is_still_wanted(golden: Golden, only: str) -> bool:
+    return not fnmatch.fnmatch(golden.case, only) and golden.case in cases()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,357 @@
+"""Which runs of the tool are kept for a case."""
+
+import shlex
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+CASES = Path(__file__).with_name("cases")
+
+LOG_SUFFIXES = (".log", ".checkpoint")
+LOG_MODES = ("", "--deep-iteration", "--print-data-log")
+INDEX_MODES = ("", "--verify-index-only", "--index-sanity-check")
+FEW_LOG_MODES = ("", "--print-data-log")
+FEW_INDEX_MODES = ("", "--index-sanity-check")
+
+# More files of one kind than this are given to the tool in one list, not one by one.
+FEW_FILES = 1
+# Contents of larger logs are printed only where EXTRA_RUNS asks for it.
+LARGE_LOG_BYTES = 48 * 1024
+
+# Damage to a log shows in any mode.
+BRIEF_CASES = ("mutant-*", "partition-*", "edited-*")
+# Whole directories of real brokers: also all files in one list, which is their only run with --deep-iteration.
+DIRECTORY_CASES = ("*-4.3.0", "*-3.9.1", "magic?-transactions-*", "*-compacted-*", "magic?-segments-*")
+# Cases that are there for their few EXTRA_RUNS only.
+ONLY_EXTRA_RUNS = (
+    "decoder-classes",
+    "file-lists-with-empty-and-unknown-items",
+    "index-max-message-size",
+    "odd-file-names",
+    "options",
+    "several-*",
+    "snapshot-missing",
+    "txnindex-missing",
+)
+
+WITHOUT_RECORD_METADATA = (
+    "checkpoint-header-and-footer",
+    "cluster-metadata-quorum-of-three-4.3.0",
+    "edited-crc-field-changed-mixed-magic",
+    "edited-joined-logs-of-three-magics",
+    "example-*",
+    "magic?-*-by-hand",
+    "magic?-*-odd-keys-values-headers-4.3.0",
+    "magic?-gzip-0.*",
+    "magic?-not-utf8",
+    "magic2-*-compacted-4.3.0",
+    "magic2-*-java-4.3.0",
+    "magic2-codecs-*",
+    "magic2-control-*",
+    "magic2-record-*",
+    "magic2-transactions-interleaved-*",
+    "mixed-magic-*",
+    "mutant-byte-changed-crc-good-*",
+)
+
+# Arguments by case, as one would type them; `{a..b}` is not expanded: what stands here is what is given.
+EXTRA_RUNS: dict[str, tuple[str, ...]] = {
+    "options": (
+        "",
+        "-",
+        "--",
+        "-- --files 00000000000000000000.log",
+        "---files 00000000000000000000.log",
+        "--deep --files 00000000000000000000.log",
+        "--deep-iteration",
+        "--deep-iteration --deep-iteration --files 00000000000000000000.log",
+        "--deep-iteration --files 00000000000000000000.log --print-data-log",
+        "--deep-iteration= --files 00000000000000000000.log",
+        "--deep-iteration=no --files 00000000000000000000.log",
+        "--file 00000000000000000000.log",
+        "--files",
+        "--files ''",
+        "--files -x",
+        "--files --deep-iteration",
+        "--files -- 00000000000000000000.log",
+        "--files 00000000000000000000.log ''",
+        "--files 00000000000000000000.log -",
+        "--files 00000000000000000000.log -- --deep-iteration",
+        "--files 00000000000000000000.log --files 00000000000000000000.log",
+        "--files 00000000000000000000.log --files=00000000000000000100.log --nope",
+        "--files 00000000000000000000.log --help",
+        "--files 00000000000000000000.log --max-bytes",
+        "--files 00000000000000000000.log --max-bytes ''",
+        "--files 00000000000000000000.log --max-bytes ' 5'",
+        "--files 00000000000000000000.log --max-bytes +100",
+        "--files 00000000000000000000.log --max-bytes -1",
+        "--files 00000000000000000000.log --max-bytes 0x10",
+        "--files 00000000000000000000.log --max-bytes 1 --max-bytes 2",
+        "--files 00000000000000000000.log --max-bytes 1.5",
+        "--files 00000000000000000000.log --max-bytes 2147483648",
+        "--files 00000000000000000000.log --max-bytes abc",
+        "--files 00000000000000000000.log --max-bytes \u0661\u0660\u0660",
+        "--files 00000000000000000000.log --max-bytes=",
+        "--files 00000000000000000000.log --max-bytes=100",
+        "--files 00000000000000000000.log --max-message-size",
+        "--files 00000000000000000000.log --max-message-size abc",
+        "--files 00000000000000000000.log --max-message-size=",
+        "--files 00000000000000000000.log --nope",
+        "--files 00000000000000000000.log --nope=5",
+        "--files 00000000000000000000.log --print-data-log=false --skip-record-metadata=false",
+        "--files 00000000000000000000.log -deep-iteration",
+        "--files 00000000000000000000.log -print-data-log",
+        "--files 00000000000000000100.index --max-bytes abc",
+        "--files 00000000000000000100.index --max-message-size -1 --verify-index-only",
+        "--files 00000000000000000100.index --max-message-size 1 --max-message-size 2",
+        "--files 00000000000000000100.index,00000000000000000100.timeindex --verify-index-only --index-sanity-check",
+        "--files 00000000000000000100.log,00000000000000000100.index,00000000000000000100.timeindex",
+        "--files 00000000000000000100.timeindex --max-message-size abc",
+        "--files=",
+        "--files=00000000000000000000.log",
+        "--files==00000000000000000000.log",
+        "--help",
+        "--help --nope",
+        "--help --version",
+        "--help=no",
+        "--index-sanity-check --files 00000000000000000000.log",
+        "--nope --files 00000000000000000000.log",
+        "--print --files 00000000000000000000.log",
+        "--skip-record-metadata --files 00000000000000000000.log",
+        "--verify-index-only",
+        "--verify-index-only --files 00000000000000000000.log",
+        "--version",
+        "--version --files 00000000000000000000.log",
+        "-?",
+        "-d --files 00000000000000000000.log",
+        "-files 00000000000000000000.log",
+        "-files=00000000000000000000.log",
+        "-h",
+        "-help",
+        "-x --files 00000000000000000000.log",
+        "00000000000000000000.log",
+        "word --files 00000000000000000000.log other",
+    ),
+    "odd-file-names": (
+        "--files +7.log",
+        "--files -7.log",
+        "--files ./00000000000000000000.log",
+        "--files .//00000000000000000000.log",
+        "--files .log",
+        "--files 00000000000000000000.log.deleted",
+        "--files 00000000000000000000.log/",
+        "--files 00000000000000000000.log/.",
+        "--files 5.extra.log",
+        "--files 5.index",
+        "--files 7.log",
+        "--files 9.txt",
+        "--files 99999999999999999999.log",
+        "--files a.b/00000000000000000000.log",
+        "--files a.b/nodot",
+        "--files abc.log",
+        "--files d",
+        "--files d/",
+        "--files d/../00000000000000000000.log",
+        "--files d//00000000000000000000.log",
+        "--files dir.log",
+        "--files dir.log/",
+        "--files log",
+        "--files nodot",
+        "--files nope.txt",
+        "--files partition.metadata",
+        "--files q/7.log",
+        "--files x.LOG",
+        "--files \u0663.log",
+        "--files -7.log,+7.log,5.extra.log,\u0663.log --deep-iteration",
+        "--files gone.snapshot",
+        "--files gone.timeindex",
+        "--files gone.txnindex",
+        "--files 3.txnindex",
+        "--files gone.checkpoint",
+        "--files bootstrap.checkpoint",
+        "--files 00000000000000000000-0000000000.checkpoint",
+    ),
+    "decoder-classes": (
+        "--deep-iteration --key-decoder-class --files 00000000000000000000.log",
+        "--deep-iteration --key-decoder-class kafka.serializer.StringDecoder --files 00000000000000000000.log",
+        "--deep-iteration --print-data-log --key-decoder-class kafka.serializer.IntegerDecoder"
+        " --value-decoder-class kafka.serializer.LongDecoder --files 00000000000000000000.log",
+        "--deep-iteration --print-data-log --key-decoder-class org.apache.kafka.tools.api.IntegerDecoder"
+        " --value-decoder-class org.apache.kafka.tools.api.LongDecoder --files 00000000000000000000.log",
+        "--deep-iteration --value-decoder-class kafka.serializer.StringDecoder"
+        " --key-decoder-class kafka.serializer.StringDecoder --files 00000000000000000000.log",
+        "--files 00000000000000000000.log",
+        "--files 00000000000000000000.log --key-decoder-class",
+        "--files 00000000000000000000.log --key-decoder-class --deep-iteration",
+        "--files 00000000000000000000.log --key-decoder-class a --key-decoder-class b",
+        "--files 00000000000000000000.log --key-decoder-class=",
+        "--files 00000000000000000000.log --key-decoder-class=org.apache.kafka.tools.api.StringDecoder",
+        "--files 00000000000000000000.log --print-data-log --skip-record-metadata"
+        " --value-decoder-class org.apache.kafka.tools.api.IntegerDecoder",
+        "--print-data-log --files 00000000000000000000.log",
+        "--print-data-log --key-decoder-class java.lang.String --files 00000000000000000000.log",
+        "--print-data-log --key-decoder-class no.such.Key --value-decoder-class no.such.Value --files 00000000000000000000.log",
+        "--print-data-log --value-decoder-class no.such.Class --files 00000000000000000000.log",
+        "--print-data-log --value-decoder-class org.apache.kafka.tools.api.IntegerDecoder --files 00000000000000000000.log",
+        "--print-data-log --value-decoder-class org.apache.kafka.tools.api.LongDecoder --files 00000000000000000000.log",
+        "--value-decoder-class kafka.serializer.StringDecoder --files 00000000000000000000.log",
+    ),
+    "file-lists-with-empty-and-unknown-items": (
+        "--files ''",
+        "--files ' '",
+        "--files ,",
+        "--files ,,,",
+        "--files ,00000000000000000000.log",
+        "--files 00000000000000000000.log,",
+        "--files 00000000000000000000.log,,,",
+        "--files '00000000000000000000.log, 00000000000000000000.log'",
+        "--files ' 00000000000000000000.log'",
+        "--files 00000000000000000000.log,,00000000000000000000.txnindex",
+        "--files 00000000000000000000.log,x.txt,00000000000000000000.snapshot,00000000000000000000.txnindex,"
+        "00000000000000000000.log",
+        "--files x.txt,x.txt",
+    ),
+    "index-max-message-size": tuple(
+        f"--max-message-size {size} --files 00000000000000000100.index"
+        for size in ("-1", "0", "10", "17", "18", "147", "148", "149", "2147483647", "2147483648", "abc")
+    ),
+    "several-files-first-throws": (
+        "--deep-iteration --files 00000000000000000000.log,00000000000000000005.log",
+        "--deep-iteration --files 00000000000000000005.log,00000000000000000000.log",
+        "--files 00000000000000000005.log,gone.log,00000000000000000000.log",
+    ),
+    "several-index-mismatches": (
+        "--files 00000000000000000100.index,00000000000000000100.log,00000000000000000200.index,"
+        "00000000000000000200.log,00000000000000000300.index,00000000000000000300.log",
+        "--files 00000000000000000100.index,00000000000000000200.index,00000000000000000300.index",
+        "--files 00000000000000000200.index,00000000000000000200.index",
+        "--files ./00000000000000000100.index,00000000000000000100.index",
+        "--verify-index-only --files 00000000000000000300.index,00000000000000000200.index,00000000000000000100.index",
+    ),
+    "several-logs-with-gaps-6": (
+        "--deep-iteration --files 00000000000000000000.log,00000000000000000000.log",
+        "--deep-iteration --files 00000000000000000000.log,00000000000000000007.log",
+        "--deep-iteration --files 00000000000000000000.log,00000000000000000007.log,00000000000000000100.log,"
+        "00000000000000001000.log,00000000000000031337.log,00000000000000999999.log",
+        "--deep-iteration --files 00000000000000000007.log,00000000000000000000.log",
+        "--deep-iteration --files 00000000000000999999.log,00000000000000031337.log,00000000000000001000.log,"
+        "00000000000000000100.log,00000000000000000007.log,00000000000000000000.log",
+        "--files 00000000000000000000.log,00000000000000000007.log,00000000000000000100.log,"
+        "00000000000000001000.log,00000000000000031337.log,00000000000000999999.log",
+    ),
+    **{
+        f"several-logs-with-gaps-{count}": (
+            "--deep-iteration --files " + ",".join(f"p{n}/{3 + 7 * n:020}.log" for n in range(count)),
+            "--deep-iteration --files " + ",".join(f"p{n}/{3 + 7 * n:020}.log" for n in reversed(range(count))),
+        )
+        for count in (11, 12, 13, 14)
+    },
+    "magic1-size-over-max-message-size": tuple(
+        f"--max-message-size {size} --deep-iteration --files 00000000000000000000.log" for size in (100, 200, 400)
+    ),
+    "magic2-none-by-hand": (
+        *(
+            f"--max-bytes {size} --deep-iteration --files 00000000000000000000.log"
+            for size in (0, 1, 17, 18, 61, 100, 119, 120, 188, 189, 190, 2147483646, 2147483647)
+        ),
+        "--skip-record-metadata --files 00000000000000000000.log",
+    ),
+    "magic2-cut": ("--max-bytes 500 --files 00000000000000000000.log",),
+    "magic1-gzip-by-hand": ("--max-bytes 200 --print-data-log --files 00000000000000000000.log",),
+    "magic2-17-zeros-behind": ("--max-bytes 2147483646 --files 00000000000000000000.log",),
+    "magic2-18-zeros-behind": ("--max-bytes 189 --files 00000000000000000000.log",),
+    "magic2-gzip-java-4.3.0": ("--max-bytes 2348 --deep-iteration --files 00000000000000000000.log",),
+    "magic2-transactions-interleaved-4.3.0": (
+        "--max-bytes 3212 --print-data-log --files 00000000000000000000.log",
+        "--files 00000000000000000000.log,00000000000000000000.index --max-bytes 500 --max-message-size 500",
+    ),
+    "mixed-magic-1.0.1": ("--max-bytes 700 --deep-iteration --files 00000000000000000000.log",),
+    "cluster-metadata-many-records-4.3.0": ("--max-bytes 1000 --print-data-log --files 00000000000000000000.log",),
+    "bootstrap-checkpoint-4.3.0": ("--max-bytes 252 --deep-iteration --files bootstrap.checkpoint",),
+    "magic2-zstd-big-batches-4.3.0": ("--print-data-log --files 00000000000000000000.log",),
+    "magic2-none-librdkafka": ("--print-data-log --files 00000000000000000000.log",),
+    "magic2-none-large-values-4.3.0": (
+        "--print-data-log --files 00000000000000000000.log",
+        "--files 00000000000000000000.index --max-message-size 1000",
+    ),
+    "magic2-none-java-4.3.0": (
+        "--files 00000000000000000000.index --max-message-size 100",
+        "--files 00000000000000000000.index --max-message-size 2000 --verify-index-only",
+    ),
+    "index-missing": (
+        "--files 00000000000000000100.index",
+        "--verify-index-only --files 00000000000000000100.index",
+        "--index-sanity-check --files 00000000000000000100.index",
+    ),
+    "timeindex-missing": (
+        "--files 00000000000000000100.timeindex",
+        "--verify-index-only --files 00000000000000000100.timeindex",
+        "--index-sanity-check --files 00000000000000000100.timeindex",
+    ),
+    "snapshot-missing": ("--files 00000000000000000000.snapshot",),
+    "txnindex-missing": ("--files 00000000000000000000.txnindex",),
+    "txnindex-sound": ("--verify-index-only --files 00000000000000000000.txnindex",),
+    "index-partial-entry": (
+        "--files 00000000000000000100.index,00000000000000000100.index",
+        "--index-sanity-check --verify-index-only --files 00000000000000000100.index",
+    ),
+    "timeindex-partial-entry": (
+        "--files 00000000000000000100.timeindex,00000000000000000100.timeindex",
+        "--index-sanity-check --verify-index-only --files 00000000000000000100.timeindex",
+    ),
+    "partition-name-negative": ("--deep-iteration --files -0000000000000000005.log",),
+    "partition-subdirectory": (
+        "--files 00000000000000099999.log",
+        "--files 00000000000000099999.index",
+        "--files 00000000000000099999.timeindex",
+    ),
+    "partition-name-width": ("--files 00000000000000000055.index", "--files 55.index"),
+}
+
+
+def cases() -> list[str]:
+    """The names of all cases."""
+    return sorted(folder.name for folder in CASES.iterdir())
+
+
+def runs_of(case: str) -> list[tuple[str, ...]]:
+    """The argument lists with which the tool is run on a case, without repetition."""
+    runs = [] if _is_one_of(case, ONLY_EXTRA_RUNS) else _runs_by_kind(case)
+    runs += [tuple(shlex.split(line)) for line in EXTRA_RUNS.get(case, ())]
+    return list(dict.fromkeys(runs))
+
+
+def _runs_by_kind(case: str) -> list[tuple[str, ...]]:
+    folder = CASES / case
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    logs = [file for file in files if file.endswith(LOG_SUFFIXES)]
+    is_about_index = "index" in case
+    log_modes: Sequence[str] = FEW_LOG_MODES if is_about_index else LOG_MODES
+    index_modes: Sequence[str] = INDEX_MODES if is_about_index else FEW_INDEX_MODES
+    if _is_one_of(case, BRIEF_CASES):
+        log_modes = ("--print-data-log",) if is_about_index else FEW_LOG_MODES
+        index_modes = FEW_INDEX_MODES if is_about_index else ("",)
+    elif _is_one_of(case, DIRECTORY_CASES):
+        log_modes = FEW_LOG_MODES
+    if any((folder / log).stat().st_size > LARGE_LOG_BYTES for log in logs):
+        log_modes = ("", "--deep-iteration")
+    runs = _runs(logs, log_modes)
+    if _is_one_of(case, WITHOUT_RECORD_METADATA):
+        runs += _runs(logs, ("--print-data-log --skip-record-metadata",))
+    for suffix in (".index", ".timeindex"):
+        runs += _runs([file for file in files if file.endswith(suffix)], index_modes)
+    for suffix in (".snapshot", ".txnindex"):
+        runs += _runs([file for file in files if file.endswith(suffix)], ("",))
+    if _is_one_of(case, DIRECTORY_CASES):
+        runs.append(("--deep-iteration", "--files", ",".join(files)))
+        runs.append(("--verify-index-only", "--files", ",".join(reversed(files))))
+    return runs
+
+
+def _runs(files: Sequence[str], modes: Sequence[str]) -> list[tuple[str, ...]]:
+    lists = [",".join(files)] if len(files) > FEW_FILES else files
+    return [(*mode.split(), "--files", file_list) for file_list in lists for mode in modes]
+
+
+def _is_one_of(case: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(case, pattern) for pattern in patterns)

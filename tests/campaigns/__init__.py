@@ -1,0 +1,1 @@
+"""Long runs that look for what the other tests do not think of; their short forms are tests."""

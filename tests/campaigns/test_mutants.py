@@ -1,0 +1,33 @@
+"""The short form of the campaign with damaged files."""
+
+import pytest
+
+from golden_outputs.runs import CASES
+from tests import oracle
+from tests.campaigns import mutants
+
+COUNT = 400
+
+
+@pytest.mark.parametrize("release", ["4.3.1", "1.0.1"])
+def test_kdump_prints_what_kafka_prints_of_damaged_files(release: str) -> None:
+    missing = oracle.why_not_available(release)
+    if missing:
+        pytest.skip(missing)
+    outcomes = list(mutants.run(release, range(COUNT), seed=1))
+    differences = [difference for outcome in outcomes for difference in outcome.differences]
+    assert sum(outcome.agreements.total() for outcome in outcomes) > COUNT
+    assert not differences, "\n\n".join([f"{len(differences)} runs differ", *(one.text for one in differences[:3])])
+
+
+def test_a_mutant_depends_on_its_number_and_the_seed_only() -> None:
+    first, again = mutants.mutant(5, 17), mutants.mutant(5, 17)
+    assert first == again
+    assert first != mutants.mutant(6, 17)
+    assert first != mutants.mutant(5, 18)
+
+
+def test_mutants_differ_from_their_files() -> None:
+    made = [mutants.mutant(1, number) for number in range(300)]
+    unchanged = [one for one in made if (CASES / one.case / one.file).read_bytes() == one.data]
+    assert len(unchanged) < 15

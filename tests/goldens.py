@@ -1,0 +1,208 @@
+"""Compares what kdump prints with the goldens.
+
+python -m tests.goldens [--release 1.0.1] [--case 'magic1-*'] [--arguments deep] [--show 10] [--words]
+"""
+
+import argparse
+import contextlib
+import difflib
+import enum
+import fnmatch
+import functools
+import io
+import os
+import re
+import subprocess
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from golden_outputs import stored
+from golden_outputs.known_differences import KNOWN_DIFFERENCES, KnownDifference
+from golden_outputs.runs import CASES
+from golden_outputs.stored import Golden
+from kdump.cli import dropin
+
+ROOT = CASES.parent.parent
+SHOWN_LINES = 40
+SHOWN_WIDTH = 500
+
+_EXCEPTION = re.compile(rb'^Exception in thread "main" (?P<name>[\w.$]+)(?:: (?P<message>.*))?\s*\Z', re.MULTILINE | re.DOTALL)
+_FOREIGN_CLASS = re.compile(rb"(?:java\.|net\.jpountz|org\.xerial|com\.github\.luben)[\w.$]*")
+_KAFKA_EXCEPTION = b"org.apache.kafka.common.KafkaException"
+_REPORT_TITLE = re.compile(rb"\S.*\{CWD\}/|The following indexed offsets are not found in the log\.")
+_REPORT_LINES = (b"  ", b"Indexed offset: ")
+
+
+class Printed(NamedTuple):
+    """What a run of kdump gave, with `{CWD}` for the folder it ran in."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Agreement(enum.Enum):
+    """How well kdump and the real tool agree on a run."""
+
+    IDENTICAL = "identical"
+    WORDS_DIFFER = "only the words of a Java exception differ"
+    DIFFERENT = "different"
+
+
+def iterate(release: str = "*", case: str = "*", arguments: str = "") -> Iterator[tuple[str, Golden]]:
+    """The goldens of these releases and cases (patterns), with their release, whose arguments hold this text."""
+    for kept in fnmatch.filter(stored.releases(), release):
+        by_case = _by_case(kept)
+        for name in fnmatch.filter(by_case, case):
+            for golden in by_case[name]:
+                if arguments in " ".join(golden.arguments):
+                    yield kept, golden
+
+
+@functools.cache
+def _by_case(release: str) -> dict[str, list[Golden]]:
+    by_case: dict[str, list[Golden]] = {}
+    for golden in stored.read(release):
+        by_case.setdefault(golden.case, []).append(golden)
+    return by_case
+
+
+def run_in_process(release: str, arguments: Sequence[str], folder: Path) -> Printed:
+    """Run kdump in this process, in a folder; a crash of kdump is given as stderr, exit code -1."""
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    with contextlib.chdir(folder):
+        try:
+            exit_code = dropin.main(_arguments(release, arguments), stdout, stderr)
+        except Exception:
+            exit_code = -1
+            stderr.write(traceback.format_exc().encode())
+    return _printed(exit_code, stdout.getvalue(), stderr.getvalue(), folder)
+
+
+def run_as_process(release: str, arguments: Sequence[str], folder: Path) -> Printed:
+    """Run kdump as a process of its own, in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kdump", *_arguments(release, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return _printed(done.returncode, done.stdout, done.stderr, folder)
+
+
+def compare(golden: Golden, printed: Printed) -> Agreement:
+    """Say how well a run of kdump agrees with the real tool.
+
+    The order of the reports of several files is left out of it: it depends on the absolute path of the case.
+    """
+    if (golden.exit_code, golden.stdout) != (printed.exit_code, printed.stdout):
+        return Agreement.DIFFERENT
+    wanted, got = in_one_order(golden.stderr), in_one_order(printed.stderr)
+    if wanted == got:
+        return Agreement.IDENTICAL
+    return Agreement.WORDS_DIFFER if _without_foreign_words(wanted) == _without_foreign_words(got) else Agreement.DIFFERENT
+
+
+def difference(release: str, golden: Golden, printed: Printed) -> str:
+    """Show how a run of kdump differs from the real tool, as a unified diff."""
+    shown = [f"{golden.case}: kdump --release {release} {' '.join(golden.arguments)}\n"]
+    if golden.exit_code != printed.exit_code:
+        shown.append(f"  exit code {printed.exit_code}, not {golden.exit_code}\n")
+    for name, wanted, got in (
+        ("stdout", golden.stdout, printed.stdout),
+        ("stderr", in_one_order(golden.stderr), in_one_order(printed.stderr)),
+    ):
+        lines = difflib.unified_diff(_lines(wanted), _lines(got), f"{name} of Kafka's tool", f"{name} of kdump", n=1)
+        shown += [f"  {line[:SHOWN_WIDTH].rstrip()}\n" for line in list(lines)[:SHOWN_LINES]]
+    return "".join(shown)
+
+
+def in_one_order(stderr: bytes) -> bytes:
+    """Put the reports of several files of one kind in the order of their paths."""
+    reports: list[list[bytes]] = []
+    for line in stderr.splitlines(keepends=True):
+        if reports and line.startswith(_REPORT_LINES):
+            reports[-1].append(line)
+        else:
+            reports.append([line])
+    first_of_kind: dict[bytes, int] = {}
+
+    def order(numbered: tuple[int, list[bytes]]) -> tuple[int, list[bytes]]:
+        number, report = numbered
+        title = _REPORT_TITLE.match(report[0])
+        return (first_of_kind.setdefault(title[0], number), report) if title else (number, [])
+
+    return b"".join(line for _, report in sorted(enumerate(reports), key=order) for line in report)
+
+
+def known_difference(release: str, golden: Golden) -> KnownDifference | None:
+    """The first entry of the list of known differences that this run falls under."""
+    return next((known for known in KNOWN_DIFFERENCES if falls_under(known, release, golden)), None)
+
+
+def falls_under(known: KnownDifference, release: str, golden: Golden) -> bool:
+    """Whether a run is one of those that an entry of the list of known differences is about."""
+    run = (release, golden.case, " ".join(golden.arguments))
+    return all(fnmatch.fnmatchcase(*pair) for pair in zip(run, known[:3], strict=True))
+
+
+def _arguments(release: str, arguments: Sequence[str]) -> list[str]:
+    return ["--release", release, "--strict-stderr", *arguments]
+
+
+def _printed(exit_code: int, stdout: bytes, stderr: bytes, folder: Path) -> Printed:
+    path = os.fsencode(folder.resolve())
+    return Printed(exit_code, stdout.replace(path, b"{CWD}"), stderr.replace(path, b"{CWD}"))
+
+
+def _without_foreign_words(stderr: bytes) -> bytes:
+    """Leave out what an exception says if its class, or the class in its message, is one of Java or of a codec."""
+
+    def class_only(exception: re.Match[bytes]) -> bytes:
+        name, message = exception["name"], exception["message"] or b""
+        if _FOREIGN_CLASS.fullmatch(name):
+            return b'Exception in thread "main" ' + name
+        inner = _FOREIGN_CLASS.match(message)
+        if name == _KAFKA_EXCEPTION and inner:
+            return b'Exception in thread "main" ' + name + b": " + inner[0]
+        return exception[0]
+
+    return _EXCEPTION.sub(class_only, stderr)
+
+
+def _lines(text: bytes) -> list[str]:
+    return [line.decode("utf-8", "backslashreplace") for line in text.splitlines(keepends=True)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare the goldens that the options name; print how many agree."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--release", default="*", help="a release, or a pattern")
+    parser.add_argument("--case", default="*", help="a pattern")
+    parser.add_argument("--arguments", default="", metavar="TEXT", help="only runs whose arguments hold this text")
+    parser.add_argument("--show", type=int, default=5, help="show the differences of so many runs")
+    parser.add_argument("--words", action="store_true", help="show also where only the words of a Java exception differ")
+    options = parser.parse_args(arguments)
+    counts: Counter[Agreement] = Counter()
+    shown = 0
+    for release, golden in iterate(options.release, options.case, options.arguments):
+        printed = run_in_process(release, golden.arguments, CASES / golden.case)
+        agreement = compare(golden, printed)
+        counts[agreement] += 1
+        is_to_show = agreement is Agreement.DIFFERENT or (options.words and agreement is Agreement.WORDS_DIFFER)
+        if is_to_show and shown < options.show:
+            shown += 1
+            print(difference(release, golden, printed))
+    print(", ".join(f"{counts[agreement]} {agreement.value}" for agreement in Agreement))
+    return 1 if counts[Agreement.DIFFERENT] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

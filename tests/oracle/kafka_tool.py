@@ -1,0 +1,373 @@
+"""Runs Kafka's own dump tool of any release: many runs in one JVM, each on a fresh copy of a case.
+
+Needs a JDK (see JAVA_VERSIONS) and Maven, which fetches the releases. Their class paths are kept in $KDUMP_ORACLE_HOME,
+by default ~/.cache/kdump-oracle.
+"""
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+JAVA_SOURCE = Path(__file__).with_name("KafkaTool.java")
+NEEDED_PROGRAMS = ("java", "javac", "mvn")
+# Java 24 and later cannot keep a tool from ending its JVM. The goldens are made with 17.
+JAVA_VERSIONS = range(17, 24)
+
+# Which artifacts hold the tool, and its class: (since, value), the last that fits counts.
+ARTIFACTS = (
+    ("0.8.0", ("kafka_2.10",)),
+    ("0.9.0.0", ("kafka_2.11",)),
+    ("2.5.0", ("kafka_2.13",)),
+    ("3.4.0", ("kafka_2.13", "kafka-tools")),
+)
+MAIN_CLASSES = (
+    ("0.8.0", "kafka.tools.DumpLogSegments"),
+    ("4.3.0", "org.apache.kafka.tools.DumpLogSegments"),
+)
+# Not to be had any more (needed by 0.8), or not published for every release (4.0.1); the tool runs without.
+UNAVAILABLE_DEPENDENCIES = (
+    "com.sun.jdmk:jmxtools",
+    "com.sun.jmx:jmxri",
+    "javax.jms:jms",
+    "org.apache.kafka:connect-api",
+    "org.apache.kafka:connect-json",
+    "org.apache.kafka:connect-runtime",
+    "org.apache.kafka:connect-transforms",
+)
+SILENT_LOGGING = "org.slf4j:slf4j-nop:1.7.36"
+OTHER_LOGGING = re.compile(r"slf4j-(log4j12|reload4j)|log4j-slf4j")
+
+# What Kafka's launcher gives the JVM.
+LAUNCHER_OPTIONS = (
+    "-Xmx256M",
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-Djava.awt.headless=true",
+)
+# What many short runs in one JVM need: no long compilation, words in every exception, System.exit intercepted.
+BATCH_OPTIONS = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-OmitStackTraceInFastThrow",
+    "-Djava.security.manager=allow",
+)
+SECONDS_TO_START = 30
+SECONDS_TO_FETCH = 900
+
+Value = TypeVar("Value")
+
+
+class Run(NamedTuple):
+    """One run to make: the tool's arguments, and the folder with the files; the tool works in a copy of it."""
+
+    folder: Path
+    arguments: Sequence[str]
+
+
+class Answer(NamedTuple):
+    """What one run gave; `exit_code` is None when it did not end in time.
+
+    In the texts `{CWD}` stands for the absolute path of the folder the tool worked in.
+    """
+
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+
+
+class OracleError(Exception):
+    """The real tool cannot be had or run."""
+
+
+def why_not_available(*releases: str) -> str | None:
+    """Say what is missing to run the tool of these releases; None if nothing is."""
+    return next(filter(None, [_why_no_java(), *map(_why_no_release, releases)]), None)
+
+
+@functools.cache
+def _why_no_java() -> str | None:
+    for program in NEEDED_PROGRAMS:
+        if shutil.which(program) is None:
+            return f"the real tool needs {program}, which is not on the PATH"
+    said = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', said)
+    if not version or int(version[1]) not in JAVA_VERSIONS:
+        first, last = JAVA_VERSIONS[0], JAVA_VERSIONS[-1]
+        return f"the real tool needs Java {first} to {last}, found {version[1] if version else said!r}"
+    try:
+        _runner_classes()
+    except (OSError, OracleError) as error:
+        return str(error)
+    return None
+
+
+@functools.cache
+def _why_no_release(release: str) -> str | None:
+    if _why_no_java():
+        return _why_no_java()
+    try:
+        fetch(release)
+    except (OSError, OracleError) as error:
+        return str(error)
+    return None
+
+
+def fetch(release: str) -> str:
+    """Fetch the tool of a release unless it is there; return its class path."""
+    stored = _home() / f"{release}.classpath"
+    with _locked(f"{release}.lock"):
+        if not stored.exists() or not all(map(os.path.exists, stored.read_text().split(os.pathsep))):
+            with tempfile.TemporaryDirectory(prefix="kdump-fetch-") as folder:
+                class_path = _resolve(release, Path(folder))
+            _write(stored, class_path.encode())
+        return stored.read_text()
+
+
+def run_many(
+    release: str, runs: Iterable[Run], *, working_folder: Path | None = None, seconds_per_run: float = 60
+) -> Iterator[Answer]:
+    """Make these runs with the tool of a release, one after the other; give the answers in their order.
+
+    `working_folder` is where each run finds its copy: a folder that does not exist yet, by default a temporary one.
+    A run that breaks the JVM, or does not end in time, is made again in a JVM of its own, started as Kafka's launcher
+    does it.
+    """
+    with contextlib.ExitStack() as stack:
+        if working_folder is None:
+            working_folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdump-oracle-"))) / "case"
+        working_folder = working_folder.parent.resolve() / working_folder.name
+        working_folder.mkdir()
+        stack.callback(shutil.rmtree, working_folder, ignore_errors=True)
+        jvm: _Jvm | None = None
+        try:
+            for run in runs:
+                if jvm is None:
+                    jvm = _Jvm(release, working_folder)
+                answer = jvm.answer(run, seconds_per_run)
+                if answer is None:
+                    jvm.end()
+                    jvm = None
+                    answer = _run_alone(release, run, working_folder, seconds_per_run)
+                yield _with_placeholder(answer, working_folder)
+        finally:
+            if jvm is not None:
+                jvm.end()
+
+
+def run_alone(release: str, run: Run, *, seconds: float = 60) -> Answer:
+    """Make one run in a JVM of its own, started as Kafka's launcher does."""
+    with tempfile.TemporaryDirectory(prefix="kdump-oracle-") as folder:
+        working_folder = Path(folder).resolve() / "case"
+        return _with_placeholder(_run_alone(release, run, working_folder, seconds), working_folder)
+
+
+class _Jvm:
+    """One JVM that makes runs until it ends; see KafkaTool.java for the protocol."""
+
+    def __init__(self, release: str, working_folder: Path) -> None:
+        _make_empty(working_folder)
+        class_path = os.pathsep.join([str(_runner_classes()), fetch(release)])
+        command = ["java", *LAUNCHER_OPTIONS, *BATCH_OPTIONS, _logging_option(), "-cp", class_path]
+        self._process = subprocess.Popen(
+            [*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)],
+            cwd=working_folder,
+            env=_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._unread = bytearray()
+        self._is_started = False
+
+    def answer(self, run: Run, seconds: float) -> Answer | None:
+        """Make one run; None if the JVM ended or did not answer in time."""
+        strings = [os.fsencode(text) for text in (str(run.folder.resolve()), *run.arguments)]
+        request = [_number(len(strings)), *(_number(len(string)) + string for string in strings)]
+        assert self._process.stdin is not None  # opened as a pipe
+        if not self._is_started:
+            seconds += SECONDS_TO_START
+            self._is_started = True
+        texts = {ord("o"): bytearray(), ord("e"): bytearray()}
+        try:
+            self._process.stdin.write(b"".join(request))
+            while True:
+                header = self._read(5, seconds)
+                kind, payload = header[0], self._read(int.from_bytes(header[1:], "big"), seconds)
+                if kind == ord("x"):
+                    return Answer(bytes(texts[ord("o")]), bytes(texts[ord("e")]), int.from_bytes(payload, "big", signed=True))
+                texts[kind] += payload
+        except (BrokenPipeError, EOFError, TimeoutError):
+            return None
+
+    def end(self) -> None:
+        """Let the JVM go: politely if it is waiting for a run, else at once."""
+        assert self._process.stdin is not None  # opened as pipes
+        assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def _read(self, size: int, seconds: float) -> bytes:
+        assert self._process.stdout is not None  # opened as a pipe
+        descriptor = self._process.stdout.fileno()
+        while len(self._unread) < size:
+            if not select.select([descriptor], [], [], seconds)[0]:
+                raise TimeoutError
+            piece = os.read(descriptor, 1 << 20)
+            if not piece:
+                raise EOFError
+            self._unread += piece
+        wanted = bytes(self._unread[:size])
+        del self._unread[:size]
+        return wanted
+
+
+def _run_alone(release: str, run: Run, working_folder: Path, seconds: float) -> Answer:
+    if working_folder.exists():
+        shutil.rmtree(working_folder)
+    shutil.copytree(run.folder, working_folder)
+    command = ["java", *LAUNCHER_OPTIONS, _logging_option(), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
+    process = subprocess.Popen(
+        [*command, *run.arguments],
+        cwd=working_folder,
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        return Answer(stdout, stderr, None)
+    return Answer(stdout, stderr, process.returncode)
+
+
+def _with_placeholder(answer: Answer, working_folder: Path) -> Answer:
+    path = os.fsencode(working_folder)
+    return answer._replace(stdout=answer.stdout.replace(path, b"{CWD}"), stderr=answer.stderr.replace(path, b"{CWD}"))
+
+
+def _resolve(release: str, folder: Path) -> str:
+    """Let Maven fetch the artifacts of a release; return their paths as a class path."""
+    exclusions = "".join(
+        "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(*name.split(":"))
+        for name in UNAVAILABLE_DEPENDENCIES
+    )
+    wanted = [f"org.apache.kafka:{artifact}:{release}" for artifact in _since(ARTIFACTS, release)]
+    dependencies = "".join(
+        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>".format(*name.split(":"))
+        + f"<exclusions>{exclusions}</exclusions></dependency>"
+        for name in [*wanted, SILENT_LOGGING]
+    )
+    (folder / "pom.xml").write_text(
+        "<project><modelVersion>4.0.0</modelVersion>"
+        "<groupId>kdump</groupId><artifactId>oracle</artifactId><version>1</version>"
+        f"<dependencies>{dependencies}</dependencies></project>"
+    )
+    output = folder / "classpath"
+    goal = ["dependency:build-classpath", "-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output}"]
+    command = ["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *goal]
+    try:
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS_TO_FETCH, check=True)
+    except subprocess.CalledProcessError as error:
+        said = (error.stdout + error.stderr).decode("utf-8", "replace").strip()
+        raise OracleError(f"Maven cannot fetch Kafka {release}: {said[:500]}") from error
+    except subprocess.TimeoutExpired as error:
+        raise OracleError(f"Maven did not fetch Kafka {release} within {SECONDS_TO_FETCH} s") from error
+    paths = output.read_text().strip().split(os.pathsep)
+    return os.pathsep.join(path for path in paths if not OTHER_LOGGING.search(path))
+
+
+@functools.cache
+def _runner_classes() -> Path:
+    """Compile KafkaTool.java unless that was done before; return the folder of the classes."""
+    source = JAVA_SOURCE.read_bytes()
+    classes = _home() / f"classes-{hashlib.sha256(source).hexdigest()[:12]}"
+    with _locked("classes.lock"):
+        if not classes.exists():
+            with tempfile.TemporaryDirectory(dir=_home(), prefix="compiling-") as folder:
+                done = subprocess.run(
+                    ["javac", "-nowarn", "-d", folder, str(JAVA_SOURCE)], capture_output=True, text=True, check=False
+                )
+                if done.returncode:
+                    raise OracleError(f"javac cannot compile {JAVA_SOURCE.name}: {done.stderr.strip()}")
+                shutil.copytree(folder, classes)
+    return classes
+
+
+def _logging_option() -> str:
+    """Log4j 1, which the old releases bring along, must be told to be silent."""
+    settings = _home() / "log4j.properties"
+    if not settings.exists():
+        _write(settings, b"log4j.rootLogger=OFF\n")
+    return f"-Dlog4j.configuration={settings.as_uri()}"
+
+
+def _environment() -> Mapping[str, str]:
+    """The environment of the JVM: text is UTF-8, and no options from outside."""
+    kept = {name: value for name, value in os.environ.items() if not re.fullmatch(r"LANG|LC_.*|.*JAVA_.*OPTIONS", name)}
+    return {**kept, "LC_ALL": "C.UTF-8"}
+
+
+def _home() -> Path:
+    home = Path(os.environ.get("KDUMP_ORACLE_HOME") or Path.home() / ".cache" / "kdump-oracle")
+    home.mkdir(parents=True, exist_ok=True)
+    return home.resolve()
+
+
+@contextlib.contextmanager
+def _locked(name: str) -> Iterator[None]:
+    """Keep other processes from fetching or compiling the same at the same time."""
+    with (_home() / name).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that is whole as soon as it is there."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)
+
+
+def _make_empty(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
+def _since(history: Sequence[tuple[str, Value]], release: str) -> Value:
+    """The value of the latest release that is not after this one."""
+    number = release_number(release)
+    return next(value for since, value in reversed(history) if release_number(since) <= number)
+
+
+def release_number(release: str) -> tuple[int, ...]:
+    """A release as numbers that compare: 0.10.2.2 is before 2.0.0."""
+    return tuple(int(part) for part in release.split("."))
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(4, "big")

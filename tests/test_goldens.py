@@ -1,0 +1,195 @@
+"""kdump prints, byte for byte, what Kafka's tool prints."""
+
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from golden_outputs import make, stored
+from golden_outputs.known_differences import KNOWN_DIFFERENCES, KnownDifference
+from golden_outputs.runs import CASES, cases, runs_of
+from golden_outputs.stored import Golden
+from tests import goldens, oracle
+from tests.goldens import Agreement
+
+WHOLE_PROCESSES = 40
+REMADE_RUNS_PER_RELEASE = 60
+SHOWN_DIFFERENCES = 5
+
+
+def _files(folder: Path) -> dict[Path, tuple[int, int]]:
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))}
+
+
+@pytest.mark.parametrize("case", cases())
+def test_kdump_prints_what_kafka_prints(case: str) -> None:
+    before = _files(CASES / case)
+    differences = []
+    for release, golden in goldens.iterate(case=case):
+        printed = goldens.run_in_process(release, golden.arguments, CASES / golden.case)
+        is_different = goldens.compare(golden, printed) is Agreement.DIFFERENT
+        if is_different and not goldens.known_difference(release, golden):
+            differences.append(goldens.difference(release, golden, printed))
+    assert not differences, "\n".join([f"{len(differences)} runs differ", *differences[:SHOWN_DIFFERENCES]])
+    assert _files(CASES / case) == before, "kdump touched its input"
+
+
+def _sample_of_runs() -> list[tuple[str, Golden]]:
+    runs = list(goldens.iterate())
+    return runs[:: len(runs) // WHOLE_PROCESSES]
+
+
+def test_whole_processes_print_what_kafka_prints() -> None:
+    differences = []
+    for release, golden in _sample_of_runs():
+        printed = goldens.run_as_process(release, golden.arguments, CASES / golden.case)
+        is_different = goldens.compare(golden, printed) is Agreement.DIFFERENT
+        if is_different and not goldens.known_difference(release, golden):
+            differences.append(goldens.difference(release, golden, printed))
+    assert not differences, "\n".join([f"{len(differences)} runs differ", *differences[:SHOWN_DIFFERENCES]])
+
+
+@pytest.fixture
+def golden_folder() -> Iterator[Path]:
+    """The very folder that the real tool worked in when the goldens were made; not there yet."""
+    if make.WORKING_FOLDER.exists():
+        pytest.skip(f"{make.WORKING_FOLDER} is in use; remove it if nothing is running")
+    yield make.WORKING_FOLDER
+    shutil.rmtree(make.WORKING_FOLDER, ignore_errors=True)
+
+
+def test_reports_of_several_files_come_in_the_order_of_kafka(golden_folder: Path) -> None:
+    differences = []
+    for release, golden in goldens.iterate():
+        if len(re.findall(rb"^\S.*\{CWD\}/", golden.stderr, re.MULTILINE)) < 2:
+            continue
+        shutil.copytree(CASES / golden.case, golden_folder)
+        printed = goldens.run_in_process(release, golden.arguments, golden_folder)
+        shutil.rmtree(golden_folder)
+        if printed.stderr != golden.stderr and not goldens.known_difference(release, golden):
+            wanted, got = golden.stderr.decode(), printed.stderr.decode()
+            differences.append(f"{golden.case}: {release} {golden.arguments}\nwanted:\n{wanted}\ngot:\n{got}")
+    assert not differences, "\n".join([f"{len(differences)} runs differ", *differences[:SHOWN_DIFFERENCES]])
+
+
+@pytest.mark.parametrize("known", KNOWN_DIFFERENCES, ids=lambda known: known.reason)
+def test_a_known_difference_still_differs(known: KnownDifference) -> None:
+    matched = [run for run in goldens.iterate(known.release, known.case) if goldens.falls_under(known, *run)]
+    assert any(
+        goldens.compare(golden, goldens.run_in_process(release, golden.arguments, CASES / golden.case)) is Agreement.DIFFERENT
+        for release, golden in matched
+    ), f"none of {len(matched)} runs differs any more: take the entry off the list"
+
+
+@pytest.mark.parametrize("release", stored.releases())
+def test_the_real_tool_still_prints_the_goldens(release: str) -> None:
+    missing = oracle.why_not_available(release)
+    if missing:
+        pytest.skip(missing)
+    if make.WORKING_FOLDER.exists():
+        pytest.skip(f"{make.WORKING_FOLDER} is in use; remove it if nothing is running")
+    differences = make.check(release, sample=REMADE_RUNS_PER_RELEASE)
+    assert not differences, "".join(differences)
+
+
+@pytest.mark.parametrize("release", stored.releases())
+def test_every_wanted_run_is_kept(release: str) -> None:
+    wanted = {(case, run) for case in cases() for run in runs_of(case)}
+    assert {golden.run for golden in stored.read(release)} == wanted
+
+
+def test_every_case_is_described() -> None:
+    table = CASES.with_suffix(".md").read_text()
+    assert re.findall(r"^\| `([^`]+)` \| \S.* \|$", table, re.MULTILINE) == cases()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\n",
+        b"no newline at the end",
+        b"a line\nand no newline",
+        b"an empty line\n\nbetween\n",
+        b"> ! $ exit 0\n",
+        b"backslash \\, \\\\, \\x41, \\n\n",
+        b"backslash at the end \\\n",
+        b"backslash at the end, no newline \\",
+        b"two backslashes at the end, no newline \\\\",
+        b"\\",
+        b"\\\n",
+        b"NUL \0, CR \r, ESC \x1b, DEL \x7f, trailing blank \n",
+        "ünï, \u2028, \u202e, \U0001f600\n".encode(),
+        b"not UTF-8 \xff\xc3\n",
+    ],
+)
+def test_a_text_is_read_as_it_was_written(text: bytes) -> None:
+    written = [
+        Golden("a-case", (), 1, text, b""),
+        Golden("a-case", ("--files", "", "a b", "\u0663.log", "it's"), 0, b"", text),
+        Golden("a-case", ("--help",), 1, text, text),
+    ]
+    assert stored.from_text("a-case", stored.to_text(written)) == written
+
+
+def test_random_bytes_are_read_as_they_were_written() -> None:
+    source = random.Random(1)
+    for _ in range(500):
+        texts = [bytes(source.choices(b"\\\n\rx0a>! \x00\xff", k=source.randrange(12))) for _ in range(2)]
+        written = [Golden("a-case", ("--files", "x"), 0, texts[0], texts[1])]
+        assert stored.from_text("a-case", stored.to_text(written)) == written
+
+
+@pytest.fixture
+def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A place for goldens without any."""
+    monkeypatch.setattr(stored, "FOLDER", tmp_path)
+    stored.forget()
+    yield
+    stored.forget()
+
+
+@pytest.mark.usefixtures("empty_store")
+def test_all_releases_are_read_as_they_were_written() -> None:
+    newest = [Golden("a", ("x",), 0, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"newest\n", b"")]
+    older = [Golden("a", ("x",), 1, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"older\n", b"")]
+    oldest = [Golden("a", ("x",), 0, b"oldest\n", b""), Golden("b", ("y",), 0, b"older\n", b"")]
+    stored.write({"1.0.1": oldest, stored.NEWEST: newest, "2.0.0": older})
+    assert stored.releases() == [stored.NEWEST, "2.0.0", "1.0.1"]
+    assert [list(stored.read(release)) for release in stored.releases()] == [newest, older, oldest]
+
+
+def test_the_order_of_reports_of_one_kind_does_not_count() -> None:
+    first = b"Mismatches in :{CWD}/b.index\n  Index offset: 1, log offset: 2\n"
+    second = b"Mismatches in :{CWD}/a.index\n  Index offset: 3, log offset: 4\n"
+    other = b"Non-consecutive offsets in {CWD}/a.log\n  1 is followed by 3\n"
+    assert goldens.in_one_order(b"before\n" + first + second + other) == b"before\n" + second + first + other
+    assert goldens.in_one_order(other + first) != goldens.in_one_order(first + other)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "agreement"),
+    [
+        (b"java.io.IOException: a", b"java.io.IOException: b", Agreement.WORDS_DIFFER),
+        (b"java.io.IOException: a", b"java.io.IOException: a", Agreement.IDENTICAL),
+        (b"java.io.IOException: a", b"java.io.EOFException: a", Agreement.DIFFERENT),
+        (b"joptsimple.SomeException: a", b"joptsimple.SomeException: b", Agreement.DIFFERENT),
+        (
+            b"org.apache.kafka.common.KafkaException: java.io.IOException: a",
+            b"org.apache.kafka.common.KafkaException: java.io.IOException: b",
+            Agreement.WORDS_DIFFER,
+        ),
+        (
+            b"org.apache.kafka.common.KafkaException: a",
+            b"org.apache.kafka.common.KafkaException: b",
+            Agreement.DIFFERENT,
+        ),
+    ],
+)
+def test_only_words_that_are_not_kafkas_may_differ(wanted: bytes, got: bytes, agreement: Agreement) -> None:
+    start = b'Exception in thread "main" '
+    golden = Golden("a", (), 1, b"", start + wanted + b"\n")
+    assert goldens.compare(golden, goldens.Printed(1, b"", start + got + b"\n")) is agreement
