@@ -43,8 +43,9 @@ class Payload:
 def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD) -> Payload:
     """Decompress the payload of a batch or wrapper message of this magic, as far as it is sound.
 
-    The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated`,
-    `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
+    The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated` (or
+    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-checksum-mismatch`, `frame-checksum-cut`
+    or `decompression-limit`.
     Raises MissingPackage where the package of the codec is not installed.
     """
     data = bytearray()
@@ -82,7 +83,7 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
         while not inflater.eof:
             if not pending:
                 if piece_end >= len(compressed):
-                    raise CorruptData("frame-truncated", "the gzip stream ends early", cause="gzip")
+                    raise CorruptData("frame-ends-early", "the gzip stream ends early", cause="gzip-truncated")
                 pending = compressed[piece_end : piece_end + _JAVA_INPUT]
                 piece_end += len(pending)
             try:
@@ -97,7 +98,7 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
             yield piece
         trailer = piece_end - len(inflater.unused_data)
         if trailer + 8 > len(compressed):
-            raise CorruptData("frame-truncated", "the gzip trailer is cut off", cause="gzip")
+            raise CorruptData("frame-ends-early", "the gzip trailer is cut off", cause="gzip-eof")
         stored = int.from_bytes(compressed[trailer : trailer + 4], "little")
         stored_size = int.from_bytes(compressed[trailer + 4 : trailer + 8], "little")
         if stored != crc or stored_size != size & 0xFFFFFFFF:
@@ -168,7 +169,7 @@ _XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody lo
 def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
     """Blocks in the framing of xerial's SnappyOutputStream; without its magic, one raw block."""
     if not compressed:
-        raise CorruptData("frame-bad-header", "the snappy payload is empty", cause="snappy")
+        raise CorruptData("frame-bad-header", "the snappy payload is empty", cause="snappy-empty")
     if len(compressed) < _XERIAL_HEADER_SIZE or not compressed.startswith(_XERIAL_MAGIC):
         try:
             yield _snappy_block(compressed, limit)

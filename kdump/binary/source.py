@@ -20,20 +20,22 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 class Source:
     """A regular file, read by position: nothing is mapped, and its size is taken once.
 
+    With `may_be_directory`, a directory opens too, and fails when it is read.
+
     Raises Unreadable with the codes `file-missing`, `file-permission`, `file-is-directory`, `file-not-regular` or
     `file-io-error`.
     """
 
     __slots__ = ("_descriptor", "path", "size")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, may_be_directory: bool = False) -> None:
         self.path = path
         try:
             self._descriptor = os.open(path, _FLAGS)
         except OSError as error:
             raise _unreadable(path, error) from error
         status = os.fstat(self._descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode) and not (may_be_directory and stat.S_ISDIR(status.st_mode)):
             self.close()
             if stat.S_ISDIR(status.st_mode):
                 raise Unreadable("file-is-directory", "is a directory", path=path)
@@ -69,6 +71,8 @@ class Source:
 def _unreadable(path: str, error: OSError, position: int | None = None) -> Unreadable:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Unreadable("file-missing", "no such file", path=path)
+    if isinstance(error, IsADirectoryError):
+        return Unreadable("file-is-directory", "is a directory", path=path)
     if isinstance(error, PermissionError):
         return Unreadable("file-permission", "permission denied", path=path)
     return Unreadable("file-io-error", error.strerror or str(error), path=path, position=position)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.formats import message_set, offset_index, records
-from kdump.formats.log import STRICT_RULES, Log, LogRules
+from kdump.formats.log import HEADER_UP_TO_MAGIC, MAX_INT, STRICT_RULES, Log, LogRules
+from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def first_offset_at(log: Source, position: int, window_size: int, rules: LogRule
 
     Raises CorruptData as `open_slice`, `Log.chunks` and `records.read`, and with `no-batch-at-position`.
     """
+    if rules.fails_on_overflow and position > MAX_INT - HEADER_UP_TO_MAGIC and position + window_size > MAX_INT:
+        raise CorruptData("log-header-cut", "an entry points behind the log", path=log.path, position=position)
     for chunk in open_slice(log, position, window_size, rules, may_start_past_end=True).chunks():
         if chunk.is_legacy:
             for row in range(len(chunk.batches)):
@@ -122,4 +125,4 @@ class Lookup:
             return offset_index.entry_at(self._index, self._base_offset, row)
         start = row * offset_index.ENTRY_SIZE
         offset = int.from_bytes(self._data[start : start + 4], "big", signed=True)
-        return self._base_offset + offset, int.from_bytes(self._data[start + 4 : start + 8], "big", signed=True)
+        return as_int64(self._base_offset + offset), int.from_bytes(self._data[start + 4 : start + 8], "big", signed=True)

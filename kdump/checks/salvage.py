@@ -22,6 +22,9 @@ INTACT = "intact"
 SALVAGED = "salvaged"
 DAMAGED = "damaged"
 
+_KNOWN_MAGIC = 2  # the highest
+_NEAR = 16 << 10  # bytes to read first where the next damage may be close
+
 _TORN_MESSAGES = {
     "torn-header": "the file ends inside a batch: too few bytes for its header",
     "torn-batch": "a record batch reaches past the end of the file; the file may be cut off",
@@ -29,7 +32,11 @@ _TORN_MESSAGES = {
 
 
 class Section:
-    """Neighbouring batches with the status of each: intact, salvaged (found behind damage), or damaged (the CRC does not fit)."""
+    """Neighbouring batches with the status of each.
+
+    A batch is intact, salvaged (found behind damage, and not yet confirmed by offsets that go on), or damaged (its CRC does not
+    fit, or its magic does not exist).
+    """
 
     __slots__ = ("chunk", "statuses")
 
@@ -61,43 +68,46 @@ def walk(source: Source, start: int = 0) -> Iterator[Section | Damage]:
     A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file; otherwise
     the next intact batch is looked for byte by byte.
     """
-    position = start
-    first_status = INTACT
-    last_offset = -1
+    scan = _Scan(source, start)
+    order = _Order()
+    position, window_size = start, WINDOW_SIZE
     while position < source.size:
-        log = Log(source, position)
-        found: Damage | None = None
+        log = Log(source, position, window_size=window_size)
+        window_size = _NEAR
+        damage: Damage | None = None
+        claimed_size = 0
         try:
             for chunk in log.chunks():
-                good_rows = _rows_in_step(source, chunk)
-                if good_rows:
-                    part = chunk.slice(0, good_rows) if good_rows < len(chunk.batches) else chunk
-                    statuses, last_offset = _statuses(part, first_status, last_offset)
-                    first_status = INTACT
-                    yield Section(part, statuses)
-                if good_rows < len(chunk.batches):
-                    row = chunk.batches.row(good_rows)
-                    message = f"the CRC of a record batch does not fit, and its length of {row.size} bytes leads to no batch"
-                    position = row.position
-                    found = Damage(position, source.size, "batch-length-mismatch", message, row, "isvalid")
+                count = _rows_in_step(source, chunk)
+                if count:
+                    part = chunk.slice(0, count) if count < len(chunk.batches) else chunk
+                    yield Section(part, order.statuses(part))
+                if count < len(chunk.batches):
+                    damage, claimed_size = _derailed(chunk, count)
                     break
             else:
-                position = log.position
-                if position < source.size:
-                    found = Damage(position, source.size, log.trailing, _TORN_MESSAGES[log.trailing])
+                if log.position >= source.size:
+                    return
+                damage = Damage(log.position, source.size, log.trailing, _TORN_MESSAGES[log.trailing])
         except CorruptData as fault:
-            position = log.position
-            found = Damage(position, source.size, fault.code, fault.message, fault.row, fault.through)
-            size = fault.values.get("batch_size", 0)
-            if size and (position + size == source.size or _is_plausible_at(source, position + size)):
-                found.end = position + size
-        if found is None:
-            return
-        if found.end == source.size:
-            found.end = _next_intact(source, position + 1)
-            first_status = SALVAGED
-        yield found
-        position = found.end
+            damage = Damage(log.position, source.size, fault.code, fault.message, fault.row, fault.through)
+            claimed_size = fault.values.get("batch_size", 0)
+            damage.end = damage.start + claimed_size
+            if claimed_size and _leads_on(source, damage.end):
+                yield damage
+                position = damage.end
+                continue
+        damage.end = scan.next_intact(damage.start + 1)
+        order.doubt(damage.start + claimed_size)
+        yield damage
+        position = damage.end
+
+
+def _derailed(chunk: Chunk, row: int) -> tuple[Damage, int]:
+    """The damage that begins with the batch in this row, and the size that the batch claims."""
+    batch = chunk.batches.row(row)
+    message = f"the CRC of a record batch does not fit, and its length of {batch.size} bytes leads to no batch"
+    return Damage(batch.position, batch.position, "batch-length-mismatch", message, batch, "isvalid"), batch.size
 
 
 def _rows_in_step(source: Source, chunk: Chunk) -> int:
@@ -109,81 +119,160 @@ def _rows_in_step(source: Source, chunk: Chunk) -> int:
     for row, is_valid in enumerate(valid):
         if is_valid or row + 1 < len(valid) and valid[row + 1]:
             continue
-        end = positions[row] + sizes[row]
-        if end != source.size and not _is_plausible_at(source, end):
+        if not _leads_on(source, positions[row] + sizes[row]):
             return row
     return len(valid)
 
 
-def _statuses(chunk: Chunk, first_status: str, last_offset: int) -> tuple[list[str], int]:
-    """The status of each batch, and the highest offset so far. What steps back behind damage stays in doubt."""
-    statuses = [INTACT if is_valid else DAMAGED for is_valid in chunk.batches["isvalid"]]
-    offsets = chunk.batches["last_offset"]
-    if first_status == SALVAGED and statuses[0] == INTACT:
-        statuses[0] = SALVAGED
-        for row, offset in enumerate(offsets):
-            if offset > last_offset and row:
-                break
+def _leads_on(source: Source, position: int) -> bool:
+    """Whether a batch may start here, or the file ends."""
+    return position == source.size or is_plausible(source.read(position, kernel.BATCH_HEADER_SIZE), source.size - position)
+
+
+class _Order:
+    """Tells batches that are beyond doubt from those that were found by scan.
+
+    A batch found by scan is confirmed by the next one, if that goes on with the offsets; whatever stands inside the claimed
+    span of a damaged batch may be its payload, and is never beyond doubt.
+    """
+
+    def __init__(self) -> None:
+        self._last_offset = -1  # of the last batch beyond doubt
+        self._found_offset: int | None = None  # of the last batch in doubt
+        self._is_in_doubt = False
+        self._claimed_end = 0
+
+    def doubt(self, claimed_end: int) -> None:
+        """Take note of a scan: what follows is in doubt."""
+        self._is_in_doubt = True
+        self._found_offset = None
+        self._claimed_end = max(self._claimed_end, claimed_end)
+
+    def statuses(self, chunk: Chunk) -> list[str]:
+        """The status of each batch of the next chunk."""
+        valid, magic = chunk.batches["isvalid"], chunk.batches["magic"]
+        if False not in valid and (chunk.is_legacy or max(magic) <= _KNOWN_MAGIC):
+            statuses = [INTACT] * len(valid)
+        else:
+            pairs = zip(valid, magic, strict=True)
+            statuses = [INTACT if is_valid and number <= _KNOWN_MAGIC else DAMAGED for is_valid, number in pairs]
+        offsets = chunk.batches["last_offset"]
+        row = 0
+        while self._is_in_doubt and row < len(statuses):
             if statuses[row] == INTACT:
-                statuses[row] = SALVAGED
-    return statuses, max(last_offset, *offsets)
+                self._judge(statuses, row, offsets[row], chunk.batches["position"][row])
+            row += 1
+        if INTACT in statuses:
+            last_row = len(statuses) - 1 - statuses[::-1].index(INTACT)
+            self._last_offset = offsets[last_row]
+        return statuses
+
+    def _judge(self, statuses: list[str], row: int, offset: int, position: int) -> None:
+        found = self._found_offset
+        if found is not None and self._last_offset < found < offset and position >= self._claimed_end:
+            self._is_in_doubt = False
+        else:
+            statuses[row] = SALVAGED
+            self._found_offset = offset
 
 
 _CANDIDATE = re.compile(
     # offset >= 0, length > 0, then at byte 16 the magic: 2 with a CRC and attributes, or 0 and 1 with attributes
-    rb"(?s)(?=[\x00-\x7f].{7}(?!\x00{4})[\x00-\x7f].{7}(?:\x02.{4}\x00[\x00-\x7f]|[\x00\x01][\x00-\x0b]))"
+    rb"(?s)[\x00-\x7f](?=.{7}(?!\x00{4})[\x00-\x7f].{7}(?:\x02.{4}\x00[\x00-\x7f]|[\x00\x01][\x00-\x0b]))"
 )
-_BUDGET = 4  # bytes fed to checksums for each byte scanned
+_ZEROS = bytes(WINDOW_SIZE)
+_CRC_BYTES = 4  # fed to checksums for each byte scanned
+_BYTES_PER_TRY = 4  # scanned for each header looked at
+_FIRST_TRIES = 1 << 20
 
 
-def _next_intact(source: Source, start: int) -> int:
-    """The position of the next batch whose CRC fits, from `start` on; the size of the file if there is none."""
-    budget = _BUDGET * (source.size - start) + WINDOW_SIZE
-    crc32c = crc32c_for(source.size - start)
-    position = start
-    while position < source.size - kernel.LOG_OVERHEAD:
-        window = source.read(position, WINDOW_SIZE)
-        if not window:
-            break
+class _Scan:
+    """Looks for intact batches byte by byte, within a budget that is linear in what is scanned.
+
+    The budget is that of a whole walk: hostile bytes full of headers use it up, whatever they lead to.
+    """
+
+    def __init__(self, source: Source, start: int) -> None:
+        self._source = source
+        self._crc32c = crc32c_for(source.size - start)
+        self._crc_bytes = source.size - start + WINDOW_SIZE
+        self._tries = _FIRST_TRIES
+
+    def next_intact(self, start: int) -> int:
+        """The position of the next batch whose CRC fits, from `start` on; the size of the file if there is none."""
+        source = self._source
+        position = start
+        size = _NEAR
+        while position < source.size:
+            window = source.read(position, size)
+            if len(window) < kernel.MESSAGE_HEADER.size:
+                break
+            found = self._find(window, position)
+            # candidates need their first bytes in one window
+            step = max(len(window) - kernel.BATCH_HEADER_SIZE, 1) if found is None else found - position
+            self._crc_bytes += step * _CRC_BYTES
+            self._tries += step // _BYTES_PER_TRY
+            position += step
+            if found is not None:
+                return found
+            size = min(2 * size, WINDOW_SIZE)
+        return source.size
+
+    def _find(self, window: bytes, position: int) -> int | None:
+        """The position of the first intact batch that starts in this window."""
+        if window == _ZEROS:
+            return None
+        rest = self._source.size - position
         for match in _CANDIDATE.finditer(window):
-            at = position + match.start()
-            header = source.read(at, kernel.BATCH_HEADER_SIZE)
-            size = _plausible_size(header, source.size - at)
-            if not size or size > budget:
+            if self._tries <= 0:
+                return None
+            self._tries -= 1
+            start = match.start()
+            length = int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
+            if length > rest - start - kernel.LOG_OVERHEAD:
                 continue
-            budget -= size
-            is_legacy = header[16] < 2
-            checksum, covers_from = (crc32, 16) if is_legacy else (crc32c, kernel.CRC_COVERS_FROM)
-            stored = int.from_bytes(header[12:16] if is_legacy else header[17:21], "big")
-            crc = 0
-            for piece_start in range(at + covers_from, at + size, WINDOW_SIZE):
-                crc = checksum(source.read(piece_start, min(WINDOW_SIZE, at + size - piece_start)), crc)
-            if crc == stored:
-                return at
-        # candidates need their first bytes in one window
-        position += max(len(window) - kernel.BATCH_HEADER_SIZE, 1)
-    return source.size
+            header = window[start : start + kernel.BATCH_HEADER_SIZE]
+            if len(header) < kernel.BATCH_HEADER_SIZE:
+                header = self._source.read(position + start, kernel.BATCH_HEADER_SIZE)
+            if is_plausible(header, rest - start) and self._is_intact(position + start, header, kernel.LOG_OVERHEAD + length):
+                return position + start
+        return None
+
+    def _is_intact(self, position: int, header: bytes, size: int) -> bool:
+        """Whether the CRC of the batch here fits, as far as the budget goes."""
+        if size > self._crc_bytes:
+            return False
+        self._crc_bytes -= size
+        is_legacy = header[16] < 2
+        checksum, covers_from = (crc32, 16) if is_legacy else (self._crc32c, kernel.CRC_COVERS_FROM)
+        stored = int.from_bytes(header[12:16] if is_legacy else header[17:21], "big")
+        crc = 0
+        for start in range(position + covers_from, position + size, WINDOW_SIZE):
+            crc = checksum(self._source.read(start, min(WINDOW_SIZE, position + size - start)), crc)
+        return crc == stored
 
 
-def _is_plausible_at(source: Source, position: int) -> bool:
-    return bool(_plausible_size(source.read(position, kernel.BATCH_HEADER_SIZE), source.size - position))
-
-
-def _plausible_size(header: bytes, rest: int) -> int:
-    """The size of the batch with this header, 0 where it can be none; `rest` bytes are left in the file."""
+def is_plausible(header: bytes, rest: int) -> bool:
+    """Whether this may be the header of a batch; `rest` bytes are left in the file."""
     if len(header) < 26:
-        return 0
-    magic = header[16]
-    offset, length = int.from_bytes(header[:8], "big", signed=True), int.from_bytes(header[8:12], "big", signed=True)
+        return False
+    offset, length, _, magic = kernel.MESSAGE_HEADER.unpack_from(header)[:4]
     if offset < 0 or length > rest - kernel.LOG_OVERHEAD:
-        return 0
-    if magic < 2:
-        is_plausible = length >= (22 if magic else 14) and header[17] & 7 <= 3
-    elif magic == 2 and len(header) == kernel.BATCH_HEADER_SIZE and length >= kernel.MIN_BATCH_LENGTH:
-        _, _, leader_epoch, _, _, attributes, last_delta, _, _, _, _, _, count = kernel.BATCH_HEADER.unpack(header)
-        is_plausible = 0 <= attributes < 0x80 and attributes & 7 <= 4 and last_delta >= 0 and leader_epoch >= -1 and count >= 0
-        if not attributes & 7:
-            is_plausible = is_plausible and count <= (length - kernel.MIN_BATCH_LENGTH) // 7
-    else:
-        is_plausible = False
-    return kernel.LOG_OVERHEAD + length if is_plausible else 0
+        return False
+    if magic in (0, 1):
+        return _is_plausible_message(header, length)
+    if magic != 2 or len(header) < kernel.BATCH_HEADER_SIZE or length < kernel.MIN_BATCH_LENGTH:
+        return False
+    _, _, leader_epoch, _, _, attributes, last_delta, _, _, _, _, _, count = kernel.BATCH_HEADER.unpack(header)
+    if not 0 <= attributes < 0x80 or attributes & 7 > 4 or last_delta < 0 or leader_epoch < -1 or count < 0:
+        return False
+    return bool(attributes & 7) or count <= (length - kernel.MIN_BATCH_LENGTH) // 7
+
+
+def _is_plausible_message(header: bytes, length: int) -> bool:
+    key_at = 26 if header[16] else 18  # magic 1 has a timestamp in front of the key
+    fixed_size = key_at + 8 - kernel.LOG_OVERHEAD  # with the sizes of key and value
+    if length < fixed_size or header[17] & 7 > 3:
+        return False
+    key_size = int.from_bytes(header[key_at : key_at + 4], "big", signed=True)
+    return -1 <= key_size <= length - fixed_size

@@ -42,12 +42,14 @@ def snapshot_id(name: str) -> tuple[int, int]:
 
     Raises CorruptData (`snapshot-name-short` or `number-malformed`).
     """
-    end = _OFFSET_WIDTH + 1 + _EPOCH_WIDTH
-    for start, stop in ((0, _OFFSET_WIDTH), (_OFFSET_WIDTH + 1, end)):
-        if len(name) < stop:
+    numbers = []
+    for start, width, bits in ((0, _OFFSET_WIDTH, 64), (_OFFSET_WIDTH + 1, _EPOCH_WIDTH, 32)):
+        end = start + width
+        if len(name) < end:
             message = "the name of a snapshot holds an offset of 20 digits and an epoch of 10"
-            raise CorruptData("snapshot-name-short", message, start=start, end=stop, length=len(name))
-    return parse_number(name[:_OFFSET_WIDTH], 64), parse_number(name[_OFFSET_WIDTH + 1 : end], 32)
+            raise CorruptData("snapshot-name-short", message, start=start, end=end, length=len(name))
+        numbers.append(parse_number(name[start:end], bits))
+    return numbers[0], numbers[1]
 
 
 def parse_number(text: str, bits: int) -> int:

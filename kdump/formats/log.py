@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 HEADER_UP_TO_MAGIC = 17
 """The first bytes of every batch have one shape, up to its magic."""
 
+MAX_INT = 0x7FFFFFFF
+
 MIN_RECORD_OVERHEAD = 14
 """No batch and no message is shorter than this, not counting its offset and length."""
 
@@ -60,12 +62,16 @@ class LogRules:
     """What a reader of a log takes for sound: codecs with ids below `codec_count`.
 
     One that `reads_records_only`, as the deep iteration of old releases, meets neither the codec of an empty batch nor a
-    negative magic, which it takes for 1.
+    negative magic, which it takes for 1. One that `fails_on_overflow` takes a length that overflows 32 bits, with the 12 bytes
+    before it, for that of a batch, and trips over it; others take it for the end of the log.
     """
 
-    __slots__ = ("codec_count", "min_magic", "reads_records_only")
+    __slots__ = ("codec_count", "fails_on_overflow", "min_magic", "reads_records_only")
 
-    def __init__(self, codec_count: int = len(CODECS), *, reads_records_only: bool = False) -> None:
+    def __init__(
+        self, codec_count: int = len(CODECS), *, reads_records_only: bool = False, fails_on_overflow: bool = False
+    ) -> None:
+        self.fails_on_overflow = fails_on_overflow
         self.codec_count = codec_count
         self.reads_records_only = reads_records_only
         self.min_magic = -0x80 if reads_records_only else 0
@@ -79,7 +85,7 @@ class Log:
 
     `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
     last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
-    bytes, `torn-batch` for a batch that reaches past the end; then `torn_length` is what it claims.
+    bytes, `torn-batch` for a batch that reaches past the end.
     Where only the next few batches are wanted, a small `window_size` reads less.
 
     Kafka: FileLogInputStream.
@@ -96,9 +102,9 @@ class Log:
     ) -> None:
         self.source = source
         self.position = start
+        self._start = start
         self.end = source.size if end is None else min(end, source.size)
         self.trailing = ""
-        self.torn_length = 0
         self._rules = rules
         self._window_size = window_size
         self._crc32c = crc32c_for(self.end - start)
@@ -146,6 +152,8 @@ class Log:
             else:
                 yield lone(magic, size)
                 self.position += size
+                if self.position > MAX_INT and self._rules.fails_on_overflow:
+                    raise self._fault("position-overflow", "a length leads behind any log", size)
 
     def _regular_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         headers: Sequence[tuple[int, ...]]
@@ -183,19 +191,6 @@ class Log:
         message = f"the file ends inside the header of a record batch that says it is {size} bytes long"
         return self._fault("batch-header-cut", message, size, header_size=header_size, read=read)
 
-    def torn_batch(self) -> tuple[RecordBatch, str] | None:
-        """The header of the batch that reaches past the end, and the last of its fields that Kafka looks at first.
-
-        None if the header is cut, too.
-        """
-        header = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
-        if header[16] < 2 or header[16] > 0x7F:
-            return RecordBatch(None, int.from_bytes(header[:8], "big", signed=True)), "last_offset"
-        if len(header) < kernel.BATCH_HEADER_SIZE:
-            return None
-        batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header)], [self.position], [False])
-        return batches.row(0), "delete_horizon_ms"
-
     def _is_more(self) -> bool:
         return self.position < self.end - HEADER_UP_TO_MAGIC
 
@@ -215,9 +210,9 @@ class Log:
                 size=length,
                 minimum=MIN_RECORD_OVERHEAD,
             )
-        if length > rest - kernel.LOG_OVERHEAD:
+        overflows = self._rules.fails_on_overflow and length + kernel.LOG_OVERHEAD > MAX_INT
+        if length > rest - kernel.LOG_OVERHEAD and not overflows:
             self.trailing = "torn-batch"
-            self.torn_length = length
             return None
         return length
 
@@ -231,6 +226,8 @@ class Log:
             raise self._fault("magic-negative", f"magic {magic} does not exist", size, row, "last_offset", magic=magic)
         if len(bytes_of_header) < header_size:
             raise self._header_cut(size, header_size, len(bytes_of_header))
+        if size > MAX_INT:
+            raise self._overflow(magic, size, bytes_of_header)
         if magic >= 2:
             header = kernel.BATCH_HEADER.unpack(bytes_of_header)
             attributes = header[5]
@@ -244,11 +241,18 @@ class Log:
             is_valid = self._crc(HEADER_UP_TO_MAGIC - 1, size) == message[2]
             chunk = Chunk(record_batch.table_of_messages([message], [self.position], [is_valid]), [message], [0], b"", True)
         codec = attributes & record_batch.COMPRESSION_MASK
-        is_empty = magic >= 2 and chunk.batches["count"][0] == 0
-        if codec >= self._rules.codec_count and not (is_empty and self._rules.reads_records_only):
+        if codec >= self._rules.codec_count and not (self._rules.reads_records_only and _is_empty_or_short(chunk)):
             through = "delete_horizon_ms" if magic >= 2 else "last_offset"
             raise self._fault("codec-unknown", f"codec {codec} does not exist", size, chunk.batches.row(0), through, codec=codec)
         return chunk
+
+    def _overflow(self, magic: int, size: int, header: bytes) -> CorruptData:
+        """The fault of a length that overflows, with the row as far as Kafka looks at it before it trips."""
+        row, through = RecordBatch(None, int.from_bytes(header[:8], "big", signed=True)), "last_offset"
+        if magic >= 2:
+            batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header)], [self.position], [False])
+            row, through = batches.row(0), "delete_horizon_ms"
+        return self._fault("length-overflow", "a length overflows", size, row, through, capacity=size - (1 << 32))
 
     def _crc(self, covers_from: int, size: int) -> int:
         """The checksum over the batch at `position`, read a window at a time."""
@@ -267,5 +271,20 @@ class Log:
         self, code: str, message: str, size: int, row: RecordBatch | None = None, through: str = "", **values: Any
     ) -> CorruptData:
         return CorruptData(
-            code, message, path=self.source.path, position=self.position, row=row, through=through, batch_size=size, **values
+            code,
+            message,
+            path=self.source.path,
+            position=self.position,
+            row=row,
+            through=through,
+            batch_size=size,
+            view=(self._start, self.end),
+            **values,
         )
+
+
+def _is_empty_or_short(chunk: Chunk) -> bool:
+    """Whether a batch says that it has no records, or is too short to say so."""
+    if chunk.is_legacy:
+        return False
+    return bool(chunk.batches["count"][0] == 0 or chunk.batches["size"][0] < kernel.BATCH_HEADER_SIZE)

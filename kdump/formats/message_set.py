@@ -94,53 +94,59 @@ class Message:
 def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
     """The messages of a chunk, those inside wrappers in place of their wrapper.
 
-    Raises CorruptData as records.read says. Keys and values that reach past their message are found last: the row then goes
-    with the error, sound up to `isvalid`.
+    Raises CorruptData as records.read says. A field that reaches past its message is a fault of that field only: Kafka meets
+    it when it asks for the field.
     """
-    rows: list[tuple[object, ...]] = []
-    counts: list[int] = []
-    first = 0
-    continues = False
+    part = _Part(chunk, 0, continues=False)
     for row in range(len(chunk.batches)):
-        before = len(rows)
+        part.counts.append(0)
         error: CorruptData | None = None
         try:
             for message in messages_of(source, chunk, row):
-                rows.append(_row_of(message, timestamp_of(message, chunk, row)))
-                if len(rows) - before >= record.MAX_ROWS:
-                    counts.append(len(rows) - before)
-                    yield _chunk_of(chunk, first, counts, rows, continues)
-                    rows, counts, first, before, continues = [], [], row, 0, True
+                part.add(message, timestamp_of(message, chunk, row))
+                if part.counts[-1] >= record.MAX_ROWS:
+                    yield part.finished()
+                    part = _Part(chunk, row, continues=True)
+                    part.counts.append(0)
         except CorruptData as problem:
             error = problem
             error.path, error.position = source.path, chunk.batches["position"][row]
-        counts.append(len(rows) - before)
-        if error is not None or len(rows) >= record.MAX_ROWS:
-            yield _chunk_of(chunk, first, counts, rows, continues)
-            rows, counts, first, continues = [], [], row + 1, False
+        if error is not None or len(part.rows) >= record.MAX_ROWS:
+            yield part.finished()
+            part = _Part(chunk, row + 1, continues=False)
         if error is not None:
             raise error
-    if counts:
-        yield _chunk_of(chunk, first, counts, rows, continues)
+    if part.counts:
+        yield part.finished()
 
 
-def _row_of(message: Message, timestamp: int) -> tuple[object, ...]:
-    """The values of a Record. A key or value that reaches past its message is its fault: Kafka finds it only on reading it."""
-    sizes = (message.key_size, message.value_size)
-    contents: list[bytes | CorruptData | None] = []
-    for name in ("key", "value"):
-        try:
-            contents.append(getattr(message, name))
-        except CorruptData as error:
-            contents.append(error)
-    return (message.offset, timestamp, *sizes, None, None, *contents, message.crc, message.is_valid)
+class _Part:
+    """A RecordChunk in the making, from the row `first` of a chunk on."""
 
+    def __init__(self, chunk: Chunk, first: int, *, continues: bool) -> None:
+        self.rows: list[tuple[object, ...]] = []
+        self.counts: list[int] = []
+        self._faults: dict[int, dict[str, CorruptData]] = {}
+        self._chunk = chunk
+        self._first = first
+        self._continues = continues
 
-def _chunk_of(
-    chunk: Chunk, first: int, counts: list[int], rows: list[tuple[object, ...]], continues: bool = False
-) -> RecordChunk:
-    batches = chunk.batches.slice(first, first + len(counts))
-    return record.RecordChunk(batches, counts, Table.of(record.Record, rows), continues)
+    def add(self, message: Message, timestamp: int) -> None:
+        values: list[object] = []
+        for name in ("key_size", "value_size", "key", "value"):
+            try:
+                values.append(getattr(message, name))
+            except CorruptData as fault:
+                self._faults.setdefault(len(self.rows), {})[name] = fault
+                values.append(None)
+        key_size, value_size, key, value = values
+        self.rows.append((message.offset, timestamp, key_size, value_size, None, None, key, value, message.crc, message.is_valid))
+        self.counts[-1] += 1
+
+    def finished(self) -> RecordChunk:
+        batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
+        table = Table.of(record.Record, self.rows)
+        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults)
 
 
 def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:

@@ -51,8 +51,10 @@ class ProducerState(Row):
     current_txn_first_offset: Int64
 
 
-def read(source: Source) -> Table[ProducerState]:
+def read(source: Source, *, checks_version_first: bool = True) -> Table[ProducerState]:
     """The producers of a snapshot, in the file's order.
+
+    A reader that does not check the version first finds fault with the layout before it does with the version.
 
     Raises CorruptData with the codes `snapshot-version-unknown`, `snapshot-truncated` (with the field that is cut),
     `snapshot-count-negative`, `snapshot-count-too-high` or `snapshot-crc-mismatch`.
@@ -65,8 +67,9 @@ def read(source: Source) -> Table[ProducerState]:
     if len(data) < 2:
         raise corrupt("snapshot-truncated", "the file ends inside its version", field="version")
     version = int.from_bytes(data[:2], "big", signed=True)
-    if version != VERSION:
-        raise corrupt("snapshot-version-unknown", f"version {version} is not known, only {VERSION} is", version=version)
+    unknown_version = corrupt("snapshot-version-unknown", f"version {version} is not known, only {VERSION} is", version=version)
+    if version != VERSION and checks_version_first:
+        raise unknown_version
     for field, end in (("crc", 6), ("producer_entries", 10)):
         if len(data) < end:
             raise corrupt("snapshot-truncated", f"the file ends inside its {field}", field=field)
@@ -80,6 +83,8 @@ def read(source: Source) -> Table[ProducerState]:
     if count * _ENTRY.size > room:
         field = _field_at(room % _ENTRY.size)
         raise corrupt("snapshot-truncated", f"the file ends inside an entry, at its {field}", field=field, is_entry=True)
+    if version != VERSION:
+        raise unknown_version
     computed_crc = crc32c_for(len(data))(memoryview(data)[_CRC_COVERS_FROM:])
     if stored_crc != computed_crc:
         message = f"stored CRC {stored_crc}, computed {computed_crc}"

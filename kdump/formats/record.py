@@ -72,11 +72,20 @@ class RecordChunk:
     """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
 
     Where `continues` is true, the first of these batches is the last of the chunk before.
+    `faults` are those of single fields, by row and name; the field itself is None then. Only messages have them.
     """
 
-    __slots__ = ("batches", "continues", "counts", "records")
+    __slots__ = ("batches", "continues", "counts", "faults", "records")
 
-    def __init__(self, batches: Table[RecordBatch], counts: list[int], records: Table[Record], continues: bool) -> None:
+    def __init__(
+        self,
+        batches: Table[RecordBatch],
+        counts: list[int],
+        records: Table[Record],
+        continues: bool,
+        faults: dict[int, dict[str, CorruptData]] | None = None,
+    ) -> None:
+        self.faults = faults or {}
         self.batches = batches
         self.counts = counts
         self.records = records
@@ -152,6 +161,8 @@ class BatchRecords:
         if len(batch) < kernel.BATCH_HEADER_SIZE:
             raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
         if count < 0:
+            if self.is_compressed:
+                self._pieces()  # Kafka opens the payload before it looks at the count
             message = f"a record batch says it holds {count} records"
             raise CorruptData("record-count-negative", message, count=count, magic=header[3])
 

@@ -8,9 +8,10 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from kdump.errors import CorruptData
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record, RecordChunk
     from kdump.formats.record_batch import RecordBatch
@@ -127,6 +128,12 @@ class KafkaText:
         if not count:
             return
         contents_column, fault = contents(chunk) if contents is not None else ([""] * count, None)
+        bad_size = next(iter(_faults_of_sizes(chunk)), None) if not skips_metadata else None
+        if bad_size is not None and bad_size[0] < len(contents_column) + 1:
+            if bad_size[0]:
+                self.record_lines(_first_rows(chunk, bad_size[0]), contents, skips_metadata, lines)
+            lines.append("")  # the tool fails before it writes any of this line
+            raise bad_size[1]
         if fault is not None:
             contents_column.append("")
             count = len(contents_column)
@@ -215,6 +222,25 @@ def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[st
         if not is_whole and end >= len(record_lines):
             break
     return lines
+
+
+def _faults_of_sizes(chunk: RecordChunk) -> Iterator[tuple[int, CorruptData]]:
+    """The rows whose key or value size cannot be read, which their lines begin with."""
+    for row, faults in chunk.faults.items():
+        for name in ("key_size", "value_size"):
+            if name in faults:
+                yield row, faults[name]
+
+
+def _first_rows(chunk: RecordChunk, count: int) -> RecordChunk:
+    """The chunk up to that many records."""
+    records = chunk.records.slice(0, count)
+    faults = {row: faults for row, faults in chunk.faults.items() if row < count}
+    counts = []
+    for batch_count in chunk.counts:
+        counts.append(min(batch_count, count))
+        count -= counts[-1]
+    return type(chunk)(chunk.batches, counts, records, chunk.continues, faults)
 
 
 def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[str]:

@@ -224,6 +224,9 @@ SUFFIXES = {
 }
 """The suffixes of the files that the tool knows, with the release that brought them."""
 
+OPENS_DIRECTORIES = {FIRST: False, "2.1.0": True}
+"""Whether a directory named like a log can be opened, and fails only when it is read."""
+
 IGNORES_NAMES_WITHOUT_DOT = {FIRST: False, "4.3.0": True}
 
 # Logs ------------------------------------------------------------------------------------------------------------------
@@ -408,6 +411,9 @@ SNAPSHOT_BATCH_PART = (
 
 SNAPSHOT_OMITS_UNKNOWN_BATCH = {FIRST: False, "2.4.1": True}
 
+SNAPSHOT_VERSION_IS_CHECKED_FIRST = {FIRST: False, "4.0.0": True}
+"""Whether the version is looked at before the rest is read."""
+
 SNAPSHOT_WRAPS_SEQUENCE = {FIRST: False, "2.1.1": True}
 
 OPTIONAL_LONG = {FIRST: ("None", "Some({value})"), "3.5.0": ("OptionalLong.empty", "OptionalLong[{value}]")}
@@ -451,8 +457,10 @@ REPORT_PAIRS = {FIRST: "reverse", "4.3.0": "sorted"}
 """Whether mismatches and non-consecutive offsets come in reverse order of discovery, or one for each first number, sorted."""
 
 FILE_RECORDS = {
-    FIRST: "FileRecords(file= {path}, start=0, end={max})",
-    "2.4.0": "FileRecords(size={size}, file={path}, start=0, end={max})",
-    "3.3.0": "FileRecords(size={size}, file={path}, start=0, end={end})",
+    FIRST: "FileRecords(file= {path}, start={start}, end={end})",
+    "2.4.0": "FileRecords(size={size}, file={path}, start={start}, end={end})",
 }
 """How messages name an open log."""
+
+LOG_IS_VIEWED = {FIRST: False, "3.3.0": True}
+"""Whether a log is dumped as a view of its first `--max-bytes` bytes, which messages then name."""

@@ -31,6 +31,7 @@ class Profile:
         self.decoder_classes = then.at(history.DECODER_CLASSES)
 
         self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if version_of(since) <= version_of(release))
+        self.opens_directories = then.at(history.OPENS_DIRECTORIES)
         self.ignores_names_without_dot = then.at(history.IGNORES_NAMES_WITHOUT_DOT)
 
         self.log_heading = then.at(history.LOG_HEADING)
@@ -66,6 +67,7 @@ class Profile:
         self.snapshot_line = then.line(history.SNAPSHOT_LINE)
         self.snapshot_batch_part = then.line(history.SNAPSHOT_BATCH_PART)
         self.snapshot_omits_unknown_batch = then.at(history.SNAPSHOT_OMITS_UNKNOWN_BATCH)
+        self.snapshot_version_is_checked_first = then.at(history.SNAPSHOT_VERSION_IS_CHECKED_FIRST)
         self.snapshot_wraps_sequence = then.at(history.SNAPSHOT_WRAPS_SEQUENCE)
         self.optional_long = then.at(history.OPTIONAL_LONG)
 
@@ -89,10 +91,13 @@ class Profile:
 
         return self._then.at(words.WORDS[code])
 
-    def file_records(self, *, path: str, size: int, is_sibling: bool) -> str:
-        """How messages of this release name an open log."""
-        end = history.MAX_INT if is_sibling else size
-        return self._then.at(history.FILE_RECORDS).format(path=path, size=size, end=end, max=history.MAX_INT)
+    def file_records(self, *, path: str, size: int, view: tuple[int, int] | None) -> str:
+        """How messages of this release name an open log, or the part of it between two positions."""
+        start, end = 0, history.MAX_INT
+        if view is not None and (self._then.at(history.LOG_IS_VIEWED) or view[0]):
+            start, end = view
+            size = end - start
+        return self._then.at(history.FILE_RECORDS).format(path=path, size=size, start=start, end=end)
 
 
 def profile_of(release: str) -> Profile:

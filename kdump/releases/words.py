@@ -141,6 +141,14 @@ WORDS: dict[str, dict[str, Words]] = {
             _CORRUPT_RECORD, "Found record size {size} smaller than minimum record overhead ({minimum}) in file {path}."
         ),
     },
+    "position-overflow": {FIRST: Words(_ILLEGAL_ARGUMENT, "Negative position")},
+    "log-header-cut": {
+        FIRST: Words(
+            _KAFKA,
+            "java.io.EOFException: Failed to read `log header` from file channel `{{object}}`. Expected to read 17 bytes, but "
+            "reached end of file after reading 0 bytes. Started read from position {position}.",
+        )
+    },
     "length-overflow": {FIRST: Words(_ILLEGAL_ARGUMENT, "capacity < 0: ({capacity} < 0)")},
     "batch-header-cut": {
         FIRST: Words(
@@ -168,6 +176,9 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-damaged": _NOT_DECOMPRESSED,
     "frame-checksum-mismatch": _NOT_DECOMPRESSED,
     "frame-truncated": _NOT_DECOMPRESSED,
+    "frame-ends-early": _changed(_invalid_record(_PREMATURE_EOF), {"3.6.0": Words(_KAFKA, "Failed to decompress record stream")}),
+    "frame-ends-early-behind-records": _REMAINING,
+    "wrapper-frame-ends-early": {FIRST: Words(_KAFKA, "{java_cause}")},
     "frame-block-size": _NOT_DECOMPRESSED | _SNAPPY_ERROR,
     "frame-block-size-behind-records": _REMAINING | _SNAPPY_ERROR,
     "wrapper-frame-block-size": {FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR,
@@ -448,6 +459,8 @@ WORDS: dict[str, dict[str, Words]] = {
 JAVA_CAUSES = {
     "gzip": "java.util.zip.ZipException: {message}",
     "gzip-eof": "java.io.EOFException",
+    "gzip-truncated": "java.io.EOFException: Unexpected end of ZLIB input stream",
+    "snappy-empty": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
     "snappy": "java.io.IOException: FAILED_TO_UNCOMPRESS(5)",
     "lz4": "java.io.IOException: {message}",
     "lz4-block": "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}",

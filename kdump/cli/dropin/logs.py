@@ -40,7 +40,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     is_deep = arguments.has("deep-iteration") or tool.profile.print_data_log_is_deep and _prints_data(arguments)
     with tool.open(path) as source:
         if max_bytes < 0:
-            raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source, is_sibling=True)
+            raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source)
         log = Log(source, end=max_bytes, rules=tool.deep_rules if is_deep else tool.rules)
         try:
             if is_deep:
@@ -50,12 +50,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
                     tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
         except CorruptData as fault:
             _dump_partial_batch(tool, fault, is_deep)
-            raise tool.with_records(fault, source, is_sibling=False)
-        if log.torn_length + 12 > history.MAX_INT and tool.profile.fails_on_length_overflow:
-            torn = log.torn_batch()
-            if torn is not None and not is_deep:
-                tool.out.write(tool.text.partial_batch_line(*torn))
-            raise CorruptData("length-overflow", "a length overflows", path=path, capacity=log.torn_length + 12 - (1 << 32))
+            raise tool.with_records(fault, source)
         trailing = source.size - log.position
         if trailing > 0 and max_bytes == history.MAX_INT:
             tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")

@@ -15,7 +15,7 @@ def dump(tool: DumpTool, path: str, _name: str, _arguments: Arguments) -> None:
     """Dump one snapshot; one that is corrupt gets a line on stderr, and the run goes on."""
     with tool.open(path, is_read_whole=True) as source:
         try:
-            producers = producer_snapshot.read(source)
+            producers = producer_snapshot.read(source, checks_version_first=tool.profile.snapshot_version_is_checked_first)
         except CorruptData as fault:
             if fault.code == "snapshot-truncated" and fault.values.get("is_entry"):
                 fault.code = "snapshot-entry-truncated"

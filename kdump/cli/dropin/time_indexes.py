@@ -62,7 +62,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, ba
             previous = timestamp
             shown += 1
     except CorruptData as fault:
-        raise tool.with_records(fault, log, is_sibling=True)
+        raise tool.with_records(fault, log)
     finally:
         if not is_quiet and shown:
             columns = {"timestamp": list(timestamps[:shown]), "offset": list(offsets[:shown])}

@@ -41,8 +41,10 @@ class DumpTool:
         self.err = err
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
-        self.rules = LogRules(len(profile.codec_names))
-        self.deep_rules = LogRules(len(profile.codec_names), reads_records_only=not profile.deep_shows_batches)
+        overflows = profile.fails_on_length_overflow
+        codec_count = len(profile.codec_names)
+        self.rules = LogRules(codec_count, fails_on_overflow=overflows)
+        self.deep_rules = LogRules(codec_count, reads_records_only=not profile.deep_shows_batches, fails_on_overflow=overflows)
         self._is_strict = is_strict
         self._complaints: list[tuple[str, str, int, int]] = []
         self._path = ""
@@ -122,8 +124,9 @@ class DumpTool:
 
     def open(self, path: str, *, is_read_whole: bool = False) -> Source:
         """Open a log, or a file that the tool reads as a whole. Raises Unreadable."""
+        may_be_directory = self.profile.opens_directories and not is_read_whole
         try:
-            source = Source(path)
+            source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
@@ -140,9 +143,10 @@ class DumpTool:
             codes = {"file-missing": "index-missing", "file-is-directory": "file-is-directory-mapped"}
             raise coded(error, codes.get(error.code, error.code))
 
-    def with_records(self, fault: CorruptData, source: Source, *, is_sibling: bool) -> CorruptData:
-        """The fault with what its message may say of the open log."""
-        fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, is_sibling=is_sibling)
+    def with_records(self, fault: CorruptData, source: Source) -> CorruptData:
+        """The fault with what its message may say of the open log: all of it, or the part that was being read."""
+        view = fault.values.get("view", (0, source.size)) if fault.code == "batch-header-cut" else None
+        fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view)
         return fault
 
     def message_of(self, fault: Fault) -> str:
