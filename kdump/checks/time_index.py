@@ -45,10 +45,18 @@ class Landings:
     """
 
     def __init__(
-        self, log: Source, offsets: Sequence[int], starts: Sequence[int], *, reads_to_end: bool, may_start_past_end: bool
+        self,
+        log: Source,
+        offsets: Sequence[int],
+        starts: Sequence[int],
+        *,
+        rules: LogRules = STRICT_RULES,
+        reads_to_end: bool,
+        may_start_past_end: bool,
     ) -> None:
         self._log = log
         self._may_start_past_end = may_start_past_end
+        self._rules = rules
         self._offsets = offsets
         self._starts = starts
         self._reads_to_end = reads_to_end
@@ -85,7 +93,9 @@ class Landings:
         next_start = starts[order[next_entry]] if next_entry < len(order) else -1
         fault: CorruptData | None = None
         try:
-            for positions, last_offsets in Log(self._log, max(next_start, 0)).extents() if next_start >= 0 else ():
+            for positions, last_offsets in (
+                Log(self._log, max(next_start, 0), rules=self._rules).extents() if next_start >= 0 else ()
+            ):
                 for position, last_offset in zip(positions, last_offsets, strict=True):
                     while next_start >= 0 and next_start <= position:
                         row = order[next_entry]
@@ -113,7 +123,7 @@ class Landings:
 
     def _walk_alone(self, row: int) -> Landing:
         landing: Landing | None = None
-        log = open_slice(self._log, self._starts[row], MAX_SIZE, may_start_past_end=self._may_start_past_end)
+        log = open_slice(self._log, self._starts[row], MAX_SIZE, self._rules, may_start_past_end=self._may_start_past_end)
         try:
             for positions, last_offsets in log.extents():
                 for position, last_offset in zip(positions, last_offsets, strict=True):

@@ -272,7 +272,7 @@ class BatchRecords:
         return fault
 
     def _record_fault(self, code: str, values: dict[str, Any], is_last: bool) -> CorruptData:
-        if code == "record-length-past-end" and not self.is_compressed and is_last:
+        if code == "record-length-past-end" and not self.is_compressed and is_last and values["remaining"]:
             code = "last-record-length-past-end"
         if self.is_compressed and code == "record-length-past-end" and values["size"] > MAX_RECORD_SIZE:
             code = "decompression-limit"

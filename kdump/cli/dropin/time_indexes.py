@@ -43,6 +43,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, ba
         log,
         offsets,
         [lookup.position_of(offset) for offset in offsets],
+        rules=tool.deep_rules,
         reads_to_end=tool.profile.time_index_reads_to_end,
         may_start_past_end=tool.profile.slice_may_start_past_end,
     )
