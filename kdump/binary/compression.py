@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
+JAVA_BLOCKS = {GZIP: 1, SNAPPY: 2 << 10, LZ4: 1, ZSTD: 16 << 10}
+"""In what blocks Kafka takes output, by codec: one that damage cuts short is lost. What gzip loses is known only here."""
+
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in pieces of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output in pieces of this size: what an erring piece had decoded is lost
 
@@ -97,12 +100,11 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
             size += len(piece)
             yield piece
         trailer = piece_end - len(inflater.unused_data)
-        if trailer + 8 > len(compressed):
-            raise CorruptData("frame-ends-early", "the gzip trailer is cut off", cause="gzip-eof")
-        stored = int.from_bytes(compressed[trailer : trailer + 4], "little")
-        stored_size = int.from_bytes(compressed[trailer + 4 : trailer + 8], "little")
-        if stored != crc or stored_size != size & 0xFFFFFFFF:
-            raise CorruptData("frame-checksum-mismatch", "Corrupt GZIP trailer", cause="gzip")
+        for start, computed in ((trailer, crc), (trailer + 4, size & 0xFFFFFFFF)):
+            if start + 4 > len(compressed):
+                raise CorruptData("frame-ends-early", "the gzip trailer is cut off", cause="gzip-eof")
+            if int.from_bytes(compressed[start : start + 4], "little") != computed:
+                raise CorruptData("frame-checksum-mismatch", "Corrupt GZIP trailer", cause="gzip")
         # Java looks for another member if more input is to come, or its buffer still holds more than 26 bytes, trailer included
         if piece_end >= len(compressed) and len(inflater.unused_data) <= 26:
             return

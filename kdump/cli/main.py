@@ -11,36 +11,41 @@ if TYPE_CHECKING:
 
 COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
 
+NOT_EXAMINED = 3
 OUTPUT_FAILED = 4
 INTERRUPTED = 130
 
+_DEBUG = "KDUMP_DEBUG"
+
 
 def main() -> int:
-    """Run the command line of this process."""
+    """Run the command line of this process. Returns the exit code."""
     arguments = sys.argv[1:]
     try:
         if is_dropin(arguments):
             from kdump.cli import dropin
 
-            status = dropin.main(arguments, _binary(sys.stdout, 1), _binary(sys.stderr, 2), is_terminal=_is_terminal())
-        else:
-            from kdump.cli import commands
+            return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
+        from kdump.cli import commands
 
-            status = commands.main(arguments)
-        return status
+        return commands.main(arguments)
     except BrokenPipeError:
-        # whoever reads our output has seen enough, as `head` has
-        _forget_stdout()
+        _forget_stdout()  # whoever reads our output has seen enough, as `head` has
         return 0
     except KeyboardInterrupt:
         _forget_stdout()
-        os.write(2, b"kdump: interrupted\n")
+        _say("interrupted")
         return INTERRUPTED
     except OSError as error:
         # files that cannot be read are told apart below; what is left is the output
         _forget_stdout()
-        os.write(2, f"kdump: cannot write the output: {error.strerror or error}\n".encode())
+        _say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED
+    except Exception as error:
+        if _DEBUG in os.environ:
+            raise
+        _say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
+        return NOT_EXAMINED
 
 
 def is_dropin(arguments: list[str]) -> bool:
@@ -50,15 +55,22 @@ def is_dropin(arguments: list[str]) -> bool:
     return arguments[0] not in COMMANDS and any(argument.startswith("-") for argument in arguments)
 
 
-def _is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
-def _binary(stream: object, descriptor: int) -> BinaryIO:
-    """The bytes behind a text stream of this process."""
-    if stream is None:
-        raise OSError(9, f"file descriptor {descriptor} is closed")
+def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
+    """A standard stream of this process as bytes; where it is closed, an error, or a stream to nowhere."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        if not or_nowhere:
+            raise
+        return open(os.devnull, "wb", buffering=0)
     return open(descriptor, "wb", buffering=0, closefd=False)
+
+
+def _say(message: str) -> None:
+    try:
+        os.write(2, f"kdump: {message}\n".encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass
 
 
 def _forget_stdout() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.binary.checksums import crc32c_for
+from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.tables import Int16, Int32, Int64, Row, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from kdump.binary.source import Source
@@ -19,6 +21,7 @@ VERSION = 1
 _HEADER = Struct(">hIi")  # version, crc, number of entries
 _ENTRY = Struct(">qhiqiqiq")
 _CRC_COVERS_FROM = 6
+_ENTRIES_AT_ONCE = 4096
 _FIELDS = (
     ("producer_id", 8),
     ("epoch", 2),
@@ -51,30 +54,38 @@ class ProducerState(Row):
     current_txn_first_offset: Int64
 
 
-def read(source: Source, *, checks_version_first: bool = True) -> Table[ProducerState]:
-    """The producers of a snapshot, in the file's order.
+def read(source: Source, *, checks_version_first: bool = True) -> Iterator[Table[ProducerState]]:
+    """The producers of a snapshot, in the file's order; nothing comes out unless all of it is sound.
 
     A reader that does not check the version first finds fault with the layout before it does with the version.
 
-    Raises CorruptData with the codes `snapshot-version-unknown`, `snapshot-truncated` (with the field that is cut),
-    `snapshot-count-negative`, `snapshot-count-too-high` or `snapshot-crc-mismatch`.
+    Raises CorruptData with the codes `snapshot-version-unknown`, `snapshot-truncated` or `snapshot-entry-truncated` (with the
+    field that is cut), `snapshot-count-null`, `snapshot-count-negative`, `snapshot-count-too-high` or `snapshot-crc-mismatch`.
     """
-    data = source.read(0, source.size)
+    count = _checked_count(source, checks_version_first)
+    return _tables(source, count)
+
+
+def _checked_count(source: Source, checks_version_first: bool) -> int:
+    """How many entries there are, once all else was checked."""
+    header = source.read(0, _HEADER.size)
 
     def corrupt(code: str, message: str, **values: Any) -> CorruptData:
         return CorruptData(code, message, path=source.path, **values)
 
-    if len(data) < 2:
+    if len(header) < 2:
         raise corrupt("snapshot-truncated", "the file ends inside its version", field="version")
-    version = int.from_bytes(data[:2], "big", signed=True)
+    version = int.from_bytes(header[:2], "big", signed=True)
     unknown_version = corrupt("snapshot-version-unknown", f"version {version} is not known, only {VERSION} is", version=version)
     if version != VERSION and checks_version_first:
         raise unknown_version
     for field, end in (("crc", 6), ("producer_entries", 10)):
-        if len(data) < end:
+        if len(header) < end:
             raise corrupt("snapshot-truncated", f"the file ends inside its {field}", field=field)
-    stored_crc, count = _HEADER.unpack_from(data)[1:]
-    room = len(data) - _HEADER.size
+    stored_crc: int
+    count: int
+    _, stored_crc, count = _HEADER.unpack(header)
+    room = source.size - _HEADER.size
     if count < 0:
         code = "snapshot-count-null" if count == -1 else "snapshot-count-negative"
         raise corrupt(code, f"the file says it has {count} entries", count=count)
@@ -82,15 +93,24 @@ def read(source: Source, *, checks_version_first: bool = True) -> Table[Producer
         raise corrupt("snapshot-count-too-high", f"the file says it has {count} entries", count=count, room=room)
     if count * _ENTRY.size > room:
         field = _field_at(room % _ENTRY.size)
-        raise corrupt("snapshot-truncated", f"the file ends inside an entry, at its {field}", field=field, is_entry=True)
+        raise corrupt("snapshot-entry-truncated", f"the file ends inside an entry, at its {field}", field=field)
     if version != VERSION:
         raise unknown_version
-    computed_crc = crc32c_for(len(data))(memoryview(data)[_CRC_COVERS_FROM:])
+    crc32c, computed_crc = crc32c_for(source.size), 0
+    for position in range(_CRC_COVERS_FROM, source.size, WINDOW_SIZE):
+        computed_crc = crc32c(source.read(position, WINDOW_SIZE), computed_crc)
     if stored_crc != computed_crc:
         message = f"stored CRC {stored_crc}, computed {computed_crc}"
         raise corrupt("snapshot-crc-mismatch", message, stored=stored_crc, computed=computed_crc)
-    end = _HEADER.size + count * _ENTRY.size
-    return Table.of(ProducerState, list(_ENTRY.iter_unpack(memoryview(data)[_HEADER.size : end])))
+    return count
+
+
+def _tables(source: Source, count: int) -> Iterator[Table[ProducerState]]:
+    position, end = _HEADER.size, _HEADER.size + count * _ENTRY.size
+    while position < end:
+        entries = source.read(position, min(_ENTRIES_AT_ONCE * _ENTRY.size, end - position))
+        yield Table.of(ProducerState, list(_ENTRY.iter_unpack(entries)))
+        position += len(entries)
 
 
 def _field_at(position: int) -> str:

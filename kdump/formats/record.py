@@ -152,11 +152,13 @@ class BatchRecords:
 
     def __init__(self, header: Sequence[int], batch: bytes) -> None:
         self.header = header
-        self.is_compressed = bool(header[5] & COMPRESSION_MASK)
+        self._codec = header[5] & COMPRESSION_MASK
+        self.is_compressed = bool(self._codec)
         self._batch = batch
         self._data: bytes | bytearray = batch
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
+        self._given = 0  # bytes, by the stream so far
         count = header[12]
         if len(batch) < kernel.BATCH_HEADER_SIZE:
             raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
@@ -215,9 +217,9 @@ class BatchRecords:
         if not self.is_compressed:
             return iter(())
         self._data = bytearray()
-        self._whole_blocks = 0
+        self._whole_blocks = self._given = 0
         payload = self._batch[kernel.BATCH_HEADER_SIZE :]
-        pieces = compression.pieces(self.header[5] & COMPRESSION_MASK, payload, self.header[3])
+        pieces = compression.pieces(self._codec, payload, self.header[3])
         self._has_more(pieces, 0, {})
         return pieces
 
@@ -238,11 +240,13 @@ class BatchRecords:
                 raise
             self._stream_error = error
         salvaged = self._stream_error.values.pop("salvaged", b"") if self._stream_error is not None else b""
-        if not more and not salvaged:
+        if not more and not salvaged and self._stream_error is None:
             return False
         del self._data[:position]
         self._data += more
-        self._whole_blocks = len(self._data)
+        self._given += len(more)
+        lost = self._given % compression.JAVA_BLOCKS[self._codec] if self._stream_error is not None else 0
+        self._whole_blocks = max(0, len(self._data) - lost)
         self._data += salvaged
         return True
 

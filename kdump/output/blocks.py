@@ -38,4 +38,6 @@ class Blocks:
             data = "".join(self._texts).encode("utf-8", "surrogateescape")
             self._texts.clear()
             self._size = 0
-            self._stream.write(data)
+            rest = memoryview(data)
+            while rest:  # an unbuffered stream may take less than it is given
+                rest = rest[self._stream.write(rest) :]

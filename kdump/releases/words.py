@@ -158,10 +158,7 @@ WORDS: dict[str, dict[str, Words]] = {
         ),
         "2.1.1": Words(_KAFKA, "Failed to load record batch at position {position} from {records}"),
     },
-    "batch-header-cut-deep": {
-        FIRST: Words(_OUT_OF_BOUNDS),
-        "2.2.0": Words(_KAFKA, "Failed to load record batch at position {position} from {records}"),
-    },
+    "batch-header-cut-deep": {FIRST: Words(_OUT_OF_BOUNDS)},
     "batch-shorter-than-header": {FIRST: Words(_OUT_OF_BOUNDS)},
     "magic-negative": {FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid magic used in LegacyRecord: {magic}")},
     "codec-unknown": {

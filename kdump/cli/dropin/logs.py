@@ -41,7 +41,8 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     with tool.open(path) as source:
         if max_bytes < 0:
             raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source)
-        log = Log(source, end=max_bytes, rules=tool.deep_rules if is_deep else tool.rules)
+        shows_batches = not is_deep or tool.profile.deep_shows_batches
+        log = Log(source, end=max_bytes, rules=tool.rules if shows_batches else tool.record_rules)
         try:
             if is_deep:
                 _dump_records(tool, source, log, decoders if _prints_data(arguments) else None, arguments)
@@ -49,7 +50,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
                 for chunk in log.chunks():
                     tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
         except CorruptData as fault:
-            _dump_partial_batch(tool, fault, is_deep)
+            _dump_partial_batch(tool, fault, shows_batches)
             raise tool.with_records(fault, source)
         trailing = source.size - log.position
         if trailing > 0 and max_bytes == history.MAX_INT:
@@ -133,9 +134,9 @@ def _check_consecutive(tool: DumpTool, path: str, previous: int, offsets: Sequen
         previous = offset
 
 
-def _dump_partial_batch(tool: DumpTool, fault: CorruptData, is_deep: bool) -> None:
+def _dump_partial_batch(tool: DumpTool, fault: CorruptData, shows_batches: bool) -> None:
     """What the tool had written of a batch's line before it threw."""
-    if fault.row is not None and (not is_deep or tool.profile.deep_shows_batches):
+    if not shows_batches and fault.code == "batch-header-cut":
+        fault.code = "batch-header-cut-deep"
+    elif shows_batches and fault.row is not None:
         tool.out.write(tool.text.partial_batch_line(fault.row, fault.through))
-    elif is_deep and fault.code == "batch-header-cut":
-        fault.code += "-deep"

@@ -58,5 +58,5 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
 
 def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:
     if tool.profile.index_compares_first_record:
-        return check.first_offset_at(log, position, window_size, tool.deep_rules)
+        return check.first_offset_at(log, position, window_size, tool.record_rules)
     return check.last_offset_at(log, position, window_size)

@@ -15,11 +15,9 @@ def dump(tool: DumpTool, path: str, _name: str, _arguments: Arguments) -> None:
     """Dump one snapshot; one that is corrupt gets a line on stderr, and the run goes on."""
     with tool.open(path, is_read_whole=True) as source:
         try:
-            producers = producer_snapshot.read(source, checks_version_first=tool.profile.snapshot_version_is_checked_first)
+            tables = producer_snapshot.read(source, checks_version_first=tool.profile.snapshot_version_is_checked_first)
         except CorruptData as fault:
-            if fault.code == "snapshot-truncated" and fault.values.get("is_entry"):
-                fault.code = "snapshot-entry-truncated"
             tool.say(tool.message_of(fault) + "\n")
             return
-    for producer in producers:
-        tool.out.write(tool.text.producer_line(producer))
+        for table in tables:
+            tool.out.write("".join(map(tool.text.producer_line, table)))

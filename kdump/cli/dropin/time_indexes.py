@@ -43,7 +43,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, ba
         log,
         offsets,
         [lookup.position_of(offset) for offset in offsets],
-        rules=tool.deep_rules,
+        rules=tool.record_rules,
         reads_to_end=tool.profile.time_index_reads_to_end,
         may_start_past_end=tool.profile.slice_may_start_past_end,
     )
@@ -72,7 +72,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, ba
 
 def _compare_timestamps(tool: DumpTool, log: Source, path: str, landing: Landing, timestamp: int, previous: int) -> None:
     assert landing.position is not None
-    latest = check.max_timestamp_at(log, landing.position, tool.deep_rules)
+    latest = check.max_timestamp_at(log, landing.position, tool.record_rules)
     if latest != timestamp:
         tool.complain(history.TIMESTAMP_MISMATCHES, path, timestamp, latest)
     if previous >= timestamp:

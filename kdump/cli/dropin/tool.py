@@ -44,7 +44,7 @@ class DumpTool:
         overflows = profile.fails_on_length_overflow
         codec_count = len(profile.codec_names)
         self.rules = LogRules(codec_count, fails_on_overflow=overflows)
-        self.deep_rules = LogRules(codec_count, reads_records_only=not profile.deep_shows_batches, fails_on_overflow=overflows)
+        self.record_rules = LogRules(codec_count, reads_records_only=True, fails_on_overflow=overflows)
         self._is_strict = is_strict
         self._complaints: list[tuple[str, str, int, int]] = []
         self._path = ""
@@ -164,7 +164,7 @@ class DumpTool:
     def _throw(self, fault: Fault) -> None:
         """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""
         self.say(self.message_of(self._as_met(fault)) + "\n")
-        if not self._is_strict and isinstance(fault, CorruptData) and self._path:
+        if not self._is_strict and isinstance(fault, CorruptData) and fault.position is not None:
             self.err.write(f"kdump: Kafka's tool ends here; `kdump log --keep-going {self._path}` goes on behind the damage\n")
 
     def _as_met(self, fault: Fault) -> Fault:
