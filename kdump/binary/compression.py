@@ -47,8 +47,8 @@ def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PA
     """Decompress the payload of a batch or wrapper message of this magic, as far as it is sound.
 
     The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated` (or
-    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-checksum-mismatch`, `frame-checksum-cut`
-    or `decompression-limit`.
+    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-negative-size`,
+    `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
     Raises MissingPackage where the package of the codec is not installed.
     """
     data = bytearray()
@@ -209,6 +209,8 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
         shift += 7
         if byte < 0x80:
             break
+    if size > 0x7FFFFFFF:
+        raise CorruptData("frame-negative-size", f"a snappy block claims {size} bytes", cause="snappy", size=size - (1 << 32))
     if size > 64 * len(block):  # a copy of 3 bytes makes at most 64: the claim is forged
         raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy")
     if size > limit:

@@ -31,6 +31,8 @@ def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_R
         raise bad("index-position-past-log", f"an entry points to byte {position} of a log of {log.size} bytes")
     if size < 0:
         raise bad("size-negative", f"a window of {size} bytes")
+    if rules.fails_on_overflow and position > MAX_INT - HEADER_UP_TO_MAGIC and position + size > MAX_INT:
+        raise bad("log-header-cut", "an entry points behind the log")
     return Log(log, position, position + size, rules=rules, window_size=_LITTLE)
 
 
@@ -49,8 +51,6 @@ def first_offset_at(log: Source, position: int, window_size: int, rules: LogRule
 
     Raises CorruptData as `open_slice`, `Log.chunks` and `records.read`, and with `no-batch-at-position`.
     """
-    if rules.fails_on_overflow and position > MAX_INT - HEADER_UP_TO_MAGIC and position + window_size > MAX_INT:
-        raise CorruptData("log-header-cut", "an entry points behind the log", path=log.path, position=position)
     for chunk in open_slice(log, position, window_size, rules, may_start_past_end=True).chunks():
         if chunk.is_legacy:
             for row in range(len(chunk.batches)):

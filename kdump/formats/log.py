@@ -225,6 +225,8 @@ class Log:
             row = RecordBatch(None, offset)
             raise self._fault("magic-negative", f"magic {magic} does not exist", size, row, "last_offset", magic=magic)
         if len(bytes_of_header) < header_size:
+            if self._rules.reads_records_only:
+                raise self._fault("batch-shorter-than-header", f"a record batch of {size} bytes has no room for its header", size)
             raise self._header_cut(size, header_size, len(bytes_of_header))
         if size > MAX_INT:
             raise self._overflow(magic, size, bytes_of_header)

@@ -214,7 +214,21 @@ def _placed(inner: list[Message], base: int) -> Iterator[Message]:
 
 def _walk(payload: compression.Payload) -> Iterator[Message]:
     """The messages in a decompressed wrapper; one that is cut off at the end is not seen, as in Kafka."""
-    data = memoryview(payload.data)[: payload.whole_blocks]
+    data = memoryview(payload.data)
+    yield from _messages_in(data[: payload.whole_blocks])
+    if payload.error is not None:
+        error = payload.error
+        code = error.code if error.code == "frame-bad-header" else "wrapper-" + error.code
+        fault = CorruptData(code, error.message, **error.values)
+        try:
+            for _ in _messages_in(data):
+                pass
+        except CorruptData as behind:
+            fault.variants[record.UNBUFFERED] = behind
+        raise fault
+
+
+def _messages_in(data: memoryview) -> Iterator[Message]:
     position = 0
     while position + _OVERHEAD <= len(data):
         offset = int.from_bytes(data[position : position + 8], "big", signed=True)
@@ -223,10 +237,6 @@ def _walk(payload: compression.Payload) -> Iterator[Message]:
             message = f"a message inside a wrapper says it is {size} bytes long, which is less than {_MIN_SIZE}"
             raise CorruptData("inner-record-size-too-small", message, size=size, minimum=_MIN_SIZE)
         if position + _OVERHEAD + size > len(data):
-            break
+            return
         yield Message(offset, data[position + _OVERHEAD : position + _OVERHEAD + size])
         position += _OVERHEAD + size
-    if payload.error is not None:
-        error = payload.error
-        code = error.code if error.code == "frame-bad-header" else "wrapper-" + error.code
-        raise CorruptData(code, error.message, **error.values)

@@ -158,7 +158,6 @@ WORDS: dict[str, dict[str, Words]] = {
         ),
         "2.1.1": Words(_KAFKA, "Failed to load record batch at position {position} from {records}"),
     },
-    "batch-header-cut-deep": {FIRST: Words(_OUT_OF_BOUNDS)},
     "batch-shorter-than-header": {FIRST: Words(_OUT_OF_BOUNDS)},
     "magic-negative": {FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid magic used in LegacyRecord: {magic}")},
     "codec-unknown": {
@@ -179,6 +178,13 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-block-size": _NOT_DECOMPRESSED | _SNAPPY_ERROR,
     "frame-block-size-behind-records": _REMAINING | _SNAPPY_ERROR,
     "wrapper-frame-block-size": {FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR,
+    "frame-negative-size": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")} | {"3.5.0": _NOT_DECOMPRESSED[FIRST]},
+    "frame-negative-size-behind-records": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")}
+    | {"3.5.0": _REMAINING[FIRST]},
+    "wrapper-frame-negative-size": {
+        FIRST: Words("java.lang.NegativeArraySizeException", "{size}"),
+        "3.5.0": Words(_KAFKA, "{java_cause}"),
+    },
     "frame-checksum-cut": _UNDERFLOW,
     "frame-checksum-cut-behind-records": _UNDERFLOW,
     "wrapper-frame-checksum-cut": _UNDERFLOW,
@@ -201,6 +207,7 @@ WORDS: dict[str, dict[str, Words]] = {
             "3.0.1",
         ),
     ),
+    "first-record-length-past-end": {FIRST: Words("java.lang.IllegalStateException", "Expected item but none found.")},
     "last-record-length-past-end": _changed(
         _invalid_record(_STILL_REMAINING),
         _invalid_record(

@@ -50,7 +50,8 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
                 for chunk in log.chunks():
                     tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
         except CorruptData as fault:
-            _dump_partial_batch(tool, fault, shows_batches)
+            if shows_batches and fault.row is not None:  # what the tool had written of a line before it threw
+                tool.out.write(tool.text.partial_batch_line(fault.row, fault.through))
             raise tool.with_records(fault, source)
         trailing = source.size - log.position
         if trailing > 0 and max_bytes == history.MAX_INT:
@@ -132,11 +133,3 @@ def _check_consecutive(tool: DumpTool, path: str, previous: int, offsets: Sequen
         if offset != as_int64(previous + 1) and (previous != -1 or checks_first):
             tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
         previous = offset
-
-
-def _dump_partial_batch(tool: DumpTool, fault: CorruptData, shows_batches: bool) -> None:
-    """What the tool had written of a batch's line before it threw."""
-    if not shows_batches and fault.code == "batch-header-cut":
-        fault.code = "batch-header-cut-deep"
-    elif shows_batches and fault.row is not None:
-        tool.out.write(tool.text.partial_batch_line(fault.row, fault.through))

@@ -58,5 +58,10 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
 
 def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:
     if tool.profile.index_compares_first_record:
-        return check.first_offset_at(log, position, window_size, tool.record_rules)
+        try:
+            return check.first_offset_at(log, position, window_size, tool.record_rules)
+        except CorruptData as fault:
+            if fault.code == "record-length-past-end":
+                fault.code = "first-record-length-past-end"
+            raise
     return check.last_offset_at(log, position, window_size)

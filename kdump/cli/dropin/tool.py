@@ -145,7 +145,7 @@ class DumpTool:
 
     def with_records(self, fault: CorruptData, source: Source) -> CorruptData:
         """The fault with what its message may say of the open log: all of it, or the part that was being read."""
-        view = fault.values["view"] if fault.code.startswith("batch-header-cut") else None
+        view = fault.values["view"] if fault.code == "batch-header-cut" else None
         fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view)
         return fault
 
