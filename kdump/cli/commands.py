@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import click
 
 from kdump import __version__
-from kdump.cli.listing import Request, list_files
-from kdump.errors import KdumpError, UsageError
+from kdump.cli.listing.request import Request
+from kdump.errors import UsageError
 from kdump.formats import file_name
 from kdump.releases import history
+
+USAGE = 2
 
 _HELP = """\
 Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
@@ -47,7 +50,7 @@ def kdump() -> None:
     """Reads Kafka's files on disk."""
 
 
-Command = Callable[..., None]
+Command = Callable[..., Any]  # what a command takes and gives is Click's matter
 
 
 def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -59,6 +62,11 @@ def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
         return function
 
     return decorate
+
+
+def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
+    kinds = click.Choice(["string", "integer", "long"])
+    return click.option(name, type=kinds, default="string", show_default=True, help=f"How {what} are shown in Kafka's lines.")
 
 
 _COMMON = (
@@ -87,95 +95,101 @@ _LOG = (
     *_COMMON,
     *_OFFSETS,
     *_TIMES,
-    click.option("--from-position", type=click.IntRange(min=0), help="Start at this byte, or at the next batch behind it."),
+    click.option("--from-position", type=click.IntRange(min=0), help="Only batches that start at this byte or behind it."),
     click.option("--deep", "--deep-iteration", "is_deep", is_flag=True, help="List records, not only batches."),
     click.option(
         "--print-data-log", "prints_data", is_flag=True, help="Print keys and values in Kafka's lines, too; implies --deep."
     ),
     click.option("--skip-record-metadata", "skips_metadata", is_flag=True, help="Print nothing but keys and values of records."),
-    click.option("--key-decoder", type=click.Choice(["string", "integer", "long"]), default="string", show_default=True),
-    click.option("--value-decoder", type=click.Choice(["string", "integer", "long"]), default="string", show_default=True),
+    _decoder_option("--key-decoder", "keys"),
+    _decoder_option("--value-decoder", "values"),
     click.option(
         "--keep-going/--no-keep-going",
         default=True,
         show_default=True,
-        help="Go on behind damage, or end there with exit code 1.",
+        help="Go on behind damage, or end all at the first with exit code 1.",
     ),
 )
 
 
-def _run(suffix: str, options: dict[str, Any]) -> None:
-    sys.exit(list_files(Request(suffix, **options)))
-
-
 @kdump.command()
 @_options(*_LOG)
-def log(**options: Any) -> None:
+def log(**options: Any) -> Request:
     """List the batches or records of segments (.log).
 
     PATH is a file, a partition directory, or a pattern in quotes. Damage does not end the listing: the next intact batch is
     found, and every row says whether it is intact, salvaged or damaged.
     """
-    _run(file_name.LOG, options)
+    return Request(file_name.LOG, **options)
 
 
 @kdump.command()
 @_options(*_LOG)
-def checkpoint(**options: Any) -> None:
+def checkpoint(**options: Any) -> Request:
     """List the batches or records of KRaft snapshots (.checkpoint), as `kdump log` does."""
-    _run(file_name.CHECKPOINT, options)
+    return Request(file_name.CHECKPOINT, **options)
 
 
 @kdump.command()
 @_options(*_COMMON, *_OFFSETS)
-def index(**options: Any) -> None:
+def index(**options: Any) -> Request:
     """List offset indexes (.index) and compare them with their logs.
 
-    An entry is damaged if no batch stands where it points, or one that does not hold its offset. The zero tail is left out.
+    An entry is damaged if no batch stands where it points, or its offset is not found there or shortly behind.
+    The zero tail is left out.
     """
-    _run(file_name.OFFSET_INDEX, options)
+    return Request(file_name.OFFSET_INDEX, **options)
 
 
 @kdump.command()
 @_options(*_COMMON, *_OFFSETS, *_TIMES)
-def timeindex(**options: Any) -> None:
+def timeindex(**options: Any) -> Request:
     """List time indexes (.timeindex) and compare them with their logs. The zero tail is left out."""
-    _run(file_name.TIME_INDEX, options)
+    return Request(file_name.TIME_INDEX, **options)
 
 
 @kdump.command()
 @_options(*_COMMON, *_OFFSETS)
-def txnindex(**options: Any) -> None:
+def txnindex(**options: Any) -> Request:
     """List transaction indexes (.txnindex): the aborted transactions of segments."""
-    _run(file_name.TRANSACTION_INDEX, options)
+    return Request(file_name.TRANSACTION_INDEX, **options)
 
 
 @kdump.command()
 @_options(*_COMMON)
-def snapshot(**options: Any) -> None:
+def snapshot(**options: Any) -> Request:
     """List producer snapshots (.snapshot): what the broker knows of each producer."""
-    _run(file_name.PRODUCER_SNAPSHOT, options)
+    return Request(file_name.PRODUCER_SNAPSHOT, **options)
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command; the exit code says how it went."""
+    """Run a command; the exit code says how it went.
+
+    Click only reads the command line. The work is done behind it, where it does not take our interrupts and broken pipes.
+    """
     if arguments and not arguments[0].startswith("-") and arguments[0] not in kdump.commands:
         word = arguments[0]
-        click.echo(f"kdump: there is no command {word}; for a file: `kdump log {word}` or `kdump --files {word}`", err=True)
-        return 2
+        return _refused(f"there is no command {word}; for a file: `kdump log {word}` or `kdump --files {word}`")
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "stdout is closed")
     try:
-        kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
+        request = kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False)
     except click.UsageError as error:
-        error.show()
-        return 2
+        command = error.ctx.command_path if error.ctx else "kdump"
+        return _refused(f"{error.format_message().rstrip('.')}; see `{command} --help`")
     except UsageError as error:
-        click.echo(f"kdump: {error}", err=True)
-        return 2
-    except KdumpError as error:
-        click.echo(f"kdump: {error}", err=True)
-        return 3
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else 1
-    return 0
+        return _refused(str(error))
+    except click.Abort:
+        raise KeyboardInterrupt
+    except SystemExit:
+        raise BrokenPipeError  # Click met one while it wrote a screen
+    if not isinstance(request, Request):
+        return int(request or 0)  # a screen was shown
+    from kdump.cli.listing import list_files
+
+    return list_files(request)
+
+
+def _refused(message: str) -> int:
+    click.echo(f"kdump: {message}", err=True)
+    return USAGE

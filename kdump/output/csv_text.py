@@ -1,46 +1,63 @@
-"""Tables as CSV (RFC 4180) with a heading; null is an empty field."""
+"""Tables as CSV (RFC 4180, but lines end as in Unix) with a heading."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import re
+
+from kdump.binary.java_text import escaped
+from kdump.output.kafka_text import Template
+from kdump.output.ndjson import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kdump.tables import Row, Table
 
+_NEEDS_QUOTES = re.compile('[,"\r\n]|^$')
+
 
 class CsvOutput:
-    """Writes a heading and one line a row. Headers of records are JSON."""
+    """Writes a heading and one record a row: null is an empty field, empty text is quoted, headers of records are JSON.
 
-    def __init__(self, write: Callable[[str], None]) -> None:
+    On a terminal control characters are escaped, so that a row is one line there; elsewhere text with line ends is quoted.
+    """
+
+    def __init__(self, write: Callable[[str], None], *, is_terminal: bool = False) -> None:
         self._write = write
+        self._is_terminal = is_terminal
+        self._line = Template([""], [])
 
     def start(self, row_class: type[Row]) -> None:
-        self._write(_lines([[column.key for column in row_class.schema]]))
+        literals = ["," if number else "" for number in range(len(row_class.schema))]
+        self._line = Template([*literals, "\n"], [column.name for column in row_class.schema])
+        self._write(",".join(column.key for column in row_class.schema) + "\n")
 
     def write(self, table: Table[Row]) -> None:
-        columns = [[_field(value) for value in table[column.name]] for column in table.row_class.schema]
-        self._write(_lines([list(row) for row in zip(*columns, strict=True)]))
+        if len(table):
+            self._write("".join(self._line.lines(lambda name: self._fields(table[name]), len(table))))
 
     def end(self) -> None:
         pass
 
+    def _fields(self, column: Sequence[object]) -> Sequence[object]:
+        if set(map(type, column)) == {int}:
+            return column
+        if column.count(column[0]) == len(column):
+            return [self._field(column[0])] * len(column)
+        return list(map(self._field, column))
 
-def _field(value: object) -> object:
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return value
-
-
-def _lines(rows: list[list[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_MINIMAL).writerows(rows)
-    return text.getvalue()
+    def _field(self, value: object) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, list):
+            value = json_text(value)
+        text = str(value)
+        if not text.isascii():
+            # names of files may hold bytes that are no UTF-8, which the fields of a table may not
+            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if self._is_terminal:
+            text = escaped(text)
+        return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text

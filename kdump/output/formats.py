@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.output.csv_text import CsvOutput
-from kdump.output.ndjson import NdjsonOutput
-from kdump.output.terminal import TerminalOutput
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +20,30 @@ if TYPE_CHECKING:
 
     Write = Callable[[str], None]
 
-OUTPUTS: dict[str, Callable[[Write], Output]] = {
-    "ndjson": NdjsonOutput,
-    "csv": CsvOutput,
-    "table": TerminalOutput,
-}
+
+def _ndjson(write: Write, _is_terminal: bool) -> Output:
+    from kdump.output.ndjson import NdjsonOutput
+
+    return NdjsonOutput(write)
+
+
+def _csv(write: Write, is_terminal: bool) -> Output:
+    from kdump.output.csv_text import CsvOutput
+
+    return CsvOutput(write, is_terminal=is_terminal)
+
+
+def _table(write: Write, is_terminal: bool) -> Output:
+    from kdump.output.terminal import TerminalOutput
+
+    width = os.get_terminal_size(1).columns if is_terminal else None
+    return TerminalOutput(write, has_colors=is_terminal and "NO_COLOR" not in os.environ, width=width)
+
+
+OUTPUTS: dict[str, Callable[[Write, bool], Output]] = {"ndjson": _ndjson, "csv": _csv, "table": _table}
+"""What opens an output, by its name; each loads its module, for one of them is slow to load."""
+
+
+def output_of(name: str, write: Write, *, is_terminal: bool) -> Output:
+    """The output of this name, which writes text for a terminal or for a file."""
+    return OUTPUTS[name](write, is_terminal)

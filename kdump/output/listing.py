@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 
-from kdump.binary.java_text import text_of
 from kdump.formats.offset_index import OffsetIndexEntry
 from kdump.formats.record_batch import RecordBatch, decrement_sequence
 from kdump.formats.time_index import TimeIndexEntry
@@ -37,7 +36,7 @@ class ListedBatch(RecordBatch):
 class ListedRecord(Row):
     """A record with its `status` and its file; keys and values that are no UTF-8 stand in the Base64 columns.
 
-    Each header is an object with `key` and `value`, or `valueBase64`.
+    Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`.
     """
 
     offset: Int64 | None
@@ -112,7 +111,9 @@ def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str
 
 
 def records(table: Table[Record], statuses: Sequence[str], positions: Sequence[int], file: str) -> Table[ListedRecord]:
-    """Records with the statuses and positions of their batches."""
+    """Records with the positions of their batches, and their statuses unless a message is damaged itself."""
+    contents = zip(statuses, table["key"], table["value"], table["isvalid"], strict=True)
+    statuses = ["damaged" if _is_unreadable(*content) else status for status, *content in contents]
     keys, keys_base64 = _texts(table["key"])
     values, values_base64 = _texts(table["value"])
     return Table(
@@ -156,15 +157,16 @@ def producer(state: ProducerState, file: str) -> list[object]:
     ]
 
 
-def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[list[str | None], list[str | None]]:
+def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[Sequence[str | None], Sequence[str | None]]:
     """Bytes as text where they are UTF-8, and as Base64 where they are not."""
-    texts: list[str | None] = []
-    encoded: list[str | None] = []
-    for data in column:
-        text, base64_text = _text(data if isinstance(data, bytes | bytearray) else None)
-        texts.append(text)
-        encoded.append(base64_text)
+    pairs = [_text(data) if isinstance(data, bytes | bytearray) else (None, None) for data in column]
+    texts, encoded = zip(*pairs, strict=True) if pairs else ((), ())
     return texts, encoded
+
+
+def _is_unreadable(key: object, value: object, is_valid: bool | None) -> bool:
+    """Whether a message has a CRC of its own that does not fit, or a key or value that reaches past its end."""
+    return is_valid is False or isinstance(key, Exception) or isinstance(value, Exception)
 
 
 def _text(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
@@ -176,7 +178,7 @@ def _text(data: bytes | bytearray | None) -> tuple[str | None, str | None]:
         return None, base64.b64encode(data).decode()
 
 
-def _header(key: bytes, value: bytes | None) -> dict[str, str | None]:
-    text, encoded = _text(value)
-    header = {"key": text_of(key), "value": text}
-    return header if encoded is None else header | {"valueBase64": encoded}
+def _header(key: bytes, value: bytes | None) -> Object:
+    key_text, key_base64 = _text(key)
+    value_text, value_base64 = _text(value)
+    return {"key": key_text, "keyBase64": key_base64, "value": value_text, "valueBase64": value_base64}

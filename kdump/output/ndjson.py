@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring, encode_basestring_ascii
 
 from kdump.output.kafka_text import Template
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class NdjsonOutput:
-    """Writes every row as a JSON object with all columns of its schema; what a row does not have is null."""
+    """Writes every row as a JSON object with all columns of its schema; what a row does not have is null.
+
+    Characters that are not for printing are escaped, so no reader finds a line end in a line, and no terminal obeys them.
+    """
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -33,12 +37,21 @@ class NdjsonOutput:
 
 
 def _json_texts(column: Sequence[object]) -> Sequence[object]:
-    if all(type(value) is int for value in column):
+    if set(map(type, column)) == {int}:
         return column
     if column.count(column[0]) == len(column):
-        return [_json_text(column[0])] * len(column)
-    return [_json_text(value) for value in column]
+        return [json_text(column[0])] * len(column)
+    return list(map(json_text, column))
 
 
-def _json_text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def json_text(value: object) -> str:
+    """A value as JSON on one line."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return encode_basestring(value) if value.isprintable() else encode_basestring_ascii(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(json_text, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json_text(key)}:{json_text(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)

@@ -15,7 +15,7 @@ from kdump.output.listing import ListedBatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from kdump.tables import Row, Table
@@ -28,9 +28,9 @@ _STYLES = {"intact": "", "salvaged": "yellow", "damaged": "red"}
 class TerminalOutput:
     """Collects rows and shows them a page at a time, those of each file under its name. Colours only on a terminal."""
 
-    def __init__(self, write: Callable[[str], None], *, is_terminal: bool = False, width: int | None = None) -> None:
+    def __init__(self, write: Callable[[str], None], *, has_colors: bool = False, width: int | None = None) -> None:
         self._write = write
-        self._is_terminal = is_terminal
+        self._has_colors = has_colors
         self._width = width
         self._rows: list[Row] = []
         self._row_class: type[Row] | None = None
@@ -58,23 +58,33 @@ class TerminalOutput:
         assert self._row_class is not None
         cells = _batch_cells if self._row_class is ListedBatch else _plain_cells
         shown = [cells(row) for row in self._rows]
+        styles = [_STYLES.get(getattr(row, "status", ""), "") for row in self._rows]
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
         for heading, justify in _columns(self._row_class):
             table.add_column(heading, justify=justify, no_wrap=True)
-        for row, values in zip(self._rows, shown, strict=True):
-            style = _STYLES.get(getattr(row, "status", ""), "")
-            table.add_row(*(Text(value, style=style) for value in values))
+        # one cell a column, with a line for each row: Rich takes 1 ms for a row of cells
+        table.add_row(*(_column_text(column, styles) for column in zip(*shown, strict=True)))
         text = StringIO()
         console = Console(
             file=text,
-            force_terminal=self._is_terminal,
-            no_color=None if self._is_terminal else True,
-            width=self._width or _natural_width(shown),
+            force_terminal=self._has_colors,
+            no_color=not self._has_colors,
+            width=max(self._width or 0, _natural_width(shown)),  # numbers are never cut
             highlight=False,
         )
         console.print(table)
         self._write("".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()))
         self._rows.clear()
+
+
+def _column_text(values: Sequence[str], styles: Sequence[str]) -> Text:
+    text = Text("\n".join(values))
+    start = 0
+    for value, style in zip(values, styles, strict=True):
+        if style:
+            text.stylize(style, start, start + len(value))
+        start += len(value) + 1
+    return text
 
 
 _BATCH_COLUMNS = ("position", "offsets", "count", "time", "size", "codec", "producer", "flags", "crc", "status")
@@ -126,7 +136,9 @@ def _cell(name: str, value: object) -> str:
         return "-"
     if "timestamp" in name and isinstance(value, int):
         return _time(value)
-    text = escaped(str(value) if not isinstance(value, list) else ",".join(header["key"] for header in value))
+    text = escaped(
+        str(value) if not isinstance(value, list) else ",".join(header["key"] or header["keyBase64"] or "" for header in value)
+    )
     return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
 
 

@@ -1,0 +1,173 @@
+"""Lists offset, time and transaction indexes, each without its zero tail, and compares them with their logs."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+
+from kdump.binary import kernel
+from kdump.binary.source import Source
+from kdump.checks import salvage
+from kdump.cli.listing.starts import used_entries
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import file_name, offset_index, time_index, transaction_index
+from kdump.output import listing
+from kdump.output.kafka_text import Template
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kdump.cli.listing.run import Run
+    from kdump.formats.log import Chunk
+
+_MAX_BATCHES = 64  # between where an entry points and the batch that holds its offset
+
+
+def list_offset_index(run: Run, path: str) -> None:
+    """List an offset index, each entry compared with the log."""
+    base_offset = _base_offset(path)
+    with Source(path) as index, _log_of(path) as log:
+        run.head(path)
+        line = Template.parse(run.request.profile.index_line)
+        left = used_entries(index, offset_index.ENTRY_SIZE)
+        for table in offset_index.read(index, base_offset):
+            rows: list[list[Any]] = []
+            offsets, positions = table["offset"][:left], table["position"][:left]
+            left -= len(offsets)
+            for offset, position in zip(offsets, positions, strict=True):
+                if not run.request.holds_offsets(offset, offset):
+                    continue
+                if len(rows) >= run.room(len(rows) + 1):
+                    break
+                last, problem = _landing(log, offset, position)
+                if problem:
+                    run.find(path, f"entry for offset {offset} points to byte {position}: {problem}")
+                rows.append([offset, position, last, _status(problem), path])
+            run.write_rows(listing.ListedIndexEntry, rows, line)
+        _check_size(run, index, offset_index.ENTRY_SIZE)
+
+
+def _landing(log: Source, offset: int, position: int) -> tuple[int | None, str]:
+    """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything.
+
+    Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at once;
+    messages of magic 0 and 1 do not tell their first offset.
+    """
+    first_last: int | None = None
+    for _ in range(_MAX_BATCHES):
+        header = log.read(position, kernel.BATCH_HEADER_SIZE) if position >= 0 else b""
+        if not salvage.is_plausible(header, log.size - position):
+            break
+        first, length = kernel.MESSAGE_HEADER.unpack_from(header)[:2]
+        last = first if header[16] < 2 else first + kernel.BATCH_HEADER.unpack(header)[6]
+        if first_last is None:
+            first_last = last
+            if header[16] >= 2 and offset < first:
+                break
+        if offset <= last:
+            return first_last, ""
+        position += kernel.LOG_OVERHEAD + length
+    if first_last is None:
+        return None, "no batch is there"
+    return first_last, f"the batch there ends at offset {first_last}"
+
+
+def list_time_index(run: Run, path: str) -> None:
+    """List a time index, each entry compared with the log."""
+    base_offset = _base_offset(path)
+    with Source(path) as index, _log_of(path) as log:
+        run.head(path)
+        line = Template.parse(run.request.profile.time_index_line)
+        batches = _Batches(log)
+        previous_timestamp, previous_offset = -1, -1
+        left = used_entries(index, time_index.ENTRY_SIZE)
+        for table in time_index.read(index, base_offset):
+            rows: list[list[Any]] = []
+            timestamps, offsets = table["timestamp"][:left], table["offset"][:left]
+            left -= len(timestamps)
+            for timestamp, offset in zip(timestamps, offsets, strict=True):
+                latest, problem = None, ""
+                if timestamp <= previous_timestamp:
+                    problem = f"comes behind an entry for timestamp {previous_timestamp}"
+                elif offset < previous_offset:
+                    problem = f"comes behind an entry for offset {previous_offset}"
+                previous_timestamp, previous_offset = max(previous_timestamp, timestamp), max(previous_offset, offset)
+                if not run.request.holds_offsets(offset, offset) or not run.request.holds_times(timestamp, timestamp):
+                    continue
+                if len(rows) >= run.room(len(rows) + 1):
+                    break
+                if not problem:
+                    latest, problem = batches.compare(timestamp, offset)
+                if problem:
+                    run.find(path, f"entry for offset {offset}, timestamp {timestamp}: {problem}")
+                rows.append([timestamp, offset, latest, _status(problem), path])
+            run.write_rows(listing.ListedTimeIndexEntry, rows, line)
+        _check_size(run, index, time_index.ENTRY_SIZE)
+
+
+class _Batches:
+    """The sound batches of a log, gone through once: entries of a time index come in the order of their offsets."""
+
+    def __init__(self, log: Source) -> None:
+        self._items = salvage.walk(log)
+        self._chunk: Chunk | None = None
+
+    def compare(self, timestamp: int, offset: int) -> tuple[int | None, str]:
+        """The largest timestamp of the batch that holds this offset, and what is wrong with an entry of this timestamp."""
+        while self._chunk is None or self._chunk.batches["last_offset"][-1] < offset:
+            item = next(self._items, None)
+            if item is None:
+                return None, "no batch holds that offset"
+            if isinstance(item, salvage.Section) and salvage.DAMAGED not in item.statuses[-1:]:
+                self._chunk = item.chunk
+        batches = self._chunk.batches
+        row = bisect_left(batches["last_offset"], offset)
+        first = batches["base_offset"][row]
+        if first is not None and offset < first:
+            return None, "no batch holds that offset"
+        latest: int = batches["timestamp"][row]
+        return latest, "" if latest == timestamp else f"the largest timestamp of its batch is {latest}"
+
+
+def list_transaction_index(run: Run, path: str) -> None:
+    """List a transaction index; a version that is not 0 is damage."""
+    with Source(path) as source:
+        run.head(path)
+        line = Template.parse("".join(run.request.profile.transaction_line))
+        for table in transaction_index.read(source):
+            rows: list[list[Any]] = []
+            for entry in table:
+                if not run.request.holds_offsets(entry.first_offset, entry.last_offset):
+                    continue
+                if len(rows) >= run.room(len(rows) + 1):
+                    break
+                problem = f"has version {entry.version}, only 0 is known" if entry.version else ""
+                if problem:
+                    run.find(path, f"entry of producer {entry.producer_id} {problem}")
+                rows.append([*(getattr(entry, column.name) for column in entry.schema), _status(problem), path])
+            run.write_rows(listing.ListedTransaction, rows, line)
+        _check_size(run, source, transaction_index.ENTRY_SIZE)
+
+
+def _base_offset(path: str) -> int:
+    """The base offset in the name of an index. Raises Unreadable: without it nothing can be said of the entries."""
+    try:
+        return file_name.base_offset(os.path.basename(path))
+    except CorruptData as fault:
+        raise Unreadable(fault.code, "the name tells no base offset", path=path) from fault
+
+
+def _log_of(path: str) -> Source:
+    """The log beside an index. Raises Unreadable."""
+    folder, name = os.path.split(path)
+    return Source(os.path.join(folder, file_name.stem(name) + file_name.LOG))
+
+
+def _status(problem: str) -> str:
+    return salvage.DAMAGED if problem else salvage.INTACT
+
+
+def _check_size(run: Run, source: Source, entry_size: int) -> None:
+    if source.size % entry_size:
+        run.find(source.path, f"{source.size} bytes are no multiple of {entry_size}: the last entry is cut off")

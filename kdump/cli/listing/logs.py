@@ -1,0 +1,310 @@
+"""Lists logs (`.log`) and KRaft snapshots (`.checkpoint`): batches or records, past any damage."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import Source
+from kdump.checks import salvage
+from kdump.cli.listing.run import Enough
+from kdump.cli.listing.starts import start_position
+from kdump.errors import CorruptData, Fault
+from kdump.formats import file_name, records
+from kdump.formats.record import RecordChunk
+from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
+from kdump.output import listing
+from kdump.output.kafka_text import interleaved
+from kdump.tables import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TypeVar
+
+    from kdump.cli.listing.run import Run
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import Record
+    from kdump.tables import Row
+
+    RowType = TypeVar("RowType", bound=Row)
+
+
+def list_log(run: Run, path: str) -> None:
+    """List a log, or the part of it that is asked for."""
+    with Source(path) as source:
+        run.head(path)
+        if run.output is None:
+            _write_heading(run, os.path.basename(path))
+        lister = _LogLister(run, source)
+        for item in salvage.walk(source, start_position(source, run.request)):
+            if isinstance(item, salvage.Damage):
+                lister.take_damage(item)
+            else:
+                lister.list_section(item)
+        lister.list_held_damages()
+
+
+def _write_heading(run: Run, name: str) -> None:
+    if name.endswith(file_name.LOG):
+        try:
+            base_offset = file_name.base_offset(name)
+        except CorruptData:
+            return  # a copy under another name
+        run.out.write(run.request.profile.log_heading.format(offset=base_offset) + "\n")
+
+
+class _LogLister:
+    """Lists one log, section by section.
+
+    A damaged range is listed unless the batches around it show by their offsets that it can hold nothing that is asked for.
+    """
+
+    def __init__(self, run: Run, source: Source) -> None:
+        self._run = run
+        self._request = run.request
+        self._source = source
+        self._held: list[salvage.Damage] = []  # until the offset behind them is known
+        self._last_offset = -1  # of the last batch that is not damaged
+        self._shown_position = -1  # of the last batch some of whose records are listed
+
+    # Damaged ranges
+
+    def take_damage(self, damage: salvage.Damage) -> None:
+        """List a damaged range, at once or when it is known whether it may hold what is asked for."""
+        request = self._request
+        is_in_front = request.from_position is not None and damage.end <= request.from_position
+        is_behind = request.to_offset is not None and self._last_offset >= request.to_offset
+        if is_in_front or is_behind:
+            return
+        if request.from_offset is None:
+            self._list_damage(damage)
+        else:
+            self._held.append(damage)
+
+    def list_held_damages(self) -> None:
+        """List the damaged ranges behind which nothing showed that they are not asked for."""
+        held, self._held = self._held, []
+        for damage in held:
+            self._list_damage(damage)
+
+    def _list_damage(self, damage: salvage.Damage) -> None:
+        """A range without any batch that could be read: a row in our outputs, a line on stderr."""
+        run, path = self._run, self._source.path
+        size = damage.end - damage.start
+        run.find(path, f"bytes {damage.start} to {damage.end - 1}: {damage.message} ({damage.code}, {size} bytes)")
+        if run.output is not None:
+            if self._request.is_deep:
+                run.output.write(listing.damaged_record(damage.start, path))
+            else:
+                run.output.write(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
+            run.count(1)
+        self._end_at_damage()
+
+    def _end_at_damage(self) -> None:
+        if not self._request.keep_going:
+            self._run.say(f"{self._source.path}: the listing ends at damage")
+            raise Enough
+
+    # Batches
+
+    def list_section(self, section: salvage.Section) -> None:
+        """List those batches of a section, or of their records, that are asked for."""
+        chunk, statuses = section.chunk, section.statuses
+        if self._held:
+            self._settle(section)
+        for start, end in self._runs_in_range(chunk):
+            for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
+                part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
+                self._list_batches(part, statuses[part_start:part_end])
+                if statuses[part_end - 1] == salvage.DAMAGED:
+                    self._end_at_damage()
+        for row in reversed(range(len(statuses))):
+            if statuses[row] != salvage.DAMAGED:
+                self._last_offset = chunk.batches["last_offset"][row]
+                break
+
+    def _settle(self, section: salvage.Section) -> None:
+        """Drop the held ranges if a batch behind them starts at or before what is asked for, or else list them."""
+        sound_rows = (row for row, status in enumerate(section.statuses) if status != salvage.DAMAGED)
+        row = next(sound_rows, None)
+        if row is None:
+            return
+        first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row]
+        if self._request.from_offset is not None and first <= self._request.from_offset:
+            self._held.clear()
+        self.list_held_damages()
+
+    def _runs_up_to_damage(self, statuses: list[str], start: int, end: int) -> Iterator[tuple[int, int]]:
+        """All of it, or in pieces that each end with a damaged batch if that is to end the listing."""
+        if not self._request.keep_going:
+            while salvage.DAMAGED in statuses[start:end]:
+                row = statuses.index(salvage.DAMAGED, start, end)
+                yield start, row + 1
+                start = row + 1
+        if start < end:
+            yield start, end
+
+    def _runs_in_range(self, chunk: Chunk) -> Iterator[tuple[int, int]]:
+        """Where runs of batches that may hold what is asked for start and end."""
+        if not self._request.has_range and self._request.from_position is None:
+            yield 0, len(chunk.batches)
+            return
+        start: int | None = None
+        for row in range(len(chunk.batches)):
+            if self._is_in_range(chunk, row):
+                start = row if start is None else start
+            elif start is not None:
+                yield start, row
+                start = None
+        if start is not None:
+            yield start, len(chunk.batches)
+
+    def _is_in_range(self, chunk: Chunk, row: int) -> bool:
+        """Whether a batch may hold what is asked for, by what its header and the batch before it tell."""
+        request, batches, header = self._request, chunk.batches, chunk.headers[row]
+        if request.from_position is not None and batches["position"][row] < request.from_position:
+            return False
+        first_offset, last_offset = batches["base_offset"][row], batches["last_offset"][row]
+        last_time: int = batches["timestamp"][row]
+        first_time: int | None = last_time
+        if not chunk.is_legacy:
+            base_time = header[7]
+            # the first record need not be the earliest one
+            first_time = None if request.is_deep and request.has_range else min(base_time, last_time)
+            if batches["timestamp_type"][row] == LOG_APPEND_TIME or last_time == NO_TIMESTAMP:
+                first_time = last_time
+        elif batches["compresscodec"][row] == "none":
+            first_offset = last_offset
+        else:
+            before = batches["last_offset"][row - 1] if row else self._last_offset
+            first_offset = before + 1 if 0 <= before < last_offset else None
+            first_time = last_time if batches["timestamp_type"][row] == LOG_APPEND_TIME else None
+        return request.holds_offsets(first_offset, last_offset) and request.holds_times(first_time, last_time)
+
+    def _list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
+        if self._request.is_deep:
+            self._run.finding_count += statuses.count(salvage.DAMAGED)
+            self._list_records(chunk, statuses)
+            return
+        room = self._run.room(len(statuses))
+        if room < len(statuses):
+            chunk, statuses = chunk.slice(0, room), statuses[:room]
+        self._run.finding_count += statuses.count(salvage.DAMAGED)
+        if self._run.output is None:
+            self._run.out.write("".join(self._run.text.batch_lines(chunk.batches)))
+        else:
+            self._run.output.write(listing.batches(chunk.batches, statuses, self._source.path))
+        self._run.count(len(statuses))
+
+    # Records
+
+    def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
+        """List the records of batches; those of a batch that cannot be read are one damaged row."""
+        row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
+        first = 0
+        while first < len(chunk.batches):
+            rest = chunk.slice(first, len(chunk.batches)) if first else chunk
+            try:
+                for part in records.read(self._source, rest):
+                    self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
+                return
+            except CorruptData as fault:
+                position = fault.position
+                if position is None:
+                    raise
+                self._list_damage_of_records(position, fault)
+                first = row_at[position] + 1
+
+    def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
+        kept = self._rows_in_range(part.records)
+        if len(kept) < len(part.records) or self._request.has_range and 0 in part.counts:
+            part, statuses = self._selected(part, kept, statuses)
+        count = len(part.records)
+        if self._run.output is None:
+            self._write_lines(part)
+        elif count:
+            spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
+            positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
+            table = listing.records(part.records, spread, positions, self._source.path)
+            self._run.output.write(table)
+            damaged_rows = table["status"].count(salvage.DAMAGED) - spread.count(salvage.DAMAGED)
+            self._run.finding_count += damaged_rows
+        if len(part.batches):
+            self._shown_position = part.batches["position"][-1]
+        if count:
+            self._run.count(count)
+
+    def _rows_in_range(self, table: Table[Record]) -> Sequence[int]:
+        request = self._request
+        rows: Sequence[int] = range(len(table))
+        if request.has_range:
+            pairs = zip(table["offset"], table["timestamp"], strict=True)
+            rows = [
+                row
+                for row, (offset, time) in enumerate(pairs)
+                if request.holds_offsets(offset, offset) and request.holds_times(time, time)
+            ]
+        return rows[: self._run.room(len(rows))]
+
+    def _selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
+        """These records with their batches; batches none of whose records are kept are left out."""
+        owners = [row for row, count in enumerate(part.counts) for _ in range(count)]
+        counts: dict[int, int] = {}
+        for row in kept:
+            counts[owners[row]] = counts.get(owners[row], 0) + 1
+        rows = list(counts)
+        batches = _picked(part.batches, rows)
+        continues = bool(rows) and batches["position"][0] == self._shown_position
+        selected = RecordChunk(batches, list(counts.values()), _picked(part.records, kept), continues)
+        return selected, [statuses[row] for row in rows]
+
+    def _write_lines(self, part: RecordChunk) -> None:
+        """Kafka's lines. What a record holds that cannot be shown is a finding behind its fields; the next record goes on."""
+        run = self._run
+        while len(part.batches):
+            lines: list[str] = []
+            fault: Fault | None = None
+            try:
+                run.text.record_lines(part, run.contents, self._request.skips_metadata, lines)
+            except Fault as problem:
+                fault = problem
+            shown = len(lines)
+            if self._request.profile.deep_shows_batches:
+                lines = interleaved(run.text.batch_lines(part.batches), part, lines, is_whole=fault is None)
+            run.out.write("".join(lines))
+            if fault is None:
+                return
+            run.out.write("\n")
+            batch_row, rest = _behind(part, shown)
+            self._find_in_batch(part.batches["position"][batch_row], fault)
+            part = rest
+
+    def _list_damage_of_records(self, position: int, fault: Fault) -> None:
+        run = self._run
+        if run.output is not None:
+            run.output.write(listing.damaged_record(position, self._source.path))
+            run.count(1)
+        self._find_in_batch(position, fault)
+
+    def _find_in_batch(self, position: int, fault: Fault) -> None:
+        self._run.find(f"{self._source.path}, byte {position}", f"{fault.message} ({fault.code})")
+        self._end_at_damage()
+
+
+def _behind(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
+    """The row of the batch that holds the last of the first `count` records, and what is behind these records."""
+    left = count
+    for row, batch_count in enumerate(part.counts):
+        if left > batch_count:
+            left -= batch_count
+            continue
+        continues = left < batch_count
+        first = row if continues else row + 1
+        counts = [batch_count - left, *part.counts[row + 1 :]] if continues else part.counts[row + 1 :]
+        batches = part.batches.slice(first, len(part.batches))
+        return row, RecordChunk(batches, counts, part.records.slice(count, len(part.records)), continues)
+    raise ValueError(f"{count} records of {sum(part.counts)}")
+
+
+def _picked(table: Table[RowType], rows: Sequence[int]) -> Table[RowType]:
+    return Table(table.row_class, {name: [column[row] for row in rows] for name, column in table.columns.items()})

@@ -1,0 +1,55 @@
+"""The files that the paths of a command line name."""
+
+from __future__ import annotations
+
+import glob
+import os
+
+from kdump.errors import Unreadable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
+    """Files as they are named, of directories those with the suffix, of patterns both with the suffix only.
+
+    Where there are none, the error that says so stands in their place.
+    """
+    for path in paths:
+        try:
+            if os.path.isdir(path):
+                yield from _of_directory(path, suffix)
+            elif not os.path.exists(path) and glob.has_magic(path):
+                yield from _of_pattern(path, suffix)
+            else:
+                yield path
+        except Unreadable as error:
+            yield error
+
+
+def _of_directory(path: str, suffix: str) -> list[str]:
+    try:
+        names = sorted(name for name in os.listdir(path) if name.endswith(suffix))
+    except OSError as error:
+        raise Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path) from error
+    if not names:
+        raise Unreadable("file-missing", f"no file ends in {suffix}", path=path)
+    return [os.path.join(path, name) for name in names]
+
+
+def _of_pattern(pattern: str, suffix: str) -> list[str]:
+    found: list[str] = []
+    for path in sorted(glob.glob(pattern)):
+        if os.path.isdir(path):
+            try:
+                found += _of_directory(path, suffix)
+            except Unreadable as error:
+                if error.code != "file-missing":
+                    raise
+        elif path.endswith(suffix):
+            found.append(path)
+    if not found:
+        raise Unreadable("file-missing", f"no file that ends in {suffix} fits this pattern", path=pattern)
+    return found

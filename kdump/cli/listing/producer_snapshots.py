@@ -1,0 +1,26 @@
+"""Lists producer snapshots (`.snapshot`)."""
+
+from __future__ import annotations
+
+from kdump.binary.source import Source
+from kdump.formats import producer_snapshot
+from kdump.output import listing
+from kdump.tables import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.cli.listing.run import Run
+
+
+def list_producer_snapshot(run: Run, path: str) -> None:
+    """List a producer snapshot. Raises CorruptData if it is damaged."""
+    with Source(path) as source:
+        run.head(path)
+        producers = [state for table in producer_snapshot.read(source) for state in table]
+    producers = producers[: run.room(len(producers))]
+    if run.output is None:
+        for state in producers:
+            run.out.write(run.text.producer_line(state))
+    elif producers:
+        run.output.write(Table.of(listing.ListedProducer, [listing.producer(state, path) for state in producers]))
+    run.count(len(producers))

@@ -1,0 +1,106 @@
+"""One run of a command: its output, its messages, its limit, its findings."""
+
+from __future__ import annotations
+
+from kdump.binary.java_text import escaped, text_of
+from kdump.decoders import plain
+from kdump.decoders.contents import contents
+from kdump.output.formats import output_of
+from kdump.output.kafka_text import KafkaText, Template
+from kdump.tables import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kdump.cli.listing.request import Request
+    from kdump.output.blocks import Blocks
+    from kdump.output.formats import Output
+    from kdump.tables import Row
+
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
+
+
+class Enough(Exception):
+    """The listing ends here: the limit of rows is reached, or damage is to end it."""
+
+
+class Run:
+    """Writes what listers find, in the form and up to the limit that a request asks for.
+
+    `output` is None for Kafka's lines. Control characters are escaped for each stream that is a terminal.
+    """
+
+    def __init__(self, request: Request, out: Blocks, err: Blocks, *, is_terminal: bool, is_error_terminal: bool) -> None:
+        self.request = request
+        self.out = out
+        self.err = err
+        self.finding_count = 0
+        self.output: Output | None = None
+        if request.output != "kafka":
+            self.output = output_of(request.output, out.write, is_terminal=is_terminal)
+        self._left = request.limit
+        self._is_terminal = is_terminal
+        self._is_error_terminal = is_error_terminal
+        show = _shown_text if is_terminal else text_of
+        self.text = KafkaText(request.profile, show)
+        key_decoder, value_decoder = (show if name == "string" else plain.DECODERS[name] for name in request.decoders)
+        self.contents = contents(
+            request.profile,
+            (key_decoder, value_decoder) if request.prints_data else None,
+            skips_metadata=request.skips_metadata,
+        )
+
+    def start(self, row_class: type[Row]) -> None:
+        """Begin the output, whose rows are of this class."""
+        if self.output is not None:
+            self.output.start(row_class)
+
+    def end(self) -> None:
+        """Complete the output."""
+        if self.output is not None:
+            self.output.end()
+
+    def head(self, path: str) -> None:
+        """Begin a file: Kafka's lines name it."""
+        if self.output is None:
+            self.out.write(f"Dumping {escaped(path) if self._is_terminal else path}\n")
+
+    def room(self, rows: int) -> int:
+        """How many of these rows may be listed."""
+        return rows if self._left is None else min(rows, self._left)
+
+    def count(self, rows: int) -> None:
+        """Take note of rows listed. Raises Enough when the limit is reached."""
+        if self._left is not None:
+            self._left -= rows
+            if self._left <= 0:
+                raise Enough
+
+    def write_rows(self, row_class: type[Row], rows: list[list[Any]], line: Template) -> None:
+        """List rows up to the limit, each given as its values; `line` is Kafka's. Raises Enough as `count`."""
+        rows = rows[: self.room(len(rows))]
+        if not rows:
+            return
+        table = Table.of(row_class, rows)
+        if self.output is None:
+            self.out.write("".join(line.lines(table.__getitem__, len(table))))
+        else:
+            self.output.write(table)
+        self.count(len(rows))
+
+    def find(self, path: str | None, message: str) -> None:
+        """Note a finding."""
+        self.finding_count += 1
+        self.say(message if path is None else f"{path}: {message}")
+
+    def say(self, message: str) -> None:
+        """Write a line to stderr, behind what was written to stdout before."""
+        if not self.request.is_strict:
+            self.out.flush()
+            self.err.write(f"kdump: {escaped(message) if self._is_error_terminal else message}\n")
+            self.err.flush()
+
+
+def _shown_text(data: bytes | bytearray) -> str:
+    return escaped(text_of(data))

@@ -1,0 +1,72 @@
+"""Where in a log to start for a range, by the offset index as far as it proves sound."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+
+from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.errors import CorruptData, KdumpError
+from kdump.formats import file_name, offset_index
+from kdump.formats.log import Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.cli.listing.request import Request
+
+_NEAR = 16 << 10  # bytes that mostly hold the batch an index points to
+
+
+def start_position(log: Source, request: Request) -> int:
+    """A position in front of all that is asked for by offset or position; 0 where the index does not help.
+
+    The entry before the last one in question is taken, so that what a batch is worth that begins a range is known from those
+    before it. It counts only if a batch with a CRC that fits stands where it points, in front of the range.
+    Times do not lead to a position: no entry of a time index can be proved without the batches in front of it.
+    """
+    if request.from_offset is None and request.from_position is None:
+        return 0
+    folder, name = os.path.split(log.path)
+    stem = file_name.stem(name)
+    try:
+        base_offset = file_name.base_offset(name)
+        with Source(os.path.join(folder, stem + file_name.OFFSET_INDEX)) as index:
+            rows = range(used_entries(index, offset_index.ENTRY_SIZE))
+
+            def entry(row: int) -> tuple[int, int]:
+                return offset_index.entry_at(index, base_offset, row)
+
+            behind = 0
+            if request.from_offset is not None:
+                behind = bisect_right(rows, request.from_offset, key=lambda row: entry(row)[0])
+            if request.from_position is not None:
+                behind = max(behind, bisect_right(rows, request.from_position, key=lambda row: entry(row)[1]))
+            position = entry(behind - 2)[1] if behind >= 2 else 0
+        return position if position > 0 and _is_in_front(log, position, request) else 0
+    except KdumpError:
+        return 0  # without an index, or with a broken one, the log is read from its start
+
+
+def _is_in_front(log: Source, position: int, request: Request) -> bool:
+    """Whether a sound batch stands here, and what stands before it is not asked for."""
+    try:
+        chunk = next(Log(log, position, window_size=_NEAR).chunks())
+    except (CorruptData, StopIteration):
+        return False
+    if not chunk.batches["isvalid"][0]:
+        return False
+    first: int = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][0]
+    is_behind_start = request.from_position is not None and position <= request.from_position
+    return is_behind_start or request.from_offset is not None and 0 <= first <= request.from_offset
+
+
+def used_entries(index: Source, entry_size: int) -> int:
+    """How many entries there are in front of the zero tail."""
+    end = index.size - index.size % entry_size
+    while end > 0:
+        start = max(0, end - WINDOW_SIZE)
+        used = index.read(start, end - start).rstrip(b"\0")
+        if used:
+            return -(-(start + len(used)) // entry_size)
+        end = start
+    return 0

@@ -1,0 +1,182 @@
+"""What several tests share: files of given bytes, what is read from them, and random logs."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from kdump.binary.source import Source
+from kdump.errors import CorruptData
+from kdump.formats import records
+from kdump.formats.log import Chunk, Log
+from kdump.tables import Row
+
+from .builders.compression import Codec
+from .builders.records import TimestampType, batch, message, message_set, record, wrapper
+
+Values = dict[str, Any]  # a row: values of any column type by the column's name
+
+
+@contextmanager
+def opened(data: bytes) -> Iterator[Source]:
+    """A file of these bytes, open for reading."""
+    with tempfile.NamedTemporaryFile(suffix=".log") as file:
+        Path(file.name).write_bytes(data)
+        with Source(file.name) as source:
+            yield source
+
+
+def values_of(row: Row) -> Values:
+    """The values of a row by their names."""
+    return {column.name: getattr(row, column.name) for column in row.schema}
+
+
+class Walk(NamedTuple):
+    """What a walk through a log found, and how it ended."""
+
+    rows: list[Values]
+    position: int
+    trailing: str
+    fault: CorruptData | None
+
+    @property
+    def code(self) -> str:
+        """The code of the fault that ended the walk, empty if it came to the end of the log."""
+        return self.fault.code if self.fault else ""
+
+
+def walk(data: bytes, **options: Any) -> Walk:  # the options of Log, of several types
+    """The batches of a log."""
+    with opened(data) as source:
+        log = Log(source, **options)
+        rows: list[Values] = []
+        fault = None
+        try:
+            for chunk in log.chunks():
+                rows += map(values_of, chunk.batches)
+        except CorruptData as error:
+            fault = error
+        return Walk(rows, log.position, log.trailing, fault)
+
+
+class Deep(NamedTuple):
+    """The records of a log: one list a batch, and the fault that ended them."""
+
+    batches: list[list[Values]]
+    fault: CorruptData | None
+
+    @property
+    def rows(self) -> list[Values]:
+        """All records, whatever batch they are in."""
+        return [row for rows in self.batches for row in rows]
+
+    @property
+    def code(self) -> str:
+        """The code of the fault that ended them, empty if there was none."""
+        return self.fault.code if self.fault else ""
+
+
+def read_records(data: bytes, **options: Any) -> Deep:  # the options of Log, of several types
+    """The records of a log, as they are yielded before its first fault."""
+    batches: list[list[Values]] = []
+    with opened(data) as source:
+        try:
+            for chunk in Log(source, **options).chunks():
+                _gather(source, chunk, batches)
+        except CorruptData as error:
+            return Deep(batches, error)
+    return Deep(batches, None)
+
+
+def _gather(source: Source, chunk: Chunk, batches: list[list[Values]]) -> None:
+    for part in records.read(source, chunk):
+        assert len(part.counts) == len(part.batches)
+        assert sum(part.counts) == len(part.records)
+        shown = [values_of(row) for row in part.records]
+        for number, faults in part.faults.items():
+            # a field that could not be read stands there as the code of its fault
+            assert all(shown[number][name] is None for name in faults)
+            shown[number] |= {name: fault.code for name, fault in faults.items()}
+        rows = iter(shown)
+        for number, count in enumerate(part.counts):
+            taken = [next(rows) for _ in range(count)]
+            if number == 0 and part.continues:
+                batches[-1] += taken
+            else:
+                batches.append(taken)
+
+
+def fault_of(data: bytes) -> CorruptData:
+    """The fault that reading the records of a log ends with."""
+    fault = read_records(data).fault
+    assert fault is not None
+    return fault
+
+
+# --- random logs
+
+TIMESTAMPS = st.integers(1_600_000_000_000, 1_800_000_000_000)
+OPTIONAL_BYTES = st.none() | st.binary(max_size=12)
+CODECS: st.SearchStrategy[Codec] = st.sampled_from(["none", "none", "gzip", "snappy", "lz4", "zstd"])
+LEGACY_CODECS: st.SearchStrategy[Codec] = st.sampled_from(["gzip", "snappy", "lz4"])
+TIMESTAMP_TYPES: st.SearchStrategy[TimestampType] = st.sampled_from(["CreateTime", "LogAppendTime"])
+INT16 = st.integers(-(1 << 15), (1 << 15) - 1)
+INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+
+BATCHES = st.builds(
+    batch,
+    records=st.lists(
+        st.builds(
+            record,
+            key=OPTIONAL_BYTES,
+            value=OPTIONAL_BYTES,
+            headers=st.lists(st.tuples(st.binary(max_size=4), OPTIONAL_BYTES), max_size=2),
+            timestamp=TIMESTAMPS,
+        ),
+        max_size=4,
+    ),
+    base_offset=st.integers(0, 1 << 40),
+    codec=CODECS,
+    timestamp_type=TIMESTAMP_TYPES,
+    is_transactional=st.booleans(),
+    is_control=st.booleans(),
+    delete_horizon_ms=st.none() | TIMESTAMPS,
+    producer_id=st.integers(-1, 1000),
+    producer_epoch=st.integers(-1, 100),
+    base_sequence=st.integers(-1, 1000),
+    partition_leader_epoch=st.integers(-1, 100),
+)
+
+_MESSAGES = st.lists(
+    st.builds(message, key=OPTIONAL_BYTES, value=OPTIONAL_BYTES, magic=st.sampled_from([0, 1]), timestamp=TIMESTAMPS),
+    min_size=1,
+    max_size=3,
+)
+MESSAGE_SETS = st.builds(message_set, messages=_MESSAGES, base_offset=st.integers(0, 1 << 40))
+WRAPPERS = st.builds(
+    wrapper,
+    messages=_MESSAGES,
+    magic=st.sampled_from([0, 1]),
+    codec=LEGACY_CODECS,
+    base_offset=st.integers(1, 1 << 40),
+    timestamp_type=TIMESTAMP_TYPES,
+)
+
+LOGS = st.lists(BATCHES | MESSAGE_SETS | WRAPPERS, max_size=5).map(b"".join)
+"""Sound logs of all magics."""
+
+
+@st.composite
+def damaged(draw: st.DrawFn, logs: st.SearchStrategy[bytes]) -> bytes:
+    """Logs with some bytes changed, cut off at the end, or with something behind it."""
+    data = bytearray(draw(logs))
+    for _ in range(draw(st.integers(0, 4))):
+        if data:
+            data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+    if draw(st.booleans()):
+        del data[draw(st.integers(0, len(data))) :]
+    return bytes(data) + draw(st.sampled_from([b"", b"", bytes(17), bytes(18), b"\xff" * 30]))

@@ -1,0 +1,165 @@
+"""The floors of the design: imports go down, never up or sideways, and the plain tool imports little."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import kdump
+
+from .builders.records import batch, message, message_set, record
+
+PACKAGE = Path(kdump.__file__).parent
+
+FLOORS = {
+    "errors": 0,
+    "tables": 0,
+    "binary": 1,
+    "formats": 2,
+    "messages": 3,
+    "checks": 4,
+    "decoders": 4,
+    "forecast": 4,
+    "releases": 4,
+    "output": 5,
+    "cli": 6,
+    "spark": 6,
+}
+
+
+class Import(NamedTuple):
+    """An import of one module of kdump by another; `is_for_types` if only a type checker follows it."""
+
+    importing: str
+    imported: str
+    is_for_types: bool
+
+    @property
+    def places(self) -> tuple[str, str]:
+        """The packages of both."""
+        return self.importing.split(".")[1], self.imported.split(".")[1]
+
+    @property
+    def goes_down(self) -> bool:
+        """Whether it stays in its package or goes to a lower floor."""
+        importing, imported = self.places
+        return importing == imported or FLOORS[imported] < FLOORS[importing]
+
+
+def _imports() -> Iterator[Import]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(["kdump", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+        if name not in ("kdump", "kdump.__main__"):
+            yield from _imports_in(ast.parse(path.read_text()), name, False)
+
+
+def _imports_in(node: ast.AST, name: str, is_for_types: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        guarded = is_for_types or isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        if isinstance(child, ast.ImportFrom) and child.module is not None and child.level == 0:
+            modules = [child.module] if child.module.count(".") else [f"{child.module}.{alias.name}" for alias in child.names]
+            yield from (Import(name, module, guarded) for module in modules if module.startswith("kdump."))
+        elif isinstance(child, ast.Import):
+            yield from (Import(name, alias.name, guarded) for alias in child.names if alias.name.startswith("kdump."))
+        else:
+            yield from _imports_in(child, name, guarded)
+
+
+IMPORTS = [found for found in _imports() if found.imported.split(".")[1] != "__version__"]
+
+
+def _upward(*, is_for_types: bool) -> list[str]:
+    return sorted(
+        {
+            f"{found.importing} imports {found.imported}"
+            for found in IMPORTS
+            if found.is_for_types == is_for_types and not found.goes_down
+        }
+    )
+
+
+def test_every_package_has_a_floor() -> None:
+    places = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert places - set(FLOORS) <= {"__init__", "__main__"}
+    assert len(IMPORTS) > 50
+
+
+def test_imports_go_down() -> None:
+    assert _upward(is_for_types=False) == []
+
+
+@pytest.mark.xfail(
+    reason="decoders name types of releases beside them and of output above them, errors those of tables", strict=True
+)
+def test_imports_for_types_go_down_too() -> None:
+    assert _upward(is_for_types=True) == []
+
+
+def test_imports_for_types_go_up_or_sideways_in_no_other_place() -> None:
+    known = ("kdump.decoders.", "kdump.errors imports kdump.tables")
+    assert [line for line in _upward(is_for_types=True) if not line.startswith(known)] == []
+
+
+def test_imports_are_absolute() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), path
+
+
+def test_only_releases_and_the_doors_know_releases() -> None:
+    importing = {found.places[0] for found in IMPORTS if found.places[1] == "releases" and not found.is_for_types}
+    assert importing <= {"releases", "output", "cli", "spark"}
+
+
+# --- what a run imports
+
+HEAVY = {"click", "rich", "numpy", "pyarrow", "pyspark", "dataclasses", "typing", "re", "crc32c", "zstandard", "snappy", "lz4"}
+
+BASE64 = pytest.mark.xfail(reason="control records bring base64, and base64 brings re (4 ms)", strict=True)
+
+
+def _imported_by(arguments: list[str]) -> set[str]:
+    """The modules that a run imports beyond those of an empty program."""
+
+    def trace(*command: str) -> set[str]:
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        )
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+        return {line.rpartition("|")[2].strip() for line in lines}
+
+    return trace("-m", "kdump", *arguments) - trace("-c", "pass")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param([], id="shallow"),
+        pytest.param(["--deep-iteration"], id="deep", marks=BASE64),
+        pytest.param(["--print-data-log"], id="data", marks=BASE64),
+    ],
+)
+@pytest.mark.parametrize("magic", [1, 2])
+def test_a_dump_of_one_batch_imports_no_module_that_is_slow_to_import(tmp_path: Path, options: list[str], magic: int) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(batch(records=[record(value=b"v")]) if magic == 2 else message_set(messages=[message(value=b"v")]))
+    imported = _imported_by([*options, "--files", str(path)])
+    assert {name for name in imported if name.split(".")[0] in HEAVY} == set()
+    assert "kdump.formats.log" in imported
+
+
+def test_a_shallow_dump_leaves_records_decoders_and_indexes_alone(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(batch(records=[record(value=b"v")]))
+    imported = _imported_by(["--files", str(path)])
+    assert not imported & {"kdump.messages.schema", "kdump.checks.time_index", "kdump.releases.words", "kdump.binary.compression"}

@@ -1,0 +1,225 @@
+"""The forms of output: their schemas do not depend on data, and nothing that is listed gets lost in them."""
+
+import base64
+import csv
+import io
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.formats.record import Record
+from kdump.output import listing
+from kdump.output.csv_text import CsvOutput
+from kdump.output.formats import OUTPUTS
+from kdump.output.ndjson import NdjsonOutput
+from kdump.output.terminal import TerminalOutput
+from kdump.tables import Row, Table
+
+Json = dict[str, Any]  # what json.loads makes of an object
+
+ROW_CLASSES = [
+    listing.ListedBatch,
+    listing.ListedRecord,
+    listing.ListedIndexEntry,
+    listing.ListedTimeIndexEntry,
+    listing.ListedTransaction,
+    listing.ListedProducer,
+]
+BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=10).map(str.encode)
+HEADERS = st.lists(st.tuples(st.binary(max_size=5) | st.just(b"key"), BYTES), max_size=3).map(tuple)
+RECORDS = st.lists(st.tuples(HEADERS, BYTES, BYTES), min_size=1, max_size=5)
+
+Contents = list[tuple[tuple[tuple[bytes, bytes | None], ...], bytes | None, bytes | None]]
+
+
+def _listed(contents: Contents, file: str = "x.log") -> Table[listing.ListedRecord]:
+    rows = [
+        [row, 7, -1 if key is None else len(key), -1 if value is None else len(value), row, headers, key, value, None, None]
+        for row, (headers, key, value) in enumerate(contents)
+    ]
+    return listing.records(Table.of(Record, rows), ["intact"] * len(rows), [0] * len(rows), file)
+
+
+def _ndjson(table: Table[Row]) -> str:
+    pieces: list[str] = []
+    output = NdjsonOutput(pieces.append)
+    output.start(table.row_class)
+    output.write(table)
+    output.end()
+    return "".join(pieces)
+
+
+def _csv(table: Table[Row], *, is_terminal: bool = False) -> str:
+    pieces: list[str] = []
+    output = CsvOutput(pieces.append, is_terminal=is_terminal)
+    output.start(table.row_class)
+    output.write(table)
+    output.end()
+    return "".join(pieces)
+
+
+def _table(table: Table[Row], *, width: int | None = None, has_colors: bool = False) -> str:
+    pieces: list[str] = []
+    output = TerminalOutput(pieces.append, width=width, has_colors=has_colors)
+    output.start(table.row_class)
+    output.write(table)
+    output.end()
+    return "".join(pieces)
+
+
+def _bytes_of(fields: Json, name: str) -> bytes | None:
+    text, encoded = fields[name], fields[name + "Base64"]
+    assert text is None or encoded is None
+    if encoded is not None:
+        return base64.b64decode(encoded, validate=True)
+    return None if text is None else str(text).encode()
+
+
+# --- Kafka's field names
+
+
+def test_batches_have_the_fields_of_kafkas_lines() -> None:
+    assert " ".join(column.key for column in listing.ListedBatch.schema) == (
+        "baseOffset lastOffset count baseSequence lastSequence producerId producerEpoch partitionLeaderEpoch isTransactional "
+        "isControl deleteHorizonMs position timestampType timestamp size magic compresscodec crc isvalid status file"
+    )
+
+
+def test_records_have_the_fields_of_kafkas_lines() -> None:
+    assert [column.key for column in listing.ListedRecord.schema] == [
+        "offset",
+        "timestamp",
+        "keySize",
+        "valueSize",
+        "sequence",
+        "headers",
+        "key",
+        "keyBase64",
+        "value",
+        "valueBase64",
+        "position",
+        "status",
+        "file",
+    ]
+
+
+# --- NDJSON
+
+
+@given(RECORDS)
+def test_ndjson_gives_back_all_bytes_one_row_a_line(contents: Contents) -> None:
+    text = _ndjson(_listed(contents))
+    lines = text.splitlines()  # which knows more ends of lines than \n
+    assert text.endswith("\n") and len(lines) == len(contents)
+    for line, (headers, key, value) in zip(lines, contents, strict=True):
+        fields = json.loads(line)
+        assert list(fields) == [column.key for column in listing.ListedRecord.schema]
+        assert (_bytes_of(fields, "key"), _bytes_of(fields, "value")) == (key, value)
+        assert all(list(header) == ["key", "keyBase64", "value", "valueBase64"] for header in fields["headers"])
+        assert tuple((_bytes_of(header, "key"), _bytes_of(header, "value")) for header in fields["headers"]) == headers
+
+
+def test_bytes_that_are_utf8_are_text_and_others_base64() -> None:
+    fields = json.loads(_ndjson(_listed([(((b"h", b"\xff"),), "ö".encode(), b"\x80")])))
+    assert (fields["key"], fields["keyBase64"], fields["value"], fields["valueBase64"]) == ("ö", None, None, "gA==")
+    assert fields["headers"] == [{"key": "h", "keyBase64": None, "value": None, "valueBase64": "/w=="}]
+
+
+def test_what_a_terminal_would_obey_is_escaped_in_ndjson() -> None:
+    text = _ndjson(_listed([((), b"\x1b[2J", "\x9b2J\u202e\x7f".encode())]))
+    assert text.removesuffix("\n").isprintable()
+    assert json.loads(text)["value"] == "\x9b2J\u202e\x7f"
+
+
+def test_a_file_name_that_is_no_utf8_comes_back_from_ndjson() -> None:
+    text = _ndjson(_listed([((), b"k", b"v")], file="\udcff.log"))
+    assert json.loads(text.encode())["file"] == "\udcff.log"
+
+
+# --- CSV
+
+
+@given(RECORDS)
+def test_csv_gives_back_all_texts(contents: Contents) -> None:
+    heading, *rows = csv.reader(io.StringIO(_csv(_listed(contents)), newline=""))
+    assert heading == [column.key for column in listing.ListedRecord.schema]
+    for row, (headers, key, value) in zip(rows, contents, strict=True):
+        fields: Json = {name: text or None for name, text in zip(heading, row, strict=True)}
+        assert ((_bytes_of(fields, "key") or b""), (_bytes_of(fields, "value") or b"")) == (key or b"", value or b"")
+        assert len(json.loads(fields["headers"])) == len(headers)
+
+
+def test_null_and_empty_differ_in_csv() -> None:
+    assert _csv(_listed([((), None, b"")])).splitlines()[1] == '0,7,-1,0,0,[],,,"",,0,intact,x.log'
+
+
+def test_csv_quotes_what_would_end_a_field() -> None:
+    line = _csv(_listed([((), b'say "a,b"', b"1\r2")])).split("\n")[1]
+    assert line == '0,7,9,3,0,[],"say ""a,b""",,"1\r2",,0,intact,x.log'
+
+
+def test_csv_escapes_control_characters_on_a_terminal() -> None:
+    text = _csv(_listed([((), b"\x1b[2J", b"1\n2")], file="\x1b.log"), is_terminal=True)
+    assert text.splitlines()[1] == r"0,7,4,3,0,[],\x1b[2J,,1\n2,,0,intact,\x1b.log"
+
+
+def test_a_file_name_that_is_no_utf8_is_replaced_in_csv() -> None:
+    assert _csv(_listed([((), b"k", b"v")], file="\udcff.log")).splitlines()[1].endswith(",\ufffd.log")
+
+
+# --- one schema a table
+
+
+@pytest.mark.parametrize("row_class", ROW_CLASSES)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_schema_does_not_depend_on_data(row_class: type[Row], seed: int) -> None:
+    chance = random.Random(seed)
+    values: list[list[object]] = []
+    for _ in range(4):
+        made = {"Text": "text", "Bool": True, "Objects": []}
+        values.append([None if chance.random() < 0.5 else made.get(column.type, 5) for column in row_class.schema])
+    keys = [column.key for column in row_class.schema]
+    table = Table.of(row_class, values)
+    assert [list(json.loads(line)) for line in _ndjson(table).splitlines()] == [keys] * len(values)
+    rows = list(csv.reader(io.StringIO(_csv(table))))
+    assert rows[0] == keys and {len(row) for row in rows} == {len(keys)}
+
+
+# --- tables for people
+
+
+def _batches(count: int) -> Table[listing.ListedBatch]:
+    row = [0, 0, 1, -1, -1, -1, -1, 0, False, True, None, 11_599_652, "CreateTime", 1_700_000_000_123, 116, 2, "zstd", 7, True]
+    return Table.of(listing.ListedBatch, [[*row, "intact", "x.log"]] * count)
+
+
+def test_a_table_is_aligned_and_names_its_file() -> None:
+    lines = _table(_batches(2)).splitlines()
+    assert lines[0] == "x.log"
+    assert lines[1].split() == ["position", "offsets", "count", "time", "size", "codec", "producer", "flags", "crc", "status"]
+    values = lines[-1].split()
+    assert values[:5] == ["11,599,652", "0", "-", "0", "1"]
+    assert values[5:] == ["2023-11-14", "22:13:20.123", "CreateTime", "116", "zstd", "-", "control", "ok", "intact"]
+    assert lines[-1].index("zstd") == lines[1].index("codec")
+
+
+def test_a_narrow_terminal_cuts_no_number() -> None:
+    assert "11,599,652" in _table(_batches(1), width=20)
+
+
+@pytest.mark.parametrize("has_colors", [False, True])
+def test_a_table_obeys_nothing_in_the_data(has_colors: bool) -> None:
+    text = _table(_listed([((), b"\x1b[2J[bold]", b"1\n2")], file="\x1b.log"), has_colors=has_colors)
+    assert "\x1b[2J" not in text and "\\x1b[2J[bold]" in text and "1\\n2" in text and text.startswith("\\x1b.log\n")
+
+
+def test_a_long_table_is_shown_in_pages() -> None:
+    assert len(_table(_batches(2500)).splitlines()) == 1 + 2500 + 3 * 2
+
+
+def test_all_outputs_are_known_by_name() -> None:
+    assert list(OUTPUTS) == ["ndjson", "csv", "table"]

@@ -1,0 +1,157 @@
+"""The reports at the end of a run: their words, and the order of files in the hash maps of Java and Scala."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.binary.java_text import hash_code
+from kdump.output import report
+from kdump.releases import history
+from kdump.releases.profile import profile_of
+
+A, B = "/p-0/00000000000000000000.log", "/p-1/00000000000000000000.log"
+LATEST, OLD = profile_of("4.3.1"), profile_of("1.0.1")
+
+
+def test_without_complaints_there_is_no_report() -> None:
+    assert report.text(LATEST, []) == ""
+
+
+def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> None:
+    complaints = [
+        ("non_consecutive", A, -1, 5),
+        ("not_found", "/i.timeindex", 7, -1),
+        ("out_of_order", "/i.timeindex", 3, 4),
+        ("timestamp_mismatches", "/i.timeindex", 1, 2),
+        ("mismatches", "/i.index", 109, 111),
+    ]
+    assert report.text(LATEST, complaints) == (
+        "Mismatches in :/i.index\n"
+        "  Index offset: 109, log offset: 111\n"
+        "Found timestamp mismatch in :/i.timeindex\n"
+        "  Index timestamp: 1, log timestamp: 2\n"
+        "Found out of order timestamp in :/i.timeindex\n"
+        "  Index timestamp: 3, Previously indexed timestamp: 4\n"
+        "The following indexed offsets are not found in :/i.timeindex\n"
+        "Indexed offset: 7, found log offset: -1\n"
+        f"Non-consecutive offsets in {A}\n"
+        "  -1 is followed by 5\n"
+    )
+    assert report.text(OLD, complaints[:2]) == (
+        "The following indexed offsets are not found in the log.\n"
+        "Indexed offset: 7, found log offset: -1\n"
+        f"Non-consecutive offsets in :{A}\n"
+        "  -1 is followed by 5\n"
+    )
+
+
+def _pairs(release: str, kind: str, pairs: list[tuple[int, int]]) -> list[str]:
+    text = report.text(profile_of(release), [(kind, A, *pair) for pair in pairs])
+    return [line.removeprefix("  ") for line in text.splitlines()[1:]]
+
+
+def test_mismatches_come_in_descending_order_and_the_last_of_one_offset_wins() -> None:
+    assert _pairs("4.3.1", "mismatches", [(104, 105), (109, 111), (104, 999)]) == [
+        "Index offset: 109, log offset: 111",
+        "Index offset: 104, log offset: 999",
+    ]
+
+
+def test_gaps_come_in_ascending_order_and_the_last_of_one_offset_wins() -> None:
+    assert _pairs("4.3.1", "non_consecutive", [(9, 20), (5, 7), (9, 30)]) == ["5 is followed by 7", "9 is followed by 30"]
+
+
+def test_the_time_index_keeps_its_order_and_its_duplicates() -> None:
+    pairs = [(5, 6), (1, 2), (5, 6)]
+    for release in ("1.0.1", "4.3.1"):
+        assert _pairs(release, "timestamp_mismatches", pairs) == [
+            "Index timestamp: 5, log timestamp: 6",
+            "Index timestamp: 1, log timestamp: 2",
+            "Index timestamp: 5, log timestamp: 6",
+        ]
+
+
+def test_old_releases_give_pairs_in_reverse_order_of_discovery() -> None:
+    pairs = [(9, 20), (5, 7), (9, 30)]
+    assert _pairs("1.0.1", "non_consecutive", pairs) == ["9 is followed by 30", "5 is followed by 7", "9 is followed by 20"]
+
+
+def test_a_file_given_twice_has_one_report() -> None:
+    complaints = [("non_consecutive", A, 1, 3), ("non_consecutive", B, 1, 3), ("non_consecutive", A, 5, 7)]
+    assert report.text(LATEST, complaints).count(A) == 1
+
+
+# --- the order of files
+
+
+# What Kafka's tool printed for 14 files that stand in one folder each, given in ascending and in descending order.
+# Its folder is not known any more; that of these paths has the same place in every hash map.
+FOLDER = "/kafka-dhgxpom"
+FILES = [f"{FOLDER}/p{number}/{3 + 7 * number:020}.log" for number in range(14)]
+
+ORDERS = {
+    ("java", "ascending"): [7, 11, 13, 1, 4, 12, 10, 9, 6, 5, 2, 8, 3, 0],
+    ("java", "descending"): [7, 11, 1, 13, 4, 10, 12, 2, 5, 6, 9, 0, 3, 8],
+    ("scala-2.13", "ascending"): [7, 11, 1, 13, 4, 10, 12, 2, 5, 6, 9, 0, 3, 8],
+    ("scala-2.13", "descending"): [7, 11, 1, 13, 4, 10, 12, 2, 5, 6, 9, 0, 3, 8],
+    ("scala-2.11", "ascending"): [0, 7, 10, 8, 13, 3, 6, 11, 12, 2, 9, 1, 4, 5],
+    ("scala-2.11", "descending"): [0, 10, 7, 8, 13, 3, 11, 6, 12, 9, 2, 1, 4, 5],
+}
+
+
+def _order(name: str, paths: list[str]) -> list[str]:
+    return report._ORDERS[name](paths)
+
+
+@pytest.mark.parametrize(("name", "given_order"), list(ORDERS))
+def test_files_come_in_the_order_that_kafkas_tool_printed(name: str, given_order: str) -> None:
+    given_files = FILES if given_order == "ascending" else FILES[::-1]
+    assert [FILES.index(path) for path in _order(name, given_files)] == ORDERS[name, given_order]
+
+
+def test_every_release_has_the_map_of_its_scala_or_java() -> None:
+    assert (OLD.report_order, LATEST.report_order) == ("scala-2.11", "java")
+    assert set(history.REPORT_ORDER.values()) == set(report._ORDERS)
+
+
+# "Aa" and "BB" have one hash code, so any text of these has that of its length.
+COLLIDING = ["AaAa", "AaBB", "BBAa", "BBBB"]
+
+
+def test_in_one_bucket_of_java_the_newest_comes_first() -> None:
+    assert {hash_code(path) for path in COLLIDING} == {2031744}
+    assert _order("java", COLLIDING) == COLLIDING[::-1]
+    assert _order("scala-2.11", COLLIDING) == COLLIDING[::-1]
+
+
+def test_buckets_come_in_ascending_order() -> None:
+    # a name of one letter has its code as hash code, and "p" has 7 * 16
+    names = ["AaAa", "AaBB", "BBAa", "BBBB", "o", "a", "q", "p", "b"]
+    assert _order("java", names) == ["p", "q", "a", "b", "o", "BBBB", "BBAa", "AaBB", "AaAa"]
+    assert _order("scala-2.13", ["o", "a", "q", "p", "b"]) == ["p", "a", "q", "b", "o"]
+
+
+def test_javas_map_grows_before_a_pair_is_added_to_more_than_12_files() -> None:
+    twelve = [chr(code) for code in range(0x60, 0x6C)]  # buckets 0 to 11
+    late = "p"  # bucket 0 of 16 and 16 of 32
+    assert _order("java", [*twelve, late]) == [late, *twelve]
+    assert _order("java", [*twelve, late, late]) == [*twelve, late]
+    assert _order("java", [*twelve, late, "`"]) == [*twelve, late]
+
+
+def test_the_map_of_scala_2_13_grows_with_the_12th_file() -> None:
+    eleven = [chr(code) for code in range(0x60, 0x6B)]
+    assert _order("scala-2.13", [*eleven[1:], "p"]) == ["p", *eleven[1:]]
+    assert _order("scala-2.13", [*eleven, "p"]) == [*eleven, "p"]
+
+
+@given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.sampled_from(sorted(report._ORDERS)))
+def test_every_file_comes_once_however_many_there_are(paths: list[str], name: str) -> None:
+    assert sorted(_order(name, paths)) == sorted(set(paths))
+
+
+@given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.integers(1, 3))
+def test_a_file_that_complains_again_changes_the_order_only_where_javas_map_grows(paths: list[str], times: int) -> None:
+    again = [path for path in paths for _ in range(times)]
+    for name in ("scala-2.13", "scala-2.11"):
+        assert _order(name, again) == _order(name, paths)

@@ -1,0 +1,84 @@
+"""Tables hold rows as columns."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.tables import Int32, Int64, Row, Table, Text, camel_case
+
+from .support import values_of
+
+
+class Entry(Row):
+    """A row for these tests."""
+
+    base_offset: Int64
+    partition_leader_epoch: Int32 | None
+    timestamp_type: Text
+
+
+ROWS = [(5, None, "CreateTime"), (7, 3, "LogAppendTime"), (9, 4, "CreateTime")]
+
+
+def test_the_annotations_of_a_row_class_are_its_schema() -> None:
+    assert [(column.name, column.key, column.type, column.is_nullable) for column in Entry.schema] == [
+        ("base_offset", "baseOffset", "Int64", False),
+        ("partition_leader_epoch", "partitionLeaderEpoch", "Int32", True),
+        ("timestamp_type", "timestampType", "Text", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("offset", "offset"),
+        ("base_offset", "baseOffset"),
+        ("current_txn_first_offset", "currentTxnFirstOffset"),
+        ("isvalid", "isvalid"),
+    ],
+)
+def test_a_key_is_kafkas_camel_case(name: str, key: str) -> None:
+    assert camel_case(name) == key
+
+
+def test_a_row_takes_its_values_in_the_order_of_the_schema() -> None:
+    assert values_of(Entry(5, None, "CreateTime")) == {
+        "base_offset": 5,
+        "partition_leader_epoch": None,
+        "timestamp_type": "CreateTime",
+    }
+
+
+def test_a_row_that_is_known_in_part_shows_only_that_part() -> None:
+    assert repr(Entry(5, None)) == "Entry(base_offset=5, partition_leader_epoch=None)"
+
+
+def test_a_table_has_columns_by_their_names() -> None:
+    table = Table.of(Entry, ROWS)
+    assert len(table) == 3
+    assert list(table["base_offset"]) == [5, 7, 9]
+    assert list(table["partition_leader_epoch"]) == [None, 3, 4]
+    assert table.row(1).timestamp_type == "LogAppendTime"
+
+
+def test_a_slice_holds_the_rows_from_its_start_up_to_its_end() -> None:
+    assert list(Table.of(Entry, ROWS).slice(1, 3)["base_offset"]) == [7, 9]
+    assert len(Table.of(Entry, ROWS).slice(1, 1)) == 0
+
+
+def test_a_table_without_rows_still_has_all_columns() -> None:
+    table = Table.of(Entry, [])
+    assert len(table) == 0
+    assert list(table) == []
+    assert list(table["timestamp_type"]) == []
+
+
+@given(st.lists(st.tuples(st.integers(), st.none() | st.integers(), st.text())))
+def test_rows_and_columns_say_the_same(rows: list[tuple[int, int | None, str]]) -> None:
+    table = Table.of(Entry, rows)
+    assert [tuple(values_of(row).values()) for row in table] == rows
+    assert [tuple(values_of(table.row(number)).values()) for number in range(len(table))] == rows
+    for place, column in enumerate(Entry.schema):
+        assert list(table[column.name]) == [row[place] for row in rows]
