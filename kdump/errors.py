@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kdump.tables import Row
-
 
 class KdumpError(Exception):
     """Anything that kdump raises on purpose: what is wrong, where, and what can be done."""
@@ -40,7 +38,8 @@ class Fault(KdumpError):
     `code` says what it is, `values` are the numbers and words that a message about it may want. What words a person or a
     program sees is decided above: a release of Kafka's tool has its own for each code.
 
-    `row` is the row that could be read only in part, if there is one, and `through` the last of its fields that are sound.
+    `row` is the row (of whatever table) that could be read only in part, if there is one, and `through` the last of its fields
+    that are sound.
     `variants` are the faults that readers find in its place who look at things in another order, by what they do differently.
     """
 
@@ -51,7 +50,7 @@ class Fault(KdumpError):
         *,
         path: str | None = None,
         position: int | None = None,
-        row: Row | None = None,
+        row: Any = None,
         through: str = "",
         **values: Any,
     ) -> None:

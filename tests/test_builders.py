@@ -7,9 +7,9 @@ import zlib
 from functools import partial
 from pathlib import Path
 
-import lz4.frame  # type: ignore[import-untyped]  # the package has no annotations
+import lz4.frame  # the package has no annotations
 import pytest
-import snappy  # type: ignore[import-untyped]  # the package has no annotations
+import snappy  # the package has no annotations
 import zstandard
 
 from tests.builders.checksums import crc32c, xxhash32
@@ -149,8 +149,7 @@ def test_a_gzip_wrapper_of_magic_1() -> None:
 
 def test_messages_of_magic_0() -> None:
     assert message_set(base_offset=5, messages=MAGIC_0_MESSAGES) == bytes.fromhex(
-        "00000000000000050000001257e7496e0000000000026b31000000027631"
-        "0000000000000006000000108b23e3da0000000000026b32ffffffff"
+        "00000000000000050000001257e7496e0000000000026b310000000276310000000000000006000000108b23e3da0000000000026b32ffffffff"
     )
 
 
@@ -361,9 +360,7 @@ def test_a_wrapper_may_have_a_null_value() -> None:
 
 
 def test_every_field_of_a_message_can_be_given() -> None:
-    odd = message(
-        key=b"k", value=b"v", timestamp=7, attributes=0xFF, crc=5, size=6, key_length=-2, value_length=99, offset=4
-    )
+    odd = message(key=b"k", value=b"v", timestamp=7, attributes=0xFF, crc=5, size=6, key_length=-2, value_length=99, offset=4)
     assert message_set(messages=[odd]) == struct.pack(">qiIbBqisis", 4, 6, 5, 1, 0xFF, 7, -2, b"k", 99, b"v")
 
 
@@ -475,9 +472,7 @@ def test_index_entries_are_relative_to_the_base_offset() -> None:
 
 def test_an_aborted_transaction_takes_34_bytes() -> None:
     entry = aborted_transaction(producer_id=1, first_offset=2, last_offset=3, last_stable_offset=4)
-    assert transaction_index(entries=[entry]).hex() == (
-        "00000000000000000001000000000000000200000000000000030000000000000004"
-    )
+    assert transaction_index(entries=[entry]).hex() == ("00000000000000000001000000000000000200000000000000030000000000000004")
 
 
 def test_a_producer_snapshot_has_a_crc_over_its_entries() -> None:
@@ -490,9 +485,7 @@ def test_a_producer_snapshot_has_a_crc_over_its_entries() -> None:
         timestamp=1_700_000_000_000,
         coordinator_epoch=5,
     )
-    assert entry.hex() == (
-        "000000000000000100020000000a0000000000000064000000030000018bcfe5680000000005ffffffffffffffff"
-    )
+    assert entry.hex() == ("000000000000000100020000000a0000000000000064000000030000018bcfe5680000000005ffffffffffffffff")
     snapshot = producer_snapshot(entries=[entry], trailing=b"!")
     assert snapshot[:2].hex() == "0001"
     assert int.from_bytes(snapshot[2:6]) == crc32c(snapshot[6:])

@@ -308,6 +308,18 @@ def test_a_sound_log_is_listed_in_kafkas_words(partition: Path, release: str, op
     assert _run("log", "--release", release, *options, path) == _run("--release", release, *options, "--files", str(path))
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "better"), [("log", "5.index", "index"), ("index", "5.log", "log"), ("log", "5.snapshot", "snapshot")]
+)
+def test_a_file_of_another_kind_is_an_error_of_usage_that_names_the_command(
+    tmp_path: Path, command: str, name: str, better: str
+) -> None:
+    (tmp_path / name).write_bytes(bytes(64))
+    status, out, err = _run(command, tmp_path / name)
+    assert (status, out) == (USAGE, b"")
+    assert err.decode() == f"kdump: {tmp_path / name} is for another command; try: kdump {better} {tmp_path / name}\n"
+
+
 def test_a_log_may_have_any_name(tmp_path: Path) -> None:
     path = tmp_path / "copy.log"
     path.write_bytes(_batches(1)[0])

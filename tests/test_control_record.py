@@ -6,6 +6,7 @@ import pytest
 
 from kdump.decoders import control_record
 from kdump.errors import CorruptData
+from kdump.output import contents
 from kdump.releases.profile import profile_of
 
 from .builders.records import (
@@ -28,7 +29,7 @@ OLD = profile_of("1.0.1")
 
 
 def _text(record: Record, release: str = "4.3.1") -> str:
-    return control_record.text_of(record.key, record.value, profile_of(release))
+    return contents.control_text(record.key, record.value, profile_of(release))
 
 
 def _code(record: Record, release: str = "4.3.1") -> str:

@@ -93,9 +93,6 @@ def test_imports_go_down() -> None:
     assert _upward(is_for_types=False) == []
 
 
-@pytest.mark.xfail(
-    reason="decoders name types of releases beside them and of output above them, errors those of tables", strict=True
-)
 def test_imports_for_types_go_down_too() -> None:
     assert _upward(is_for_types=True) == []
 
@@ -120,8 +117,6 @@ def test_only_releases_and_the_doors_know_releases() -> None:
 
 HEAVY = {"click", "rich", "numpy", "pyarrow", "pyspark", "dataclasses", "typing", "re", "crc32c", "zstandard", "snappy", "lz4"}
 
-BASE64 = pytest.mark.xfail(reason="control records bring base64, and base64 brings re (4 ms)", strict=True)
-
 
 def _imported_by(arguments: list[str]) -> set[str]:
     """The modules that a run imports beyond those of an empty program."""
@@ -145,8 +140,8 @@ def _imported_by(arguments: list[str]) -> set[str]:
     "options",
     [
         pytest.param([], id="shallow"),
-        pytest.param(["--deep-iteration"], id="deep", marks=BASE64),
-        pytest.param(["--print-data-log"], id="data", marks=BASE64),
+        pytest.param(["--deep-iteration"], id="deep"),
+        pytest.param(["--print-data-log"], id="data"),
     ],
 )
 @pytest.mark.parametrize("magic", [1, 2])

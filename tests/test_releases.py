@@ -286,7 +286,6 @@ def test_every_release_of_the_history_has_a_profile() -> None:
         assert Profile(release).batch_line[0].startswith("baseOffset: ")
 
 
-@pytest.mark.xfail(reason="the version text of 2.3.0 to 3.4.1 names a commit, and a profile has none: KeyError", strict=True)
 def test_every_release_of_the_history_has_a_version_text() -> None:
     for release in _all_releases():
         assert "{" not in Profile(release).version_text
@@ -362,7 +361,6 @@ def _first_lines(data: bytes, release: str) -> tuple[str, str]:
             "3.2.0",
             f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty "
             f"{_TIME} size: 85 magic: 2 compresscodec: none crc: 2835498568 isvalid: true",
-            marks=pytest.mark.xfail(reason="absent numbers were None up to 3.4 in snapshots, never in batch lines", strict=True),
         ),
     ],
 )

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
-JAVA_BLOCKS = {GZIP: 1, SNAPPY: 2 << 10, LZ4: 1, ZSTD: 16 << 10}
-"""In what blocks Kafka takes output, by codec: one that damage cuts short is lost. What gzip loses is known only here."""
-
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in pieces of this size
-_JAVA_OUTPUT = 16 << 10  # and takes its output in pieces of this size: what an erring piece had decoded is lost
+_JAVA_OUTPUT = 16 << 10  # and takes its output, and that of zstd, in pieces of this size: an error takes its piece with it
 
 
 class Payload:
@@ -37,10 +34,10 @@ class Payload:
     def __init__(self, data: bytes | bytearray, error: CorruptData | None = None) -> None:
         self.data = data
         self.error = error
-        salvaged = error.values.pop("salvaged", b"") if error is not None else b""
-        assert isinstance(salvaged, bytes)
         self.whole_blocks = len(data)
-        self.data += salvaged
+        if error is not None:
+            self.whole_blocks -= error.values.pop("lost", 0)
+            self.data += error.values.pop("salvaged", b"")
 
 
 def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD) -> Payload:
@@ -63,7 +60,8 @@ def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PA
 def pieces(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD) -> Iterator[bytes]:
     """The decompressed payload, piece by piece.
 
-    Raises CorruptData with the codes that `decompress` names; `salvaged` among its values is what the erring piece still gave.
+    Raises CorruptData with the codes that `decompress` names. Among its values, `salvaged` is what the erring piece still gave,
+    and `lost` how many bytes in front of it a reader that takes blocks, as Kafka does, has lost by then.
     """
     left = limit
     for piece in _DECODERS[codec](compressed, magic, limit):
@@ -78,10 +76,9 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
     position = _gzip_header_end(compressed, 0)
     while True:
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-        member = position
-        crc = size = 0
+        crc = size = calls = 0
         # Kafka fills its input buffer at multiples of its size; a member may start inside one
-        piece_end = min(len(compressed), (position // _JAVA_INPUT + 1) * _JAVA_INPUT)
+        piece_end = _first_piece_end(compressed, position)
         pending = compressed[position:piece_end]
         while not inflater.eof:
             if not pending:
@@ -92,10 +89,11 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
             try:
                 piece = inflater.decompress(pending, _JAVA_OUTPUT)
             except zlib.error as error:
-                salvaged = _inflated_before_damage(compressed, member, size)
+                salvaged = _inflated_before_damage(compressed, position, calls)
                 message = str(error).rpartition(": ")[2]  # zlib's own words
                 raise CorruptData("frame-damaged", message, cause="gzip", salvaged=salvaged) from error
             pending = inflater.unconsumed_tail
+            calls += 1
             crc = zlib.crc32(piece, crc)
             size += len(piece)
             yield piece
@@ -114,18 +112,27 @@ def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
             return
 
 
-def _inflated_before_damage(compressed: bytes, member: int, size: int) -> bytes:
-    """What a damaged member still gives behind its first `size` bytes."""
+def _first_piece_end(compressed: bytes, member: int) -> int:
+    return min(len(compressed), (member // _JAVA_INPUT + 1) * _JAVA_INPUT)
+
+
+def _inflated_before_damage(compressed: bytes, member: int, calls: int) -> bytes:
+    """What a damaged member still gives behind so many calls: an erring call gives nothing, so it gets its input by the byte."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    pending = compressed[member:]
-    if size:
-        inflater.decompress(pending, size)
-        pending = inflater.unconsumed_tail
+    piece_end = _first_piece_end(compressed, member)
+    pending = compressed[member:piece_end]
     salvaged = bytearray()
     try:
-        while len(salvaged) < _JAVA_OUTPUT:
-            salvaged += inflater.decompress(pending, 1)
-            pending = inflater.unconsumed_tail
+        while calls >= 0:
+            if not pending:
+                pending = compressed[piece_end : piece_end + _JAVA_INPUT]
+                piece_end += len(pending)
+            if calls > 0:
+                inflater.decompress(pending, _JAVA_OUTPUT)
+                pending = inflater.unconsumed_tail
+            calls -= 1
+        for byte in range(len(pending)):
+            salvaged += inflater.decompress(pending[byte : byte + 1])
     except zlib.error:
         pass
     return bytes(salvaged)
@@ -164,6 +171,7 @@ def _gzip_header_end(compressed: bytes, start: int) -> int:
 
 
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
+_JAVA_SNAPPY_OUTPUT = 2 << 10  # Kafka takes the output of snappy in pieces of this size
 _XERIAL_MAX_BLOCK = 512 << 20
 _XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the versions
 
@@ -178,6 +186,18 @@ def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
         except CorruptData as error:
             raise CorruptData("frame-bad-header", error.message, cause="snappy") from error
         return
+    given = 0
+    try:
+        for block in _xerial_blocks(compressed):
+            piece = _snappy_block(block, limit)
+            given += len(piece)
+            yield piece
+    except CorruptData as error:
+        error.values["lost"] = given % _JAVA_SNAPPY_OUTPUT
+        raise
+
+
+def _xerial_blocks(compressed: bytes) -> Iterator[bytes]:
     position = _XERIAL_HEADER_SIZE
     while position + 4 <= len(compressed):
         if compressed[position : position + 4] == _XERIAL_MAGIC[:4]:  # another stream begins
@@ -193,7 +213,7 @@ def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
             raise CorruptData("frame-block-size", f"a snappy block says it is {size} bytes long", cause="snappy", size=size)
         if position + size > len(compressed):
             raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
-        yield _snappy_block(compressed[position : position + size], limit)
+        yield compressed[position : position + size]
         position += size
 
 
@@ -353,20 +373,24 @@ def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
 
     position = 0
     input_size = _ZSTD_INPUT
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
     last_block = (len(compressed) - 1) // _JAVA_ZSTD_INPUT
     is_finished = False
     while position < len(compressed):
-        frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
+        frame = decompressor.decompressobj()
+        given = 0
         while not frame.eof:
             if position >= len(compressed):
                 if is_finished:
                     return
-                raise CorruptData("frame-truncated", "Truncated source", cause="zstd")
+                raise CorruptData("frame-truncated", "Truncated source", cause="zstd", lost=given % _JAVA_OUTPUT)
             try:
                 piece = frame.decompress(compressed[position : position + input_size])
             except zstandard.ZstdError as error:
-                raise CorruptData("frame-damaged", f"the zstd stream is damaged: {error}", cause="zstd") from error
+                message = f"the zstd stream is damaged: {error}"
+                raise CorruptData("frame-damaged", message, cause="zstd", lost=given % _JAVA_OUTPUT) from error
             position += input_size
+            given += len(piece)
             if len(piece) > 1000 * input_size:
                 input_size = _ZSTD_BOMB_INPUT
             yield piece

@@ -58,6 +58,13 @@ class Source:
         except OSError as error:
             raise _unreadable(self.path, error, position) from error
 
+    def read_exactly(self, position: int, count: int) -> bytes:
+        """The bytes at `position`. Raises Unreadable (`file-io-error`) if they are not there any more."""
+        data = self.read(position, count)
+        if len(data) < count:
+            raise Unreadable("file-io-error", "was cut off while it was read", path=self.path, position=position)
+        return data
+
     def close(self) -> None:
         os.close(self._descriptor)
 

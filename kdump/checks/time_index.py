@@ -10,7 +10,7 @@ from kdump.checks.offset_index import open_slice
 from kdump.errors import CorruptData
 from kdump.formats import message_set, record, records, time_index
 from kdump.formats.log import STRICT_RULES, Log, LogRules
-from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
         if fields[12] == 1 and kernel.BATCH_HEADER_SIZE < size < record.MAX_BATCH_SIZE:  # the usual case of a dense index
             latest = NO_TIMESTAMP
             for rows in record.BatchRecords(fields, log.read(position, size)).parts():
-                latest = max(latest, fields[8] if header[22] & 8 else fields[7] + rows[0][0])
+                latest = max(latest, fields[8] if header[22] & 8 else as_int64(fields[7] + rows[0][0]))
             return latest
     latest = NO_TIMESTAMP
     size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:12], "big", signed=True)

@@ -187,7 +187,10 @@ def main(arguments: list[str]) -> int:
         return int(request or 0)  # a screen was shown
     from kdump.cli.listing import list_files
 
-    return list_files(request)
+    try:
+        return list_files(request)
+    except UsageError as error:
+        return _refused(str(error))
 
 
 def _refused(message: str) -> int:

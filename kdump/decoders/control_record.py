@@ -1,28 +1,15 @@
-"""Control records: transaction markers, and what a KRaft quorum notes in its log."""
+"""Control records: transaction markers, and what a KRaft quorum notes in its log.
+
+Kafka: ControlRecordType, EndTransactionMarker (since 0.11.0, KIP-98), and the KRaft records (since 2.7, KIP-595).
+"""
 
 from __future__ import annotations
 
 from kdump.errors import CorruptData
 from kdump.messages import control_records, kafka_json, schema
-from kdump.tables import Int32, Row, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kdump.releases.profile import Profile
 
 _KEY_SIZE = 4  # version, type
 _MARKER_SIZE = 6  # version, coordinator epoch
-
-
-class ControlRecord(Row):
-    """The meaning of a control record: the type in its key, and its value as a marker's epoch or as JSON.
-
-    Kafka: ControlRecordType, EndTransactionMarker (since 0.11.0, KIP-98), and the KRaft records (since 2.7, KIP-595).
-    """
-
-    type: Int32
-    coordinator_epoch: Int32 | None
-    message: Text | None
 
 
 def type_of(key: bytes | None) -> int:
@@ -69,17 +56,3 @@ def message_of(control_type: int, value: bytes | None) -> str:
     version = values["version"]
     assert isinstance(version, int)
     return kafka_json.dumps(message, values, version)
-
-
-def text_of(key: bytes | None, value: bytes | None, profile: Profile) -> str:
-    """What a release prints behind the fields of a control record. Raises CorruptData as the functions above."""
-    type_id = type_of(key)
-    control_type = profile.control_types.get(type_id)
-    if control_type is None:
-        return f" controlType: UNKNOWN({type_id})"
-    if control_type.is_marker:
-        epoch = coordinator_epoch_of(value, checks_size_first=profile.marker_size_is_checked_first)
-        return f" endTxnMarker: {control_type.name} coordinatorEpoch: {epoch}"
-    if control_type.heading:
-        return f" {control_type.heading} {message_of(type_id, value)}"
-    return f" controlType: {control_type.name}({type_id})"

@@ -16,6 +16,7 @@ BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 
 _OFFSET_WIDTH = 20
 _EPOCH_WIDTH = 10
+_MAX_DIGITS = 1000  # Python refuses to read numbers of several thousand
 
 
 def suffix(name: str) -> str:
@@ -53,12 +54,13 @@ def snapshot_id(name: str) -> tuple[int, int]:
 
 
 def parse_number(text: str, bits: int) -> int:
-    """A decimal number as Java reads it: one sign, digits of any script, and it must fit.
+    """A decimal number as Java reads it: one sign, digits of any script that 16 bits hold, and it must fit.
 
     Raises CorruptData (`number-malformed`).
     """
     digits = text[1:] if text[:1] in ("+", "-") else text
-    if digits.isdecimal():
+    digits = digits.lstrip("0") or digits[:1]
+    if digits.isdecimal() and max(digits) <= "\uffff" and len(digits) < _MAX_DIGITS:
         number = int(digits) * (-1 if text[0] == "-" else 1)
         if -(1 << bits - 1) <= number < 1 << bits - 1:
             return number

@@ -106,7 +106,7 @@ class Log:
         self.end = source.size if end is None else min(end, source.size)
         self.trailing = ""
         self._rules = rules
-        self._window_size = window_size
+        self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
         self._crc32c = crc32c_for(self.end - start)
 
     def chunks(self) -> Iterator[Chunk]:
@@ -197,7 +197,7 @@ class Log:
     def _length_at(self, header: bytes) -> int | None:
         """The length of the batch at `position`, or None where the log ends."""
         rest = self.end - self.position
-        if not self._is_more():
+        if not self._is_more() or len(header) < HEADER_UP_TO_MAGIC:  # the file may have been cut off meanwhile
             self.trailing = "torn-header" if rest > 0 else ""
             return None
         length = int.from_bytes(header[8:12], "big", signed=True)

@@ -158,7 +158,7 @@ def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:
     elif length > record.MAX_BATCH_SIZE:
         raise CorruptData("decompression-limit", f"a message of {length} bytes is too large to read")
     else:
-        data = source.read(chunk.batches["position"][row] + _OVERHEAD, length)
+        data = source.read_exactly(chunk.batches["position"][row] + _OVERHEAD, length)
     message = Message(offset, data)
     return unwrap(message) if message.codec else iter((message,))
 

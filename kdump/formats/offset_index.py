@@ -43,7 +43,7 @@ def read(source: Source, base_offset: int) -> Iterator[Table[OffsetIndexEntry]]:
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
     """Offset and position of the entry in this row."""
-    offset, position = _ENTRY.unpack(source.read(row * ENTRY_SIZE, ENTRY_SIZE))
+    offset, position = _ENTRY.unpack(source.read_exactly(row * ENTRY_SIZE, ENTRY_SIZE))
     return as_int64(base_offset + offset), position
 
 

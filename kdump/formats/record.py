@@ -158,7 +158,6 @@ class BatchRecords:
         self._data: bytes | bytearray = batch
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
-        self._given = 0  # bytes, by the stream so far
         count = header[12]
         if len(batch) < kernel.BATCH_HEADER_SIZE:
             raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
@@ -217,7 +216,7 @@ class BatchRecords:
         if not self.is_compressed:
             return iter(())
         self._data = bytearray()
-        self._whole_blocks = self._given = 0
+        self._whole_blocks = 0
         payload = self._batch[kernel.BATCH_HEADER_SIZE :]
         pieces = compression.pieces(self._codec, payload, self.header[3])
         self._has_more(pieces, 0, {})
@@ -239,13 +238,14 @@ class BatchRecords:
             if error.code == "frame-bad-header":
                 raise
             self._stream_error = error
-        salvaged = self._stream_error.values.pop("salvaged", b"") if self._stream_error is not None else b""
+        salvaged, lost = b"", 0
+        if self._stream_error is not None:
+            salvaged = self._stream_error.values.pop("salvaged", b"")
+            lost = self._stream_error.values.pop("lost", 0)
         if not more and not salvaged and self._stream_error is None:
             return False
         del self._data[:position]
         self._data += more
-        self._given += len(more)
-        lost = self._given % compression.JAVA_BLOCKS[self._codec] if self._stream_error is not None else 0
         self._whole_blocks = max(0, len(self._data) - lost)
         self._data += salvaged
         return True

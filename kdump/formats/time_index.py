@@ -43,7 +43,7 @@ def read(source: Source, base_offset: int) -> Iterator[Table[TimeIndexEntry]]:
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
     """Timestamp and offset of the entry in this row."""
-    timestamp, offset = _ENTRY.unpack(source.read(row * ENTRY_SIZE, ENTRY_SIZE))
+    timestamp, offset = _ENTRY.unpack(source.read_exactly(row * ENTRY_SIZE, ENTRY_SIZE))
     return timestamp, as_int64(base_offset + offset)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
+from decimal import Decimal
 
 from kdump.messages.schema import Field, Message, default_of
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _ESCAPES |= {chr(code): f"\\u{code:04X}" for code in range(0x20) if chr(code) not in _ESCAPES}
+_URL_SAFE = str.maketrans("+/", "-_")
 _ESCAPE_TABLE = str.maketrans(_ESCAPES)
 
 
@@ -43,6 +45,28 @@ def _value(field: Field, value: Value, version: int) -> str:
         return '"' + value.translate(_ESCAPE_TABLE) + '"'
     if isinstance(value, bytes):
         if field.type == "uuid":
-            return '"' + base64.urlsafe_b64encode(value).decode().rstrip("=") + '"'
-        return '"' + base64.b64encode(value).decode() + '"'
-    return str(value)
+            return f'"{uuid_text(value)}"'
+        return '"' + binascii.b2a_base64(value, newline=False).decode() + '"'
+    return java_double(value) if isinstance(value, float) else str(value)
+
+
+def uuid_text(uuid: bytes) -> str:
+    """A uuid as Kafka shows it: Base64 for URLs, without padding."""
+    return binascii.b2a_base64(uuid, newline=False).decode().rstrip("=").translate(_URL_SAFE)
+
+
+def java_double(number: float) -> str:
+    """A double as Java's Double.toString writes it, in the fewest digits; what JSON has no number for is text."""
+    if number != number or abs(number) == float("inf"):
+        return '"NaN"' if number != number else '"Infinity"' if number > 0 else '"-Infinity"'
+    sign, digits, exponent = Decimal(repr(number)).as_tuple()
+    text = "".join(map(str, digits)).rstrip("0") or "0"
+    point = len(digits) + int(exponent)  # where the decimal point stands in the digits
+    minus = "-" if sign else ""
+    if number == 0:
+        return f"{minus}0.0"
+    if 1e-3 <= abs(number) < 1e7:
+        whole = text[:point].ljust(point, "0") if point > 0 else "0"
+        fraction = text[point:] if point > 0 else "0" * -point + text
+        return f"{minus}{whole}.{fraction or '0'}"
+    return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"

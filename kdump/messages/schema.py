@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from struct import Struct
 
+from kdump.binary.java_text import text_of
 from kdump.errors import CorruptData
+from kdump.formats.record_batch import as_int32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Reader:
     """Reads values one behind the other.
 
     What cannot be read raises CorruptData: `message-underflow`, `message-bytes-past-end`, `message-null`,
-    `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`.
+    `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`.
     """
 
     __slots__ = ("data", "position")
@@ -115,7 +117,7 @@ class Reader:
         return number
 
     def bytes(self, size: int) -> bytes:
-        if size > self.remaining:
+        if not 0 <= size <= self.remaining:
             message = f"a field says it is {size} bytes long, with {self.remaining} bytes left"
             raise CorruptData("message-bytes-past-end", message, size=size, remaining=self.remaining)
         start = self.position
@@ -137,7 +139,7 @@ class Reader:
 
     def length(self, is_compact: bool, layout: Struct) -> int:
         """A length; -1 for null. Compact ones are stored one higher."""
-        return self.unsigned_varint() - 1 if is_compact else int(self.fixed(layout))
+        return as_int32(self.unsigned_varint() - 1) if is_compact else int(self.fixed(layout))
 
 
 _INT16, _INT32 = Struct(">h"), Struct(">i")
@@ -175,6 +177,8 @@ def _read_fields(fields: tuple[Field, ...], reader: Reader, version: int, is_fle
             if tag in tagged:
                 values[tagged[tag].name] = _read_field(tagged[tag], reader, version, is_flexible, is_tagged=True)
             else:
+                if size < 0:
+                    raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
                 reader.bytes(size)
     return values
 
@@ -225,7 +229,7 @@ def _read_value(
         if size > MAX_STRING:
             message = f"{field.name} says it is {size} bytes long"
             raise CorruptData("message-string-too-long", message, field=field.name, size=size)
-        return reader.bytes(size).decode("utf-8", "replace")
+        return text_of(reader.bytes(size))
     return reader.bytes(size)
 
 

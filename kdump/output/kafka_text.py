@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kdump.errors import Fault
 from kdump.formats.record_batch import as_int32, decrement_sequence
 from kdump.tables import Table
 
@@ -15,11 +14,9 @@ if TYPE_CHECKING:
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record, RecordChunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.output.contents import Contents
     from kdump.releases.profile import Profile
     from kdump.tables import Row
-
-    Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
-    """What stands behind the fields of each record's line, up to a record whose contents cannot be had."""
 
 
 class Template:
@@ -111,7 +108,7 @@ class KafkaText:
             if name == "compresscodec":
                 return _mapped(values, lambda codec: self._profile.codec_names.get(codec, codec))
             if name == "delete_horizon_ms":
-                return _mapped(values, self.optional_long)
+                return _mapped(values, _java_optional)
             return values
 
         return column
@@ -193,7 +190,8 @@ class KafkaText:
             first_sequence = decrement_sequence(producer.last_sequence, producer.offset_delta)
         transaction_offset = producer.current_txn_first_offset
         values = {column.name: getattr(producer, column.name) for column in producer.schema}
-        values["current_txn_first_offset"] = self.optional_long(None if transaction_offset < 0 else transaction_offset)
+        absent, present = self._profile.optional_long
+        values["current_txn_first_offset"] = absent if transaction_offset < 0 else present.format(value=transaction_offset)
         values["first_sequence"] = first_sequence
         values["cached_metadata"] = (
             f"Queue(BatchMetadata(firstSeq={first_sequence}, lastSeq={producer.last_sequence}, "
@@ -204,10 +202,6 @@ class KafkaText:
         if producer.last_offset >= 0 or not self._profile.snapshot_omits_unknown_batch:
             pieces += self._profile.snapshot_batch_part
         return "".join(pieces).format(**values) + "\n"
-
-    def optional_long(self, value: int | None) -> str:
-        absent, present = self._profile.optional_long
-        return absent if value is None else present.format(value=value)
 
 
 def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[str], *, is_whole: bool) -> list[str]:
@@ -247,6 +241,10 @@ def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[s
     if values.count(values[0]) == len(values):
         return [function(values[0])] * len(values)
     return list(map(function, values))
+
+
+def _java_optional(value: int | None) -> str:
+    return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
 def _boolean(value: bool) -> str:

@@ -189,6 +189,9 @@ USAGE = {
 
 VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{release}"}
 
+COMMITS: dict[str, str] = {}
+"""What releases from 2.3.0 to 3.4.1 say of the commit they were built from."""
+
 ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
 
 CONVERTS_VALUES_LAZILY = {FIRST: False, "2.3.0": True}
@@ -417,7 +420,7 @@ SNAPSHOT_VERSION_IS_CHECKED_FIRST = {FIRST: False, "4.0.0": True}
 SNAPSHOT_WRAPS_SEQUENCE = {FIRST: False, "2.1.1": True}
 
 OPTIONAL_LONG = {FIRST: ("None", "Some({value})"), "3.5.0": ("OptionalLong.empty", "OptionalLong[{value}]")}
-"""How a number is shown that may be absent."""
+"""How a number is shown in a snapshot that may be absent."""
 
 # Reports at the end of a run -----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ class Profile:
 
         self.options: Mapping[str, Option] = {option.name: option for option in history.OPTIONS if then.find(option.texts)}
         self.usage = then.at(history.USAGE)
-        self.version_text = then.at(history.VERSION_TEXT).format(release=release)
+        self.version_text = then.at(history.VERSION_TEXT).format(release=release, commit=history.COMMITS.get(release, ""))
         self.accepts_abbreviations = then.at(history.ACCEPTS_ABBREVIATIONS)
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)

@@ -112,6 +112,10 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words("java.io.FileNotFoundException", "{path} (No such file or directory)"),
         "2.1.0": Words("java.nio.file.NoSuchFileException", "{path}"),
     },
+    "file-permission-mapped": {FIRST: Words("java.io.FileNotFoundException", "{path} (Permission denied)")},
+    "file-permission-read": {FIRST: Words("java.nio.file.AccessDeniedException", "{path}")},
+    "file-not-regular-read": {FIRST: Words("java.io.IOException", "Illegal seek")},
+    "file-io-error-read": {FIRST: Words("java.io.IOException", "Input/output error")},
     "file-missing-read": {FIRST: Words("java.nio.file.NoSuchFileException", "{path}")},
     "file-permission": {
         FIRST: Words("java.io.FileNotFoundException", "{path} (Permission denied)"),
@@ -287,6 +291,7 @@ WORDS: dict[str, dict[str, Words]] = {
             "java.lang.RuntimeException", "Error reading byte array of {size} byte(s): only {remaining} byte(s) available"
         )
     },
+    "message-size-negative": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")},
     "message-null": {FIRST: Words("java.lang.RuntimeException", "non-nullable field {field} was serialized as null")},
     "message-string-too-long": {FIRST: Words("java.lang.RuntimeException", "string field {field} had invalid length {size}")},
     "message-array-too-large": {

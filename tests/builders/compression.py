@@ -5,8 +5,8 @@ import zlib
 from collections.abc import Callable
 from typing import Literal
 
-import lz4.block  # type: ignore[import-untyped]  # the package has no annotations
-import snappy  # type: ignore[import-untyped]  # the package has no annotations
+import lz4.block  # the package has no annotations
+import snappy  # the package has no annotations
 import zstandard
 
 from .checksums import xxhash32
@@ -103,11 +103,7 @@ def lz4_frame(
     # FLG: bits 6-7 version (01), 5 independent blocks, 4 block checksums, 3 content size, 2 content checksum,
     # 1 reserved, 0 dictionary id.
     computed_flags = (
-        1 << 6
-        | (not has_dependent_blocks) << 5
-        | has_block_checksums << 4
-        | has_content_size << 3
-        | has_content_checksum << 2
+        1 << 6 | (not has_dependent_blocks) << 5 | has_block_checksums << 4 | has_content_size << 3 | has_content_checksum << 2
     )
     descriptor = struct.pack("<BB", computed_flags if flags is None else flags, block_size_code << 4)
     if has_content_size:
@@ -144,9 +140,7 @@ def zstd_frames(
 ) -> bytes:
     """One or several Zstandard frames: without the content size (Java, librdkafka) or with it (Python clients)."""
     parts = _parts(data, count=frame_count)
-    frames = [
-        _zstd_frame(part, level=level, has_content_size=has_content_size, has_checksum=has_checksum) for part in parts
-    ]
+    frames = [_zstd_frame(part, level=level, has_content_size=has_content_size, has_checksum=has_checksum) for part in parts]
     return b"".join(frames) + trailing
 
 

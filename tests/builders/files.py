@@ -90,9 +90,7 @@ def producer_entry(
     )
 
 
-def checkpoint(
-    *, entries: Sequence[tuple[str | int, ...]] = (), version: int = 0, entry_count: int | None = None
-) -> bytes:
+def checkpoint(*, entries: Sequence[tuple[str | int, ...]] = (), version: int = 0, entry_count: int | None = None) -> bytes:
     """A text checkpoint: entries (epoch, start offset) for leader epochs, (topic, partition, offset) for the others."""
     lines = [str(version), str(len(entries) if entry_count is None else entry_count)]
     lines += [" ".join(str(field) for field in entry) for entry in entries]

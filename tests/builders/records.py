@@ -223,9 +223,7 @@ class Voter:
     max_supported_version: int = 1
 
 
-def control_record(
-    *, control_type: int, value: bytes | None = b"", key_version: int = 0, key_size: int | None = None
-) -> Record:
+def control_record(*, control_type: int, value: bytes | None = b"", key_version: int = 0, key_size: int | None = None) -> Record:
     """A control record of any type; `key_size` cuts its key, or fills it up with zeros, to that many bytes."""
     key = struct.pack(">hh", key_version, control_type)
     if key_size is not None:
@@ -233,17 +231,13 @@ def control_record(
     return Record(key=key, value=value)
 
 
-def abort_record(
-    *, coordinator_epoch: int = 0, version: int = 0, key_version: int = 0, key_size: int | None = None
-) -> Record:
+def abort_record(*, coordinator_epoch: int = 0, version: int = 0, key_version: int = 0, key_size: int | None = None) -> Record:
     """The marker that ends a transaction by aborting it. Kafka: EndTxnMarker."""
     value = struct.pack(">hi", version, coordinator_epoch)
     return control_record(control_type=ControlType.ABORT, value=value, key_version=key_version, key_size=key_size)
 
 
-def commit_record(
-    *, coordinator_epoch: int = 0, version: int = 0, key_version: int = 0, key_size: int | None = None
-) -> Record:
+def commit_record(*, coordinator_epoch: int = 0, version: int = 0, key_version: int = 0, key_size: int | None = None) -> Record:
     """The marker that ends a transaction by committing it. Kafka: EndTxnMarker."""
     value = struct.pack(">hi", version, coordinator_epoch)
     return control_record(control_type=ControlType.COMMIT, value=value, key_version=key_version, key_size=key_size)
@@ -275,9 +269,7 @@ def leader_change_record(
     return control_record(control_type=ControlType.LEADER_CHANGE, value=value, key_version=key_version)
 
 
-def snapshot_header_record(
-    *, last_contained_log_timestamp: int = TIMESTAMP, version: int = 0, key_version: int = 0
-) -> Record:
+def snapshot_header_record(*, last_contained_log_timestamp: int = TIMESTAMP, version: int = 0, key_version: int = 0) -> Record:
     """The first record of a KRaft snapshot. Kafka: SnapshotHeaderRecord."""
     value = struct.pack(">hq", version, last_contained_log_timestamp) + _NO_TAGS
     return control_record(control_type=ControlType.SNAPSHOT_HEADER, value=value, key_version=key_version)
@@ -330,8 +322,7 @@ _NO_TAGS = b"\x00"
 
 def _voter_of_set(voter: Voter) -> bytes:
     endpoints = [
-        _compact_string(name) + _compact_string(host) + struct.pack(">H", port) + _NO_TAGS
-        for name, host, port in voter.endpoints
+        _compact_string(name) + _compact_string(host) + struct.pack(">H", port) + _NO_TAGS for name, host, port in voter.endpoints
     ]
     return (
         struct.pack(">i", voter.voter_id)

@@ -26,7 +26,7 @@ def main(arguments: list[str], stdout: BinaryIO, stderr: BinaryIO, *, is_termina
         words, release, is_strict = _own_options(arguments)
         profile = profile_of(release)
     except UsageError as error:
-        stderr.write(f"kdump: {error}\n".encode())
+        stderr.write(f"kdump: {error}\n".encode("utf-8", "backslashreplace"))
         return USAGE
     tool = DumpTool(profile, Blocks(stdout), Blocks(stderr), is_strict=is_strict, is_terminal=is_terminal)
     try:

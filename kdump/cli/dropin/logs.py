@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.record import RecordChunk
-    from kdump.output.kafka_text import Contents
+    from kdump.output.contents import Contents
 
     Decoder = Callable[[bytes], str]
 
@@ -95,8 +95,8 @@ def _heading(tool: DumpTool, name: str) -> str:
 def _dump_records(
     tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | None, arguments: Arguments
 ) -> None:
-    from kdump.decoders.contents import contents
     from kdump.formats import records
+    from kdump.output.contents import contents
 
     skips_metadata = arguments.has("skip-record-metadata")
     contents_of = contents(tool.profile, decoders, skips_metadata=skips_metadata)

@@ -32,6 +32,9 @@ _DUMPS = {
 """By suffix, the module beside this one whose `dump` dumps such files; it is loaded when the first of them comes."""
 
 
+_COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex", file_name.TRANSACTION_INDEX: "txnindex"}
+
+
 class DumpTool:
     """A run of the tool, in the words of a release."""
 
@@ -73,6 +76,7 @@ class DumpTool:
         """Write to stderr, behind what was written to stdout before."""
         self.out.flush()
         self.err.write(text)
+        self.err.flush()
 
     def complain(self, kind: str, path: str, first: int, second: int) -> None:
         """Note a pair of numbers that do not agree, for the report of this kind at the end of the run."""
@@ -140,7 +144,11 @@ class DumpTool:
         try:
             return Source(path)
         except Unreadable as error:
-            codes = {"file-missing": "index-missing", "file-is-directory": "file-is-directory-mapped"}
+            codes = {
+                "file-missing": "index-missing",
+                "file-is-directory": "file-is-directory-mapped",
+                "file-permission": "file-permission-mapped",
+            }
             raise coded(error, codes.get(error.code, error.code))
 
     def with_records(self, fault: CorruptData, source: Source) -> CorruptData:
@@ -165,7 +173,8 @@ class DumpTool:
         """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""
         self.say(self.message_of(self._as_met(fault)) + "\n")
         if not self._is_strict and isinstance(fault, CorruptData) and fault.position is not None:
-            self.err.write(f"kdump: Kafka's tool ends here; `kdump log --keep-going {self._path}` goes on behind the damage\n")
+            command = _COMMANDS.get(file_name.suffix(self._path), "log --keep-going")
+            self.say(f"kdump: Kafka's tool ends here; `kdump {command} {self._path}` goes on behind the damage\n")
 
     def _as_met(self, fault: Fault) -> Fault:
         """The fault that this release meets first."""

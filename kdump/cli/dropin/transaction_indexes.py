@@ -22,7 +22,8 @@ def dump(tool: DumpTool, path: str, name: str, _arguments: Arguments) -> None:
     except Unreadable as error:
         if error.code == "file-missing":
             return  # the tool opens it for writing, and finds nothing in it
-        raise coded(error, "file-is-directory-written" if error.code == "file-is-directory" else error.code)
+        codes = {"file-is-directory": "file-is-directory-written", "file-permission": "file-permission-read"}
+        raise coded(error, codes.get(error.code, error.code))
     line = "".join(tool.profile.transaction_line)
     lines: list[str] = []
     with source:

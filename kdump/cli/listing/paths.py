@@ -5,11 +5,23 @@ from __future__ import annotations
 import glob
 import os
 
-from kdump.errors import Unreadable
+from kdump.errors import Unreadable, UsageError
+from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+
+COMMANDS = {
+    file_name.LOG: "log",
+    file_name.CHECKPOINT: "checkpoint",
+    file_name.OFFSET_INDEX: "index",
+    file_name.TIME_INDEX: "timeindex",
+    file_name.TRANSACTION_INDEX: "txnindex",
+    file_name.PRODUCER_SNAPSHOT: "snapshot",
+}
+"""The command for each kind of file, by suffix."""
 
 
 def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
@@ -24,9 +36,17 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
             elif not os.path.exists(path) and glob.has_magic(path):
                 yield from _of_pattern(path, suffix)
             else:
+                _check_kind(path, suffix)
                 yield path
         except Unreadable as error:
             yield error
+
+
+def _check_kind(path: str, suffix: str) -> None:
+    """Raise UsageError for a file that by its name is of a kind of its own; any other name may be that of a copy."""
+    command = COMMANDS.get(file_name.suffix(os.path.basename(path)), COMMANDS[suffix])
+    if command != COMMANDS[suffix] and {command, COMMANDS[suffix]} != {"log", "checkpoint"}:
+        raise UsageError(f"{path} is for another command", remedy=f"try: kdump {command} {path}")
 
 
 def _of_directory(path: str, suffix: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.java_text import escaped, text_of
 from kdump.decoders import plain
-from kdump.decoders.contents import contents
+from kdump.output.contents import contents
 from kdump.output.formats import output_of
 from kdump.output.kafka_text import KafkaText, Template
 from kdump.tables import Table

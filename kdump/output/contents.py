@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from kdump.decoders.plain import Decoder
     from kdump.errors import CorruptData
     from kdump.formats.record import RecordChunk
-    from kdump.output.kafka_text import Contents
     from kdump.releases.profile import Profile
 
     Column = Sequence[bytes | None]
+
+    Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
+    """What stands behind the fields of each record's line, up to a record whose contents cannot be had."""
 
 
 def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | None, *, skips_metadata: bool) -> Contents:
@@ -53,7 +55,7 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | None, *, skip
 
     def _append_control(_chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
         for key, value in zip(keys, values, strict=True):
-            texts.append("" if skips_metadata else control_record.text_of(key, value, profile))
+            texts.append("" if skips_metadata else control_text(key, value, profile))
 
     return column
 
@@ -81,3 +83,17 @@ def _raise_fault_of(faults: dict[str, CorruptData], profile: Profile) -> None:
     for name in (*value_first, "key", "value"):
         if name in faults:
             raise faults[name]
+
+
+def control_text(key: bytes | None, value: bytes | None, profile: Profile) -> str:
+    """What a release prints behind the fields of a control record. Raises CorruptData as the functions above."""
+    type_id = control_record.type_of(key)
+    control_type = profile.control_types.get(type_id)
+    if control_type is None:
+        return f" controlType: UNKNOWN({type_id})"
+    if control_type.is_marker:
+        epoch = control_record.coordinator_epoch_of(value, checks_size_first=profile.marker_size_is_checked_first)
+        return f" endTxnMarker: {control_type.name} coordinatorEpoch: {epoch}"
+    if control_type.heading:
+        return f" {control_type.heading} {control_record.message_of(type_id, value)}"
+    return f" controlType: {control_type.name}({type_id})"
