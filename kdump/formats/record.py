@@ -94,30 +94,29 @@ class RecordChunk:
 
 def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
+    window, starts, walk = chunk.window, chunk.starts, kernel.walk_records
     rows: list[RecordTuple] = []
     counts: list[int] = []
-    first = 0
+    first = total = 0
     for row, header in enumerate(chunk.headers):
-        size = header[1] + kernel.LOG_OVERHEAD
         count = header[12]
-        if header[5] & COMPRESSION_MASK == 0 and 0 < count <= MAX_ROWS and chunk.window and size <= _SMALL_PAYLOAD:
+        if 0 < count <= MAX_ROWS and not header[5] & COMPRESSION_MASK and window:
             # the usual case: its records join those of its neighbours
-            start = chunk.starts[row]
-            before = len(rows)
-            end, code, _ = kernel.walk_records(
-                chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size, count, start + size, False, rows
-            )
-            if not code and end == start + size and len(rows) - before == count:
-                counts.append(len(rows) - before)
-                if len(rows) >= MAX_ROWS:
+            start = starts[row]
+            batch_end = start + kernel.LOG_OVERHEAD + header[1]
+            end, code, _ = walk(window, start + kernel.BATCH_HEADER_SIZE, batch_end, count, batch_end, False, rows)
+            if end == batch_end and not code and len(rows) == total + count:
+                counts.append(count)
+                total += count
+                if total >= MAX_ROWS:
                     yield _chunk_of(chunk, first, counts, rows)
-                    rows, counts, first = [], [], row + 1
+                    rows, counts, first, total = [], [], row + 1, 0
                 continue
-            del rows[before:]
-        if rows or counts:
+            del rows[total:]
+        if counts:
             yield _chunk_of(chunk, first, counts, rows)
         yield from _read_batch(source, chunk, row)
-        rows, counts, first = [], [], row + 1
+        rows, counts, first, total = [], [], row + 1, 0
     if counts:
         yield _chunk_of(chunk, first, counts, rows)
 
@@ -346,27 +345,21 @@ def _chunk_of(chunk: Chunk, first: int, counts: list[int], rows: list[RecordTupl
 
 def _table(headers: Sequence[tuple[int, ...]], counts: Sequence[int], rows: list[RecordTuple]) -> Table[Record]:
     """Records as a table: what they hold relative to their batches made absolute."""
-    offsets: list[int] = []
-    timestamps: list[int] = []
-    sequences: list[int] = []
     if rows:
         timestamp_deltas, offset_deltas, key_sizes, value_sizes, record_headers, keys, values = zip(*rows, strict=True)
     else:
         timestamp_deltas = offset_deltas = key_sizes = value_sizes = record_headers = keys = values = ()
-    end = 0
-    for header, count in zip(headers, counts, strict=True):
-        start, end = end, end + count
-        base_offset, base_timestamp, base_sequence = header[0], header[7], header[11]
-        deltas = offset_deltas[start:end]
-        offsets += [base_offset + delta for delta in deltas]
-        if header[5] & TIMESTAMP_TYPE_BIT:
-            timestamps += [header[8]] * count
-        else:
-            timestamps += [base_timestamp + delta for delta in timestamp_deltas[start:end]]
-        if base_sequence < 0:
-            sequences += [NO_SEQUENCE] * count
-        else:
-            sequences += [increment_sequence(base_sequence, delta) for delta in deltas]
+    if counts.count(1) < len(counts):
+        headers = [header for header, count in zip(headers, counts, strict=True) for _ in range(count)]
+    offsets = [header[0] + delta for header, delta in zip(headers, offset_deltas, strict=True)]
+    timestamps = [
+        header[8] if header[5] & TIMESTAMP_TYPE_BIT else header[7] + delta
+        for header, delta in zip(headers, timestamp_deltas, strict=True)
+    ]
+    sequences = [
+        NO_SEQUENCE if header[11] < 0 else increment_sequence(header[11], delta)
+        for header, delta in zip(headers, offset_deltas, strict=True)
+    ]
     nothing = [None] * len(rows)
     return Table(
         Record,

@@ -207,6 +207,10 @@ class KafkaText:
 def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[str], *, is_whole: bool) -> list[str]:
     """The lines of batches, each in front of those of its records; they end with the last of these where not all are there."""
     lines: list[str] = []
+    if is_whole and not part.continues and part.counts.count(1) == len(batch_lines) == len(record_lines):
+        lines = [""] * (2 * len(batch_lines))
+        lines[::2], lines[1::2] = batch_lines, record_lines
+        return lines
     end = 0
     for number, (batch_line, count) in enumerate(zip(batch_lines, part.counts, strict=True)):
         start, end = end, end + count
