@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from kdump.binary.source import WINDOW_SIZE
+from kdump.formats import entries
 from kdump.formats.record_batch import as_int64
 from kdump.tables import Int64, Row, Table
 
@@ -30,21 +30,16 @@ class TimeIndexEntry(Row):
 
 def read(source: Source, base_offset: int) -> Iterator[Table[TimeIndexEntry]]:
     """All whole entries, zero tail included; the offset of a zero entry is the base offset."""
-    position = 0
-    while position + ENTRY_SIZE <= source.size:
-        window = source.read(position, WINDOW_SIZE)
-        size = len(window) - len(window) % ENTRY_SIZE
-        if not size:
-            return
-        timestamps, offsets = zip(*_ENTRY.iter_unpack(memoryview(window)[:size]), strict=True)
-        yield Table(TimeIndexEntry, {"timestamp": timestamps, "offset": [as_int64(base_offset + offset) for offset in offsets]})
-        position += size
+    for rows in entries.read(source, _ENTRY):
+        timestamps, relative_offsets = zip(*rows, strict=True)
+        offsets = [as_int64(base_offset + offset) for offset in relative_offsets]
+        yield Table(TimeIndexEntry, {"timestamp": timestamps, "offset": offsets})
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:
     """Timestamp and offset of the entry in this row."""
-    timestamp, offset = _ENTRY.unpack(source.read_exactly(row * ENTRY_SIZE, ENTRY_SIZE))
-    return timestamp, as_int64(base_offset + offset)
+    timestamp, relative_offset = entries.at(source, _ENTRY, row)
+    return timestamp, as_int64(base_offset + relative_offset)
 
 
 def entry_count(source: Source) -> int:

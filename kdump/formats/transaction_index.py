@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from kdump.binary.source import WINDOW_SIZE
+from kdump.formats import entries
 from kdump.tables import Int16, Int64, Row, Table
 
 TYPE_CHECKING = False
@@ -32,11 +32,5 @@ class AbortedTransaction(Row):
 
 def read(source: Source) -> Iterator[Table[AbortedTransaction]]:
     """All whole entries, whatever version they say."""
-    position = 0
-    while position + ENTRY_SIZE <= source.size:
-        window = source.read(position, WINDOW_SIZE)
-        size = len(window) - len(window) % ENTRY_SIZE
-        if not size:
-            return
-        yield Table.of(AbortedTransaction, list(_ENTRY.iter_unpack(memoryview(window)[:size])))
-        position += size
+    for rows in entries.read(source, _ENTRY):
+        yield Table.of(AbortedTransaction, rows)
