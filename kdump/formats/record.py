@@ -72,10 +72,11 @@ class RecordChunk:
     """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
 
     Where `continues` is true, the first of these batches is the last of the chunk before.
+    `first_offsets` are those of the first record in each batch; only messages have them, whose wrappers do not say so.
     `faults` are those of single fields, by row and name; the field itself is None then. Only messages have them.
     """
 
-    __slots__ = ("batches", "continues", "counts", "faults", "records")
+    __slots__ = ("batches", "continues", "counts", "faults", "first_offsets", "records")
 
     def __init__(
         self,
@@ -84,8 +85,10 @@ class RecordChunk:
         records: Table[Record],
         continues: bool,
         faults: dict[int, dict[str, CorruptData]] | None = None,
+        first_offsets: Sequence[int] = (),
     ) -> None:
         self.faults = faults or {}
+        self.first_offsets = first_offsets
         self.batches = batches
         self.counts = counts
         self.records = records

@@ -29,6 +29,8 @@ class Profile:
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
         self.decoder_classes = then.at(history.DECODER_CLASSES)
+        self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
+        self.deprecation_line = then.at(history.DEPRECATION_LINE)
 
         self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if version_of(since) <= version_of(release))
         self.opens_directories = then.at(history.OPENS_DIRECTORIES)

@@ -59,7 +59,8 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
 def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:
     if tool.profile.index_compares_first_record:
         try:
-            return check.first_offset_at(log, position, window_size, tool.record_rules)
+            may_start_past_end = tool.profile.slice_may_start_past_end
+            return check.first_offset_at(log, position, window_size, tool.record_rules, may_start_past_end=may_start_past_end)
         except CorruptData as fault:
             if fault.code == "record-length-past-end":
                 fault.code = "first-record-length-past-end"

@@ -162,7 +162,8 @@ class DumpTool:
         from kdump.releases.words import JAVA_CAUSES
 
         words = self.profile.words(fault.code)
-        values = {"path": fault.path, "position": fault.position, "message": fault.message} | fault.values
+        name = str(fault.path).rpartition("/")[2]
+        values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
         values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
