@@ -261,7 +261,10 @@ class BatchRecords:
             raise CorruptData("record-count-too-low", "bytes are left behind the last record")
         if self._stream_error is not None:
             rows.pop()
-            raise self._stream_fault(is_behind=position <= self._whole_blocks)
+            fault = self._stream_fault(is_behind=position <= self._whole_blocks)
+            if position > self._whole_blocks:
+                fault.variants[UNBUFFERED] = self._stream_fault(is_behind=True)
+            raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
         """The fault of the record at this position, or of the stream it comes from."""

@@ -47,7 +47,7 @@ class Profile:
         self.skipped_metadata_prefixes_payload = then.at(history.SKIPPED_METADATA_PREFIXES_PAYLOAD)
         self.control_types: Mapping[int, ControlType] = then.at(history.CONTROL_TYPES)
         self.checks_header_count = then.at(history.CHECKS_HEADER_COUNT)
-        self.decompresses_in_blocks = then.at(history.DECOMPRESSES_IN_BLOCKS)
+        self.decompressed_in_blocks = then.at(history.DECOMPRESSED_IN_BLOCKS)
         self.marker_size_is_checked_first = then.at(history.MARKER_SIZE_IS_CHECKED_FIRST)
         self.checks_first_offset = then.at(history.CHECKS_FIRST_OFFSET)
         self.fails_on_length_overflow = then.at(history.FAILS_ON_LENGTH_OVERFLOW)
