@@ -256,14 +256,14 @@ class BatchRecords:
         """Nothing may be left behind the last record; if there is, the tool does not show that record any more."""
         if position >= len(self._data) and self._has_more(pieces, position, {}):
             position = 0
-        if position < len(self._data):
+        behind = CorruptData("record-count-too-low", "bytes are left behind the last record")
+        if position < len(self._data) and (self._stream_error is None or position < self._whole_blocks):
             rows.pop()
-            raise CorruptData("record-count-too-low", "bytes are left behind the last record")
+            raise behind
         if self._stream_error is not None:
             rows.pop()
             fault = self._stream_fault(is_behind=position <= self._whole_blocks)
-            if position > self._whole_blocks:
-                fault.variants[UNBUFFERED] = self._stream_fault(is_behind=True)
+            fault.variants[UNBUFFERED] = behind if position < len(self._data) else self._stream_fault(is_behind=True)
             raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:

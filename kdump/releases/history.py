@@ -440,14 +440,13 @@ CHECKS_HEADER_COUNT = {FIRST: False, "2.8.2": True, "3.0.0": False, "3.0.2": Tru
 CHECKS_HEADER_COUNT |= {"3.2.0": False, "3.2.2": True}
 """Whether a record with more headers than bytes is refused before its headers are read."""
 
-_OF_GZIP = ("gzip", "gzip-eof", "gzip-truncated")
 DECOMPRESSED_IN_BLOCKS: dict[str, tuple[str, ...]] = {
     FIRST: (),
-    "1.1.0": _OF_GZIP,
-    "2.1.0": (*_OF_GZIP, "zstd"),
-    "3.6.0": (*_OF_GZIP, "zstd", "zstd-truncated", "snappy"),
+    "1.1.0": ("gzip",),
+    "2.3.0": ("gzip", "zstd"),
+    "3.6.0": ("gzip", "zstd", "snappy"),
 }
-"""The kinds of damage in a compressed batch (see `JAVA_CAUSES`) that are met a block ahead of the record that they are in."""
+"""The codecs with which damage in a compressed batch is met a block ahead of the record that it is in."""
 
 MARKER_SIZE_IS_CHECKED_FIRST = {FIRST: True, "4.1.0": False}
 """Whether the size of a transaction marker is looked at before its version."""

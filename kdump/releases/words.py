@@ -493,7 +493,6 @@ JAVA_CAUSES = {
     "lz4-block": "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}",
     "lz4-runtime": "java.lang.RuntimeException: {message}",
     "lz4-underflow": "java.nio.BufferUnderflowException",
-    "zstd-truncated": "com.github.luben.zstd.ZstdIOException: {message}",
     "zstd": "com.github.luben.zstd.ZstdIOException: {message}",
 }
 """What a codec library throws, by its kind of failure; some of our own messages stand for those of the libraries."""

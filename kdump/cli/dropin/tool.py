@@ -179,7 +179,7 @@ class DumpTool:
 
     def _as_met(self, fault: Fault) -> Fault:
         """The fault that this release meets first."""
-        if "unbuffered" in fault.variants and fault.values["cause"] not in self.profile.decompressed_in_blocks:
+        if "unbuffered" in fault.variants and fault.values["cause"].partition("-")[0] not in self.profile.decompressed_in_blocks:
             fault = fault.variants["unbuffered"]
         if "unchecked-header-count" in fault.variants and not self.profile.checks_header_count:
             fault = fault.variants["unchecked-header-count"]
