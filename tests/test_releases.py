@@ -261,9 +261,7 @@ def test_the_exception_of_bad_records_moved_to_another_package(release: str, exc
     ],
 )
 def test_a_fix_came_to_several_lines_at_once(release: str, is_checked: bool) -> None:
-    profile = Profile(release)
-    assert profile.checks_header_count == is_checked
-    assert ("structure" in str(profile.words("header-key-past-end").message)) == is_checked
+    assert Profile(release).checks_header_count == is_checked
 
 
 # --- profiles

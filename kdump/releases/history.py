@@ -301,6 +301,9 @@ ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
 CONVERTS_VALUES_LAZILY = {FIRST: False, "2.3.0": True}
 """Whether the values of options are looked at only when a file needs them, behind its `Dumping` line."""
 
+MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE = {FIRST: True, "3.2.0": False}
+"""Whether logs and time indexes, too, look at `--max-message-size`, if only to refuse what is no number."""
+
 PRINT_DATA_LOG_IS_DEEP = {FIRST: False, "1.1.0": True}
 
 _NAMES_OF_DECODERS = ("StringDecoder", "DefaultDecoder", "LongDecoder", "IntegerDecoder")

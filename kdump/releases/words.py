@@ -45,16 +45,6 @@ def _changed(*timelines: dict[str, Words]) -> dict[str, Words]:
     return merged
 
 
-def _patched(before: dict[str, Words], after: dict[str, Words]) -> dict[str, Words]:
-    """What a fix changed that came in patch releases of several lines at once."""
-    timeline = before
-    for fixed, next_line in (("2.8.2", "3.0.0"), ("3.0.2", "3.1.0"), ("3.1.2", "3.2.0"), ("3.2.2", "")):
-        timeline = timeline | {fixed: list(after.values())[-1]}
-        if next_line:
-            timeline |= {next_line: list(before.values())[-1]}
-    return timeline
-
-
 def _numbers(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
@@ -242,9 +232,9 @@ WORDS: dict[str, dict[str, Words]] = {
     "header-count-too-high": _invalid_record(
         "Found invalid number of record headers. {count} is larger than the remaining size of the buffer"
     ),
-    "header-key-past-end": _patched(
+    "header-key-past-end": _changed(
         {FIRST: Words("java.lang.StringIndexOutOfBoundsException", "offset {offset}, count {size}, length {length}")},
-        _invalid_record("Found invalid record structure"),
+        _invalid_record("Found invalid record structure", "2.7.0"),
     ),
     "header-key-null": _invalid_record("Invalid negative header key size {size}"),
     # messages of magic 0 and 1

@@ -34,6 +34,8 @@ _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one log, up to its end or to where the tool throws. Raises Fault there."""
+    if tool.profile.max_message_size_is_read_everywhere:
+        arguments.number("max-message-size")
     decoders = decoders_of(tool, arguments)
     max_bytes = arguments.number("max-bytes") if "max-bytes" in tool.profile.options else history.MAX_INT
     tool.out.write(_heading(tool, name) + "\n")

@@ -50,7 +50,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
                 is_first = False
                 shown += 1
         except CorruptData as fault:
-            raise tool.with_records(fault, log)
+            raise tool.with_records(fault, log, is_slice=True)
         finally:
             if not is_quiet and shown:
                 tool.out.write("".join(line.lines(table.slice(0, shown).__getitem__, shown)))

@@ -151,10 +151,13 @@ class DumpTool:
             }
             raise coded(error, codes.get(error.code, error.code))
 
-    def with_records(self, fault: CorruptData, source: Source) -> CorruptData:
-        """The fault with what its message may say of the open log: all of it, or the part that was being read."""
+    def with_records(self, fault: CorruptData, source: Source, *, is_slice: bool = False) -> CorruptData:
+        """The fault with what its message may say of the open log: all of it, or the part that was being read.
+
+        Indexes read a log by slices.
+        """
         view = fault.values["view"] if fault.code == "batch-header-cut" else None
-        fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view)
+        fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view, is_slice=is_slice)
         return fault
 
     def message_of(self, fault: Fault) -> str:
