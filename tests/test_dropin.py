@@ -313,6 +313,38 @@ def test_a_corrupt_producer_snapshot_is_a_word_on_stderr_and_the_run_goes_on(tmp
     )
 
 
+def test_0_11_0_0_ends_at_a_producer_snapshot_of_another_version(tmp_path: Path) -> None:
+    (tmp_path / "5.snapshot").write_bytes(producer_snapshot(version=2))
+    (tmp_path / "6.snapshot").write_bytes(producer_snapshot(crc=7))
+    printed = _run(tmp_path, "--release", "0.11.0.0", "--strict-stderr", "--files", "6.snapshot,5.snapshot,6.snapshot")
+    assert printed == (
+        1,
+        "Dumping 6.snapshot\nDumping 5.snapshot\n",
+        "Snapshot file '6.snapshot' is corrupted (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n"
+        'Exception in thread "main" java.lang.IllegalArgumentException: Unhandled snapshot file version 2\n',
+    )
+    assert _run(tmp_path, "--release", "0.11.0.1", "--files", "5.snapshot").exit_code == 0
+
+
+def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:
+    options = (
+        "--value-decoder-class",
+        "kafka.serializer.DefaultDecoder",
+        "--key-decoder-class",
+        "kafka.serializer.StringDecoder",
+    )
+    said = [
+        "kafka.serializer.DefaultDecoder is deprecated. Please use org.apache.kafka.tools.api.DefaultDecoder instead",
+        "kafka.serializer.StringDecoder is deprecated. Please use org.apache.kafka.tools.api.StringDecoder instead",
+    ]
+    _with_log(tmp_path)
+    for release, lines in (("3.7.2", []), ("3.8.0", said), ("3.9.2", said)):
+        printed = _run(tmp_path, "--release", release, *options, "--files", LOG)
+        assert printed.stdout.splitlines()[1:-3] == lines
+        assert printed.exit_code == 0
+    assert _run(tmp_path, "--release", "4.0.0", *options, "--files", LOG).exit_code == 1
+
+
 def test_the_headings_of_kraft_snapshots(tmp_path: Path) -> None:
     for name, heading in [
         ("bootstrap.checkpoint", "KRaft bootstrap snapshot"),

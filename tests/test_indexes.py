@@ -215,7 +215,7 @@ def _last_offset_at(data: bytes, position: int, window_size: int = 5_242_880) ->
 def _first_offset_at(data: bytes, position: int, window_size: int = 5_242_880) -> int | str:
     with opened(data) as source:
         try:
-            return offset_index_check.first_offset_at(source, position, window_size, STRICT_RULES)
+            return offset_index_check.first_offset_at(source, position, window_size, STRICT_RULES, may_start_past_end=True)
         except CorruptData as error:
             return error.code
 

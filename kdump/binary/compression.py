@@ -383,7 +383,7 @@ def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
             if position >= len(compressed):
                 if is_finished:
                     return
-                raise CorruptData("frame-truncated", "Truncated source", cause="zstd", lost=given % _JAVA_OUTPUT)
+                raise CorruptData("frame-truncated", "Truncated source", cause="zstd")
             try:
                 piece = frame.decompress(compressed[position : position + input_size])
             except zstandard.ZstdError as error:

@@ -46,12 +46,12 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
     raise _no_batch(log, position)
 
 
-def first_offset_at(log: Source, position: int, window_size: int, rules: LogRules) -> int:
+def first_offset_at(log: Source, position: int, window_size: int, rules: LogRules, *, may_start_past_end: bool) -> int:
     """The offset of the first record from this position on, in whole batches within the window.
 
     Raises CorruptData as `open_slice`, `Log.chunks` and `records.read`, and with `no-batch-at-position`.
     """
-    for chunk in open_slice(log, position, window_size, rules, may_start_past_end=True).chunks():
+    for chunk in open_slice(log, position, window_size, rules, may_start_past_end=may_start_past_end).chunks():
         if chunk.is_legacy:
             for row in range(len(chunk.batches)):
                 for message in message_set.messages_of(log, chunk, row):

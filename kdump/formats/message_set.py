@@ -16,7 +16,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
@@ -106,7 +106,7 @@ def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
                 part.add(message, timestamp_of(message, chunk, row))
                 if part.counts[-1] >= record.MAX_ROWS:
                     yield part.finished()
-                    part = _Part(chunk, row, continues=True)
+                    part = _Part(chunk, row, continues=True, first_offsets=part.first_offsets[-1:])
                     part.counts.append(0)
         except CorruptData as problem:
             error = problem
@@ -123,7 +123,8 @@ def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
 class _Part:
     """A RecordChunk in the making, from the row `first` of a chunk on."""
 
-    def __init__(self, chunk: Chunk, first: int, *, continues: bool) -> None:
+    def __init__(self, chunk: Chunk, first: int, *, continues: bool, first_offsets: Sequence[int] = ()) -> None:
+        self.first_offsets = list(first_offsets)
         self.rows: list[tuple[object, ...]] = []
         self.counts: list[int] = []
         self._faults: dict[int, dict[str, CorruptData]] = {}
@@ -140,13 +141,16 @@ class _Part:
                 self._faults.setdefault(len(self.rows), {})[name] = fault
                 values.append(None)
         key_size, value_size, key, value = values
+        if len(self.first_offsets) < len(self.counts):
+            self.first_offsets.append(message.offset)
         self.rows.append((message.offset, timestamp, key_size, value_size, None, None, key, value, message.crc, message.is_valid))
         self.counts[-1] += 1
 
     def finished(self) -> RecordChunk:
         batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
         table = Table.of(record.Record, self.rows)
-        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults)
+        first_offsets = self.first_offsets + [0] * (len(self.counts) - len(self.first_offsets))  # of one without messages, any
+        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, first_offsets)
 
 
 def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:

@@ -72,10 +72,11 @@ class RecordChunk:
     """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
 
     Where `continues` is true, the first of these batches is the last of the chunk before.
+    `first_offsets` are those of the first record in each batch; only messages have them, whose wrappers do not say so.
     `faults` are those of single fields, by row and name; the field itself is None then. Only messages have them.
     """
 
-    __slots__ = ("batches", "continues", "counts", "faults", "records")
+    __slots__ = ("batches", "continues", "counts", "faults", "first_offsets", "records")
 
     def __init__(
         self,
@@ -84,8 +85,10 @@ class RecordChunk:
         records: Table[Record],
         continues: bool,
         faults: dict[int, dict[str, CorruptData]] | None = None,
+        first_offsets: Sequence[int] = (),
     ) -> None:
         self.faults = faults or {}
+        self.first_offsets = first_offsets
         self.batches = batches
         self.counts = counts
         self.records = records
@@ -253,12 +256,15 @@ class BatchRecords:
         """Nothing may be left behind the last record; if there is, the tool does not show that record any more."""
         if position >= len(self._data) and self._has_more(pieces, position, {}):
             position = 0
-        if position < len(self._data):
+        behind = CorruptData("record-count-too-low", "bytes are left behind the last record")
+        if position < len(self._data) and (self._stream_error is None or position < self._whole_blocks):
             rows.pop()
-            raise CorruptData("record-count-too-low", "bytes are left behind the last record")
+            raise behind
         if self._stream_error is not None:
             rows.pop()
-            raise self._stream_fault(is_behind=position <= self._whole_blocks)
+            fault = self._stream_fault(is_behind=position <= self._whole_blocks)
+            fault.variants[UNBUFFERED] = behind if position < len(self._data) else self._stream_fault(is_behind=True)
+            raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
         """The fault of the record at this position, or of the stream it comes from."""

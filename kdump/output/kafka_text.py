@@ -162,6 +162,8 @@ class KafkaText:
         def column(name: str) -> Sequence[object]:
             if name == "contents":
                 return contents
+            if name == "first_offset":
+                return _spread(chunk.first_offsets, chunk.counts)[: len(records)]
             if name == "headers":
                 return _mapped(records["headers"], self._headers)
             if name == "record_crc":
@@ -238,7 +240,7 @@ def _first_rows(chunk: RecordChunk, count: int) -> RecordChunk:
     for batch_count in chunk.counts:
         counts.append(min(batch_count, count))
         count -= counts[-1]
-    return type(chunk)(chunk.batches, counts, records, chunk.continues, faults)
+    return type(chunk)(chunk.batches, counts, records, chunk.continues, faults, chunk.first_offsets)
 
 
 def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[str]:

@@ -8,7 +8,79 @@ from __future__ import annotations
 
 from kdump.releases.timeline import FIRST, Part
 
-RELEASES = ("1.0.1", "4.3.0", "4.3.1")
+RELEASES = (
+    "0.11.0.0",
+    "0.11.0.1",
+    "0.11.0.2",
+    "0.11.0.3",
+    "1.0.0",
+    "1.0.1",
+    "1.0.2",
+    "1.1.0",
+    "1.1.1",
+    "2.0.0",
+    "2.0.1",
+    "2.1.0",
+    "2.1.1",
+    "2.2.0",
+    "2.2.1",
+    "2.2.2",
+    "2.3.0",
+    "2.3.1",
+    "2.4.0",
+    "2.4.1",
+    "2.5.0",
+    "2.5.1",
+    "2.6.0",
+    "2.6.1",
+    "2.6.2",
+    "2.6.3",
+    "2.7.0",
+    "2.7.1",
+    "2.7.2",
+    "2.8.0",
+    "2.8.1",
+    "2.8.2",
+    "3.0.0",
+    "3.0.1",
+    "3.0.2",
+    "3.1.0",
+    "3.1.1",
+    "3.1.2",
+    "3.2.0",
+    "3.2.1",
+    "3.2.2",
+    "3.2.3",
+    "3.3.0",
+    "3.3.1",
+    "3.3.2",
+    "3.4.0",
+    "3.4.1",
+    "3.5.0",
+    "3.5.1",
+    "3.5.2",
+    "3.6.0",
+    "3.6.1",
+    "3.6.2",
+    "3.7.0",
+    "3.7.1",
+    "3.7.2",
+    "3.8.0",
+    "3.8.1",
+    "3.9.0",
+    "3.9.1",
+    "3.9.2",
+    "4.0.0",
+    "4.0.1",
+    "4.0.2",
+    "4.1.0",
+    "4.1.1",
+    "4.1.2",
+    "4.2.0",
+    "4.2.1",
+    "4.3.0",
+    "4.3.1",
+)
 """The releases whose output is reproduced, in ascending order; the last is the default."""
 
 MAX_INT = 0x7FFFFFFF
@@ -189,7 +261,39 @@ USAGE = {
 
 VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{release}"}
 
-COMMITS: dict[str, str] = {}
+COMMITS = {
+    "2.3.0": "fc1aaa116b661c8a",
+    "2.3.1": "18a913733fb71c01",
+    "2.4.0": "77a89fcf8d7fa018",
+    "2.4.1": "c57222ae8cd7866b",
+    "2.5.0": "66563e712b0b9f84",
+    "2.5.1": "0efa8fb0f4c73d92",
+    "2.6.0": "62abe01bee039651",
+    "2.6.1": "6b2021cd52659cef",
+    "2.6.2": "da65af02e5856e34",
+    "2.6.3": "c24cbd3f5eeffa1e",
+    "2.7.0": "448719dc99a19793",
+    "2.7.1": "61dbce85d0d41457",
+    "2.7.2": "37a1cc36bf4d76f3",
+    "2.8.0": "ebb1d6e21cc92130",
+    "2.8.1": "839b886f9b732b15",
+    "2.8.2": "3146c6ff4a24cc24",
+    "3.0.0": "8cb0a5e9d3441962",
+    "3.0.1": "8e30984f43e64d8b",
+    "3.0.2": "25b1aea02e37da14",
+    "3.1.0": "37edeed0777bacb3",
+    "3.1.1": "97671528ba54a138",
+    "3.1.2": "f8c67dc3ae0a3265",
+    "3.2.0": "38103ffaa962ef50",
+    "3.2.1": "b172a0a94f4ebb9f",
+    "3.2.2": "38c22ad893fb6cf5",
+    "3.2.3": "50029d3ed8ba576f",
+    "3.3.0": "9d1f9f77642d7e95",
+    "3.3.1": "e23c59d00e687ff5",
+    "3.3.2": "b66af662e61082cb",
+    "3.4.0": "2e1947d240607d53",
+    "3.4.1": "8a516edc2755df89",
+}
 """What releases from 2.3.0 to 3.4.1 say of the commit they were built from."""
 
 ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
@@ -197,8 +301,12 @@ ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
 CONVERTS_VALUES_LAZILY = {FIRST: False, "2.3.0": True}
 """Whether the values of options are looked at only when a file needs them, behind its `Dumping` line."""
 
+MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE = {FIRST: True, "3.2.0": False}
+"""Whether logs and time indexes, too, look at `--max-message-size`, if only to refuse what is no number."""
+
 PRINT_DATA_LOG_IS_DEEP = {FIRST: False, "1.1.0": True}
 
+_NAMES_OF_DECODERS = ("StringDecoder", "DefaultDecoder", "LongDecoder", "IntegerDecoder")
 _OLD_PLAIN = {"kafka.serializer.StringDecoder": "string", "kafka.serializer.DefaultDecoder": "bytes"}
 _OLD_NUMBERS = {"kafka.serializer.LongDecoder": "long", "kafka.serializer.IntegerDecoder": "integer"}
 _NEW_DECODERS = {
@@ -214,6 +322,15 @@ DECODER_CLASSES: dict[str, dict[str, str]] = {
     "3.8.0": _OLD_PLAIN | _OLD_NUMBERS | _NEW_DECODERS,
     "4.0.0": _NEW_DECODERS,
 }
+
+DEPRECATED_DECODERS: dict[str, dict[str, str]] = {
+    FIRST: {},
+    "3.8.0": {f"kafka.serializer.{name}": f"org.apache.kafka.tools.api.{name}" for name in _NAMES_OF_DECODERS},
+    "4.0.0": {},
+}
+"""Decoders that go by another name now, which is said on stdout each time one is made."""
+
+DEPRECATION_LINE = {FIRST: "{old} is deprecated. Please use {new} instead\n"}
 
 # Files -----------------------------------------------------------------------------------------------------------------
 
@@ -270,8 +387,22 @@ _RECORD_HEAD = (
     Part("| offset: {offset} {timestamp_type}: {timestamp} keySize: {key_size} valueSize: {value_size}", since="3.0.0"),
 )
 
+_CONTENT_SIZES = (
+    Part(" keySize: {key_size} valueSize: {value_size} {timestamp_type}: {timestamp}", since="2.8.0", until="3.0.0"),
+)
+_BATCH_OF_RECORD = (
+    Part(" batchSize: {size} magic: {magic} compressType: {compresscodec} position: {position}", since="2.8.0", until="3.0.0"),
+)
+"""What 2.8 repeated of a batch, or of a message, in each of its records."""
+
 BATCH_RECORD_LINE = (
     *_RECORD_HEAD,
+    Part("| offset: {offset} isValid: true crc: null", since="2.8.0", until="3.0.0"),
+    *_CONTENT_SIZES,
+    Part(" baseOffset: {base_offset} lastOffset: {last_offset}", since="2.8.0", until="3.0.0"),
+    Part(" baseSequence: {base_sequence} lastSequence: {last_sequence}", since="2.8.0", until="3.0.0"),
+    Part(" producerEpoch: {producer_epoch} partitionLeaderEpoch: {partition_leader_epoch}", since="2.8.0", until="3.0.0"),
+    *_BATCH_OF_RECORD,
     Part(" producerId: {producer_id}", until="2.2.0", starts_piece=True),
     Part(" producerEpoch: {producer_epoch}", since="0.11.0.2", until="2.2.0"),
     Part(" sequence: {sequence} isTransactional: {is_transactional}", until="2.2.0"),
@@ -284,8 +415,13 @@ BATCH_RECORD_LINE = (
 
 MESSAGE_RECORD_LINE = (
     *_RECORD_HEAD,
+    Part("| offset: {offset} isValid: {record_isvalid} crc: {record_crc}", since="2.8.0", until="3.0.0"),
+    *_CONTENT_SIZES,
+    Part(" baseOffset: {first_offset} lastOffset: {last_offset}", since="2.8.0", until="3.0.0"),
+    Part(" baseSequence: -1 lastSequence: -1 producerEpoch: -1 partitionLeaderEpoch: -1", since="2.8.0", until="3.0.0"),
+    *_BATCH_OF_RECORD,
     Part(" crc: {record_crc}", until="2.2.0", starts_piece=True),
-    Part(" crc: {record_crc} isvalid: {record_isvalid}", since="2.2.0", until="2.8.0", starts_piece=True),
+    Part(" crc: {record_crc} isvalid: {record_isvalid}", since="2.2.0", until="3.0.0", starts_piece=True),
     Part(" isValid: {record_isvalid} crc: {record_crc}", since="3.0.0", starts_piece=True),
     Part("}", since="3.0.0", until="4.3.0"),  # a stray brace that Kafka printed for years
     Part("{contents}", starts_piece=True),
@@ -307,8 +443,13 @@ CHECKS_HEADER_COUNT = {FIRST: False, "2.8.2": True, "3.0.0": False, "3.0.2": Tru
 CHECKS_HEADER_COUNT |= {"3.2.0": False, "3.2.2": True}
 """Whether a record with more headers than bytes is refused before its headers are read."""
 
-DECOMPRESSES_IN_BLOCKS = {FIRST: False, "1.1.0": True}
-"""Whether damage in a compressed batch is met a block ahead of the record that it is in."""
+DECOMPRESSED_IN_BLOCKS: dict[str, tuple[str, ...]] = {
+    FIRST: (),
+    "1.1.0": ("gzip",),
+    "2.3.0": ("gzip", "zstd"),
+    "3.6.0": ("gzip", "zstd", "snappy"),
+}
+"""The codecs with which damage in a compressed batch is met a block ahead of the record that it is in."""
 
 MARKER_SIZE_IS_CHECKED_FIRST = {FIRST: True, "4.1.0": False}
 """Whether the size of a transaction marker is looked at before its version."""

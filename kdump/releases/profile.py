@@ -27,8 +27,11 @@ class Profile:
         self.version_text = then.at(history.VERSION_TEXT).format(release=release, commit=history.COMMITS.get(release, ""))
         self.accepts_abbreviations = then.at(history.ACCEPTS_ABBREVIATIONS)
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
+        self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
         self.decoder_classes = then.at(history.DECODER_CLASSES)
+        self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
+        self.deprecation_line = then.at(history.DEPRECATION_LINE)
 
         self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if version_of(since) <= version_of(release))
         self.opens_directories = then.at(history.OPENS_DIRECTORIES)
@@ -45,7 +48,7 @@ class Profile:
         self.skipped_metadata_prefixes_payload = then.at(history.SKIPPED_METADATA_PREFIXES_PAYLOAD)
         self.control_types: Mapping[int, ControlType] = then.at(history.CONTROL_TYPES)
         self.checks_header_count = then.at(history.CHECKS_HEADER_COUNT)
-        self.decompresses_in_blocks = then.at(history.DECOMPRESSES_IN_BLOCKS)
+        self.decompressed_in_blocks = then.at(history.DECOMPRESSED_IN_BLOCKS)
         self.marker_size_is_checked_first = then.at(history.MARKER_SIZE_IS_CHECKED_FIRST)
         self.checks_first_offset = then.at(history.CHECKS_FIRST_OFFSET)
         self.fails_on_length_overflow = then.at(history.FAILS_ON_LENGTH_OVERFLOW)
@@ -91,10 +94,10 @@ class Profile:
 
         return self._then.at(words.WORDS[code])
 
-    def file_records(self, *, path: str, size: int, view: tuple[int, int] | None) -> str:
-        """How messages of this release name an open log, or the part of it between two positions."""
+    def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
+        """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""
         start, end = 0, history.MAX_INT
-        if view is not None and (self._then.at(history.LOG_IS_VIEWED) or view[0]):
+        if view is not None and (self._then.at(history.LOG_IS_VIEWED) or is_slice):
             start, end = view
             size = end - start
         return self._then.at(history.FILE_RECORDS).format(path=path, size=size, start=start, end=end)

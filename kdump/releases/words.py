@@ -22,6 +22,7 @@ _CORRUPT_RECORD = "org.apache.kafka.common.errors.CorruptRecordException"
 _KAFKA = "org.apache.kafka.common.KafkaException"
 _ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 _OUT_OF_BOUNDS = "java.lang.IndexOutOfBoundsException"
+_SCHEMA = "org.apache.kafka.common.protocol.types.SchemaException"
 _NULL_POINTER = "java.lang.NullPointerException"
 _OUT_OF_MEMORY = Words("java.lang.OutOfMemoryError", "Java heap space")
 
@@ -42,16 +43,6 @@ def _changed(*timelines: dict[str, Words]) -> dict[str, Words]:
         start = _numbers(next(iter(timeline)))
         merged = {release: words for release, words in merged.items() if _numbers(release) < start} | timeline
     return merged
-
-
-def _patched(before: dict[str, Words], after: dict[str, Words]) -> dict[str, Words]:
-    """What a fix changed that came in patch releases of several lines at once."""
-    timeline = before
-    for fixed, next_line in (("2.8.2", "3.0.0"), ("3.0.2", "3.1.0"), ("3.1.2", "3.2.0"), ("3.2.2", "")):
-        timeline = timeline | {fixed: list(after.values())[-1]}
-        if next_line:
-            timeline |= {next_line: list(before.values())[-1]}
-    return timeline
 
 
 def _numbers(release: str) -> tuple[int, ...]:
@@ -241,9 +232,9 @@ WORDS: dict[str, dict[str, Words]] = {
     "header-count-too-high": _invalid_record(
         "Found invalid number of record headers. {count} is larger than the remaining size of the buffer"
     ),
-    "header-key-past-end": _patched(
+    "header-key-past-end": _changed(
         {FIRST: Words("java.lang.StringIndexOutOfBoundsException", "offset {offset}, count {size}, length {length}")},
-        _invalid_record("Found invalid record structure"),
+        _invalid_record("Found invalid record structure", "2.7.0"),
     ),
     "header-key-null": _invalid_record("Invalid negative header key size {size}"),
     # messages of magic 0 and 1
@@ -418,20 +409,31 @@ WORDS: dict[str, dict[str, Words]] = {
             _KAFKA, "Unexpected aborted transaction version {version} in transaction index {path}, current version is 0"
         ),
     },
-    # producer snapshots: no exceptions, the run goes on
+    # producer snapshots: from 0.11.0.1 on no exceptions, the run goes on
     "snapshot-version-unknown": {
-        FIRST: Words("", "Snapshot contained an unknown file version {version}"),
+        FIRST: Words(_ILLEGAL_ARGUMENT, "Unhandled snapshot file version {version}"),
+        "0.11.0.1": Words("", "Snapshot contained an unknown file version {version}"),
         "4.0.0": Words("", "Snapshot failed schema validation: Snapshot contained an unknown file version {version}"),
     },
     "snapshot-crc-mismatch": {
-        FIRST: Words("", "Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}")
+        FIRST: Words(
+            "", "Snapshot file '{name}' is corrupted (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"
+        ),
+        "0.11.0.1": Words("", "Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"),
     },
     "snapshot-truncated": {
-        FIRST: Words("", "Snapshot failed schema validation: Error reading field '{field}': java.nio.BufferUnderflowException"),
+        FIRST: Words(_SCHEMA, "Error reading field '{field}': java.nio.BufferUnderflowException"),
+        "0.11.0.1": Words(
+            "", "Snapshot failed schema validation: Error reading field '{field}': java.nio.BufferUnderflowException"
+        ),
         "4.0.0": Words("", "Snapshot failed schema validation: null"),
     },
     "snapshot-entry-truncated": {
         FIRST: Words(
+            _SCHEMA,
+            "Error reading field 'producer_entries': Error reading field '{field}': java.nio.BufferUnderflowException",
+        ),
+        "0.11.0.1": Words(
             "",
             "Snapshot failed schema validation: Error reading field 'producer_entries': Error reading field '{field}': "
             "java.nio.BufferUnderflowException",
@@ -439,19 +441,25 @@ WORDS: dict[str, dict[str, Words]] = {
         "4.0.0": Words("", "Snapshot failed schema validation: null"),
     },
     "snapshot-count-null": {
-        FIRST: Words(
+        FIRST: Words(_SCHEMA, "Error reading field 'producer_entries': Array size {count} cannot be negative"),
+        "0.11.0.1": Words(
             "", "Snapshot failed schema validation: Error reading field 'producer_entries': Array size {count} cannot be negative"
         ),
         "4.0.0": Words("", "Snapshot failed schema validation: non-nullable field producerEntries was serialized as null"),
     },
     "snapshot-count-negative": {
-        FIRST: Words(
+        FIRST: Words(_SCHEMA, "Error reading field 'producer_entries': Array size {count} cannot be negative"),
+        "0.11.0.1": Words(
             "", "Snapshot failed schema validation: Error reading field 'producer_entries': Array size {count} cannot be negative"
         ),
         "4.0.0": Words("", "Snapshot failed schema validation: non-nullable field producerEntries was serialized as null"),
     },
     "snapshot-count-too-high": {
         FIRST: Words(
+            _SCHEMA,
+            "Error reading field 'producer_entries': Error reading array of size {count}, only {room} bytes available",
+        ),
+        "0.11.0.1": Words(
             "",
             "Snapshot failed schema validation: Error reading field 'producer_entries': Error reading array of size {count}, "
             "only {room} bytes available",

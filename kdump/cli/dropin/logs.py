@@ -34,6 +34,8 @@ _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one log, up to its end or to where the tool throws. Raises Fault there."""
+    if tool.profile.max_message_size_is_read_everywhere:
+        arguments.number("max-message-size")
     decoders = decoders_of(tool, arguments)
     max_bytes = arguments.number("max-bytes") if "max-bytes" in tool.profile.options else history.MAX_INT
     tool.out.write(_heading(tool, name) + "\n")
@@ -72,6 +74,8 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
     if kind is None:
         code = "decoder-wrong-type" if name.startswith("java.lang.") else "decoder-unknown"
         raise Fault(code, f"{name} is no decoder; known are {', '.join(tool.profile.decoder_classes)}", name=name)
+    if name in tool.profile.deprecated_decoders:
+        tool.out.write(tool.profile.deprecation_line.format(old=name, new=tool.profile.deprecated_decoders[name]))
     if kind == "string":
         return tool.text_of
     from kdump.decoders import plain

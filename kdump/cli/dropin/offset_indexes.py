@@ -50,7 +50,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
                 is_first = False
                 shown += 1
         except CorruptData as fault:
-            raise tool.with_records(fault, log)
+            raise tool.with_records(fault, log, is_slice=True)
         finally:
             if not is_quiet and shown:
                 tool.out.write("".join(line.lines(table.slice(0, shown).__getitem__, shown)))
@@ -59,7 +59,8 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
 def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:
     if tool.profile.index_compares_first_record:
         try:
-            return check.first_offset_at(log, position, window_size, tool.record_rules)
+            may_start_past_end = tool.profile.slice_may_start_past_end
+            return check.first_offset_at(log, position, window_size, tool.record_rules, may_start_past_end=may_start_past_end)
         except CorruptData as fault:
             if fault.code == "record-length-past-end":
                 fault.code = "first-record-length-past-end"

@@ -12,11 +12,16 @@ if TYPE_CHECKING:
 
 
 def dump(tool: DumpTool, path: str, _name: str, _arguments: Arguments) -> None:
-    """Dump one snapshot; one that is corrupt gets a line on stderr, and the run goes on."""
+    """Dump one snapshot; one that is corrupt gets a line on stderr, and the run goes on.
+
+    Raises CorruptData where the tool throws instead.
+    """
     with tool.open(path, is_read_whole=True) as source:
         try:
             tables = producer_snapshot.read(source, checks_version_first=tool.profile.snapshot_version_is_checked_first)
         except CorruptData as fault:
+            if tool.profile.words(fault.code).exception:
+                raise
             tool.say(tool.message_of(fault) + "\n")
             return
         for table in tables:

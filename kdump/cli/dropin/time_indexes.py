@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one index up to its zero tail, or to where the tool throws. Raises Fault there."""
+    if tool.profile.max_message_size_is_read_everywhere:
+        arguments.number("max-message-size")
     base_offset = file_name.base_offset(name)
     full_path = absolute(path)
     with (
@@ -63,7 +65,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, ba
             previous = timestamp
             shown += 1
     except CorruptData as fault:
-        raise tool.with_records(fault, log)
+        raise tool.with_records(fault, log, is_slice=True)
     finally:
         if not is_quiet and shown:
             columns = {"timestamp": list(timestamps[:shown]), "offset": list(offsets[:shown])}

@@ -151,10 +151,13 @@ class DumpTool:
             }
             raise coded(error, codes.get(error.code, error.code))
 
-    def with_records(self, fault: CorruptData, source: Source) -> CorruptData:
-        """The fault with what its message may say of the open log: all of it, or the part that was being read."""
+    def with_records(self, fault: CorruptData, source: Source, *, is_slice: bool = False) -> CorruptData:
+        """The fault with what its message may say of the open log: all of it, or the part that was being read.
+
+        Indexes read a log by slices.
+        """
         view = fault.values["view"] if fault.code == "batch-header-cut" else None
-        fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view)
+        fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view, is_slice=is_slice)
         return fault
 
     def message_of(self, fault: Fault) -> str:
@@ -162,7 +165,8 @@ class DumpTool:
         from kdump.releases.words import JAVA_CAUSES
 
         words = self.profile.words(fault.code)
-        values = {"path": fault.path, "position": fault.position, "message": fault.message} | fault.values
+        name = str(fault.path).rpartition("/")[2]
+        values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
         values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
@@ -178,7 +182,7 @@ class DumpTool:
 
     def _as_met(self, fault: Fault) -> Fault:
         """The fault that this release meets first."""
-        if "unbuffered" in fault.variants and not self.profile.decompresses_in_blocks:
+        if "unbuffered" in fault.variants and fault.values["cause"].partition("-")[0] not in self.profile.decompressed_in_blocks:
             fault = fault.variants["unbuffered"]
         if "unchecked-header-count" in fault.variants and not self.profile.checks_header_count:
             fault = fault.variants["unchecked-header-count"]
