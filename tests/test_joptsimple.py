@@ -214,6 +214,11 @@ def test_the_help_screen_of_4_3_is_kafkas() -> None:
     assert help_screen(profile_of("4.3.1")) == "".join(line.ljust(80) + "\n" for line in HELP_4_3.splitlines())
 
 
+def test_before_1_0_nothing_behind_an_equals_sign_is_no_value() -> None:
+    assert _parsed("--files=", "a.log", release="0.11.0.3").text("files") == "a.log"
+    assert _parsed("--files=", "a.log", release="1.0.0").text("files") == ""
+
+
 @pytest.mark.parametrize("release", ["1.0.1", "4.3.0", "4.3.1"])
 def test_every_line_of_a_help_screen_is_80_columns_wide_or_less(release: str) -> None:
     widths = {len(line) for line in help_screen(profile_of(release)).splitlines()}

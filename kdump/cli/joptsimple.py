@@ -61,7 +61,7 @@ class Arguments:
             values = self._given.setdefault(name, [])
             if not argument:
                 continue
-            if equals:
+            if value or equals and self._profile.takes_empty_values:
                 values.append(value)
                 continue
             following = next(words, None)

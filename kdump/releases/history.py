@@ -298,6 +298,9 @@ COMMITS = {
 
 ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
 
+TAKES_EMPTY_VALUES = {FIRST: False, "1.0.0": True}
+"""Whether nothing behind `--option=` is an empty value, where others take the next word for the value."""
+
 CONVERTS_VALUES_LAZILY = {FIRST: False, "2.3.0": True}
 """Whether the values of options are looked at only when a file needs them, behind its `Dumping` line."""
 

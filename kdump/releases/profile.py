@@ -26,6 +26,7 @@ class Profile:
         self.usage = then.at(history.USAGE)
         self.version_text = then.at(history.VERSION_TEXT).format(release=release, commit=history.COMMITS.get(release, ""))
         self.accepts_abbreviations = then.at(history.ACCEPTS_ABBREVIATIONS)
+        self.takes_empty_values = then.at(history.TAKES_EMPTY_VALUES)
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
