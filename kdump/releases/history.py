@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from kdump.releases.timeline import FIRST, Part
 
-RELEASES = ("1.0.1", "4.3.0", "4.3.1")
+RELEASES = (
+    *("0.8.0", "0.8.1", "0.8.1.1", "0.8.2.0", "0.8.2.1", "0.8.2.2", "0.9.0.0", "0.9.0.1", "0.10.0.0", "0.10.0.1"),
+    *("0.10.1.0", "0.10.1.1", "0.10.2.0", "0.10.2.1", "0.10.2.2"),
+    *("1.0.1", "4.3.0", "4.3.1"),
+)
 """The releases whose output is reproduced, in ascending order; the last is the default."""
 
 MAX_INT = 0x7FFFFFFF
@@ -296,7 +300,8 @@ MESSAGE_RECORD_LINE = (
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _SCALA_CODECS = ("NoCompressionCodec", "GZIPCompressionCodec", "SnappyCompressionCodec", "LZ4CompressionCodec")
 CODEC_NAMES: dict[str, dict[str, str]] = {
-    FIRST: dict(zip(_CODECS, _SCALA_CODECS, strict=False)),
+    FIRST: dict(zip(_CODECS[:3], _SCALA_CODECS, strict=False)),
+    "0.8.2.0": dict(zip(_CODECS, _SCALA_CODECS, strict=False)),
     "0.10.2.0": {codec: codec.upper() for codec in _CODECS[:-1]},
     "2.1.0": {codec: codec.upper() for codec in _CODECS},
     "3.0.0": {codec: codec for codec in _CODECS},
@@ -467,3 +472,75 @@ FILE_RECORDS = {
 
 LOG_IS_VIEWED = {FIRST: False, "3.3.0": True}
 """Whether a log is dumped as a view of its first `--max-bytes` bytes, which messages then name."""
+
+# Logs of messages: the tool before 0.11 ------------------------------------------------------------------------------------
+
+KNOWS_MESSAGES_ONLY = {FIRST: True, "0.11.0.0": False}
+"""Whether a log is gone through message by message, each with one line: of a wrapper, or of those inside it."""
+
+LOG_MESSAGE_LINE = (
+    Part("offset: {offset} position: {position}"),
+    Part(" {timestamp_type}: {timestamp}", since="0.10.1.0"),
+    Part(" isvalid: {isvalid} payloadsize: {value_size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
+    Part("{contents}\n"),
+)
+"""A message, on its own or inside a wrapper, or a wrapper."""
+
+KEY_SIZE_PART = {FIRST: " keysize: {size}"}
+"""What comes first among the contents of a message with a key."""
+
+NULL_VALUES = {FIRST: "throw", "0.8.1": "null", "0.9.0.1": "hide"}
+"""What becomes of the contents of a message with a null value: the tool throws, says `null`, or shows not even the key."""
+
+DECODERS_PRINT_DATA = {FIRST: False, "0.10.1.0": True}
+"""Whether the options for decoders imply `--print-data-log`."""
+
+IGNORES_UNKNOWN_FILES_SILENTLY = {FIRST: True, "0.11.0.0": False}
+
+CREATES_MISSING_LOGS = {FIRST: True, "0.8.1": False}
+"""Whether a log that is not there counts as empty: the tool creates it."""
+
+SIBLINGS_SHARE_PATH = {FIRST: True, "0.8.2.0": False}
+"""Whether the log of an index is looked for by all of the index's path up to its first dot, even one in a folder."""
+
+REPORTS_BARE_NAMES = {FIRST: True, "0.8.1": False}
+"""Whether reports know files by their names only."""
+
+INDEX_SIZE_IS_CHECKED = {FIRST: True, "0.8.1": False}
+"""Whether an index whose size is no multiple of its entries' cannot be opened."""
+
+SLICES_ARE_CHECKED = {FIRST: False, "0.8.2.0": True}
+"""Whether a position or size below 0 is refused before the log is read."""
+
+SLICES_OVERFLOW = {FIRST: True, "0.10.1.0": False}
+"""Whether a slice of a log that ends behind 2147483647 is empty."""
+
+LIMITS_MESSAGE_SIZE = {FIRST: False, "0.8.2.0": True}
+"""Whether a message of a log that is larger than `--max-message-size` throws."""
+
+KNOWS_TIMESTAMPS = {FIRST: False, "0.10.0.0": True}
+"""Whether magic 1 has a layout of its own, with a timestamp; before, any magic is read as 0."""
+
+CODEC_MASK = {FIRST: 3, "0.8.2.0": 7}
+"""The bits of a message's attributes that tell its codec."""
+
+MESSAGES_END = {FIRST: "file", "0.8.2.0": "message", "0.10.0.0": "overhead"}
+"""Where a log's end is looked for: nowhere (the file ends when it is read), where a message begins, or behind its size, too."""
+
+CHECKS_MESSAGE_SIZE_FIRST = {FIRST: False, "0.10.2.0": True}
+"""Whether a message too small throws, and one too large does although it reaches past the end."""
+
+UNWRAPS = {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "eagerly"}
+"""When messages come out of a wrapper: after it was decompressed, one by one, or after all were read."""
+
+WANTS_EQUAL_MAGIC = {FIRST: False, "0.10.0.0": True, "0.10.1.0": False}
+"""Whether messages inside a wrapper must have its magic."""
+
+REFUSES_NESTED_WRAPPERS = {FIRST: False, "0.10.2.0": True}
+"""Whether wrappers inside wrappers, and empty ones of magic 1, are refused."""
+
+IGNORES_EARLY_END = {FIRST: False, "0.9.0.0": True, "0.10.2.2": False}
+"""Whether a gzip stream that ends too early only ends its wrapper."""
+
+HAS_OLD_LZ4_CHECKSUM = {FIRST: True, "0.10.0.0": False}
+"""Whether the header of an lz4 frame must have the checksum that early writers made: over its magic bytes, too."""

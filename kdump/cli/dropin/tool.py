@@ -80,6 +80,8 @@ class DumpTool:
 
     def complain(self, kind: str, path: str, first: int, second: int) -> None:
         """Note a pair of numbers that do not agree, for the report of this kind at the end of the run."""
+        if self.profile.reports_bare_names:
+            path = path.rpartition("/")[2]
         self._complaints.append((kind, path, first, second))
 
     def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
@@ -111,16 +113,19 @@ class DumpTool:
         for item in items:
             path = _java_path(item)
             self._path = path
+            name = path.rpartition("/")[2]
+            if self.profile.ignores_unknown_files_silently and file_name.suffix(name) not in self.profile.suffixes:
+                continue
             self.out.write(f"Dumping {path}\n")
-            self._dump_file(path, arguments)
+            self._dump_file(path, name, arguments)
 
-    def _dump_file(self, path: str, arguments: Arguments) -> None:
-        name = path.rpartition("/")[2]
+    def _dump_file(self, path: str, name: str, arguments: Arguments) -> None:
         suffix = file_name.suffix(name)
         if not suffix and not self.profile.ignores_names_without_dot:
             raise CorruptData("name-without-dot", "the name has no suffix", path=path, length=len(name))
         if suffix in self.profile.suffixes:
-            import_module("kdump.cli.dropin." + _DUMPS[suffix]).dump(self, path, name, arguments)
+            module = "message_logs" if suffix == file_name.LOG and self.profile.knows_messages_only else _DUMPS[suffix]
+            import_module("kdump.cli.dropin." + module).dump(self, path, name, arguments)
         else:
             self.say(f"Ignoring unknown file {path}\n")
 
@@ -164,10 +169,11 @@ class DumpTool:
         words = self.profile.words(fault.code)
         values = {"path": fault.path, "position": fault.position, "message": fault.message} | fault.values
         values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
+        values["codec_name"] = self.profile.codec_names.get(values.get("codec_name", ""), "")
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
             return message
-        return f'Exception in thread "main" {words.exception}' + ("" if words.message is None else f": {message}")
+        return f'Exception in thread "main" {words.exception.format(**values)}' + ("" if words.message is None else f": {message}")
 
     def _throw(self, fault: Fault) -> None:
         """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""
