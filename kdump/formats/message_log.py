@@ -33,11 +33,13 @@ class MessageRules:
     `wants_equal_magic`: messages inside a wrapper must have its magic. `refuses_nested`: they must not be wrappers, and a wrapper
     of magic 1 must not be empty.
     `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
+    `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends behind 2147483647 is empty.
     `has_old_lz4_checksum`: the header of an lz4 frame has the checksum over too many bytes that early writers made.
     """
 
     __slots__ = (
         "checks_size_first",
+        "checks_slices",
         "codec_count",
         "codec_mask",
         "ends",
@@ -45,6 +47,7 @@ class MessageRules:
         "ignores_early_end",
         "knows_timestamps",
         "refuses_nested",
+        "slices_overflow",
         "unwraps",
         "wants_equal_magic",
     )
@@ -61,6 +64,8 @@ class MessageRules:
         wants_equal_magic: bool,
         refuses_nested: bool,
         ignores_early_end: bool,
+        checks_slices: bool,
+        slices_overflow: bool,
         has_old_lz4_checksum: bool,
     ) -> None:
         self.knows_timestamps = knows_timestamps
@@ -72,6 +77,8 @@ class MessageRules:
         self.wants_equal_magic = wants_equal_magic
         self.refuses_nested = refuses_nested
         self.ignores_early_end = ignores_early_end
+        self.checks_slices = checks_slices
+        self.slices_overflow = slices_overflow
         self.has_old_lz4_checksum = has_old_lz4_checksum
 
     def message(self, offset: int, data: bytes | memoryview) -> Message:
@@ -120,14 +127,26 @@ class MessageLog:
     """
 
     def __init__(
-        self, source: Source, rules: MessageRules, start: int = 0, size: int = MAX_INT, *, max_message_size: int = MAX_INT
+        self,
+        source: Source,
+        rules: MessageRules,
+        start: int = 0,
+        size: int = MAX_INT,
+        *,
+        max_message_size: int = MAX_INT,
+        window_size: int = WINDOW_SIZE,
     ) -> None:
         self.source = source
         self.position = start
         self._rules = rules
-        self._end = source.size if rules.ends == "file" else min(start + size, source.size)
+        is_whole = not start and size == MAX_INT
+        if rules.ends == "file" or is_whole and not rules.checks_size_first:
+            self._end = MAX_INT  # the file ends when it is read
+        else:
+            self._end = min(start + size, source.size)
         self._max_message_size = max_message_size
         self._window, self._window_start = b"", start
+        self._window_size = window_size
 
     def messages(self) -> Iterator[tuple[int, Message]]:
         """Positions and messages, up to the end or to what cannot be one.
@@ -150,8 +169,10 @@ class MessageLog:
     def _next_size(self) -> int | None:
         """The size of the message at `position`; None where the log ends."""
         ends, position = self._rules.ends, self.position
-        if ends != "file" and position >= self._end or ends == "overhead" and position + _OVERHEAD >= self._end:
+        if ends != "file" and position >= self._end or ends == "overhead" and self._end <= position + _OVERHEAD <= MAX_INT:
             return None
+        if position > MAX_INT - _OVERHEAD and self._rules.checks_size_first:
+            raise self._fault("log-header-cut", "a position behind the log", 0)
         head = self._bytes(position, _OVERHEAD)
         if len(head) < _OVERHEAD:
             return None
@@ -170,7 +191,7 @@ class MessageLog:
     def _bytes(self, position: int, count: int) -> bytes:
         start = position - self._window_start
         if start + count > len(self._window):
-            self._window, self._window_start = self.source.read(position, max(count, WINDOW_SIZE)), position
+            self._window, self._window_start = self.source.read(position, max(count, self._window_size)), position
             start = 0
         return self._window[start : start + count]
 
@@ -239,16 +260,32 @@ def _opened_eagerly(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
 
 def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:
     value, codec = wrapper.value, rules.codec_of(wrapper)
+    loaded = "" if codec == codecs.GZIP else "loaded-"  # by reflection, which shows when opening them fails
     if value is None:
-        raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
+        problem = "a compressed message has no value"
+        raise CorruptData(loaded + "legacy-wrapper-null", problem, magic=wrapper.magic, wrapper=_java_text(wrapper))
     payload = compression.decompress(codec, value, 0 if rules.has_old_lz4_checksum else wrapper.magic)
     if codec == codecs.LZ4 and rules.has_old_lz4_checksum and not _has_old_lz4_checksum(value):
         payload.error = CorruptData("frame-bad-header", "Stream frame descriptor corrupted", cause="lz4")
     if payload.error is not None:
         payload.error.values["codec_name"] = codecs.CODECS[codec]
         if payload.error.code == "frame-bad-header":
+            payload.error.code = loaded + payload.error.code
             raise payload.error
     return payload
+
+
+def _java_text(message: Message) -> str:
+    """A message as Kafka's class Message shows itself."""
+    attributes = int.from_bytes(message.data[5:6], "big", signed=True)
+    timestamp = f" {_timestamp_type(message)} = {message.timestamp}," if message.magic else ""
+    key = message.key
+    room = len(message.data) - (22 if message.magic else 14) + 4
+    key_text = "null" if key is None else f"java.nio.HeapByteBuffer[pos=0 lim={len(key)} cap={room}]"
+    return (
+        f"Message(magic = {message.magic}, attributes = {attributes},{timestamp} crc = {message.crc}, "
+        f"key = {key_text}, payload = null)"
+    )
 
 
 def _has_old_lz4_checksum(frame: bytes) -> bool:

@@ -509,7 +509,7 @@ REPORTS_BARE_NAMES = {FIRST: True, "0.8.1": False}
 INDEX_SIZE_IS_CHECKED = {FIRST: True, "0.8.1": False}
 """Whether an index whose size is no multiple of its entries' cannot be opened."""
 
-SLICES_ARE_CHECKED = {FIRST: False, "0.8.2.0": True}
+SLICES_ARE_CHECKED = {FIRST: False, "0.8.1": True}
 """Whether a position or size below 0 is refused before the log is read."""
 
 SLICES_OVERFLOW = {FIRST: True, "0.10.1.0": False}
@@ -524,7 +524,7 @@ KNOWS_TIMESTAMPS = {FIRST: False, "0.10.0.0": True}
 CODEC_MASK = {FIRST: 3, "0.8.2.0": 7}
 """The bits of a message's attributes that tell its codec."""
 
-MESSAGES_END = {FIRST: "file", "0.8.2.0": "message", "0.10.0.0": "overhead"}
+MESSAGES_END = {FIRST: "file", "0.8.1": "message", "0.10.0.0": "overhead"}
 """Where a log's end is looked for: nowhere (the file ends when it is read), where a message begins, or behind its size, too."""
 
 CHECKS_MESSAGE_SIZE_FIRST = {FIRST: False, "0.10.2.0": True}

@@ -86,12 +86,12 @@ class Profile:
         self.siblings_share_path = then.at(history.SIBLINGS_SHARE_PATH)
         self.reports_bare_names = then.at(history.REPORTS_BARE_NAMES)
         self.index_size_is_checked = then.at(history.INDEX_SIZE_IS_CHECKED)
-        self.slices_are_checked = then.at(history.SLICES_ARE_CHECKED)
-        self.slices_overflow = then.at(history.SLICES_OVERFLOW)
         self.limits_message_size = then.at(history.LIMITS_MESSAGE_SIZE)
 
-    def message_rules(self) -> MessageRules:
-        """What the tool takes for sound in logs of which it knows messages only."""
+    def message_rules(self) -> MessageRules | None:
+        """What the tool takes for sound in logs, if it knows messages only."""
+        if not self.knows_messages_only:
+            return None
         from kdump.formats.message_log import MessageRules  # only old releases need it
 
         at = self._then.at
@@ -105,6 +105,8 @@ class Profile:
             wants_equal_magic=at(history.WANTS_EQUAL_MAGIC),
             refuses_nested=at(history.REFUSES_NESTED_WRAPPERS),
             ignores_early_end=at(history.IGNORES_EARLY_END),
+            checks_slices=at(history.SLICES_ARE_CHECKED),
+            slices_overflow=at(history.SLICES_OVERFLOW),
             has_old_lz4_checksum=at(history.HAS_OLD_LZ4_CHECKSUM),
         )
 

@@ -76,7 +76,7 @@ def _wrapper_frame(since_0_11: dict[str, Words]) -> dict[str, Words]:
     """What the tool says of a wrapper that cannot be decompressed, with what it says from 0.11 on."""
     before: dict[str, Words] = {
         FIRST: Words("{java_cause}"),
-        "0.9.0.1": Words("kafka.common.KafkaException", "{java_cause}"),
+        "0.9.0.0": Words("kafka.common.KafkaException", ""),
         "0.10.0.0": Words(_INVALID_MESSAGE, "Error while reading message from stream compressed with {codec_name}"),
         "0.10.2.0": Words(_KAFKA, "{java_cause}"),
     }
@@ -192,6 +192,11 @@ WORDS: dict[str, dict[str, Words]] = {
         "0.10.0.0": Words(_INVALID_MESSAGE, "Failed to instantiate input stream compressed with {codec_name}"),
         "0.10.2.0": Words(_KAFKA, "{java_cause}"),
     },
+    "loaded-frame-bad-header": {
+        FIRST: Words("{java_cause}"),
+        "0.10.0.0": Words(_INVALID_MESSAGE, "Failed to instantiate input stream compressed with {codec_name}"),
+        "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
+    },
     "frame-damaged": _NOT_DECOMPRESSED,
     "frame-checksum-mismatch": _NOT_DECOMPRESSED,
     "frame-truncated": _NOT_DECOMPRESSED,
@@ -289,10 +294,15 @@ WORDS: dict[str, dict[str, Words]] = {
         "0.10.2.0": Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})")
     },
     "legacy-wrapper-magic": _invalid_record("Invalid wrapper magic found in legacy deep record iterator {magic}"),
+    "loaded-legacy-wrapper-null": {
+        FIRST: Words(_NULL_POINTER, _NO_BUFFER),
+        "0.10.0.0": Words("kafka.common.KafkaException", "Message payload is null: {wrapper}"),
+        "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
+    },
     "legacy-wrapper-null": _changed(
         {
             FIRST: Words(_NULL_POINTER, _NO_BUFFER),
-            "0.10.0.0": Words("kafka.common.KafkaException", "Message payload is null: {message}"),
+            "0.10.0.0": Words("kafka.common.KafkaException", "Message payload is null: {wrapper}"),
             "0.10.2.0": Words(_NULL_POINTER, _NO_BUFFER),
         },
         _invalid_record("Found invalid compressed record set with null value (magic = {magic})", "0.11.0.0"),
@@ -390,6 +400,12 @@ WORDS: dict[str, dict[str, Words]] = {
             "Corrupt index found, index file {path} has non-zero size but the last offset is {last} which is less than the "
             "base offset {base}",
         ),
+    },
+    "index-opened-size": {
+        FIRST: Words(
+            "java.lang.IllegalStateException",
+            "Index file {name} is corrupt, found {size} bytes which is not positive or not a multiple of 8.",
+        )
     },
     "index-size": {
         FIRST: Words(

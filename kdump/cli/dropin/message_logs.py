@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.cli.dropin.logs import decoders_of, prints_data
 from kdump.cli.dropin.tool import absolute
-from kdump.errors import CorruptData, Unreadable
+from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.formats.message_log import MAX_INT, MessageLog, Placed, messages_in
 from kdump.formats.record_batch import as_int64, codec_name
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
+    from kdump.formats.message_log import MessageRules
     from kdump.formats.message_set import Message
 
     Decoder = Callable[[bytes], str]
@@ -31,20 +32,15 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     decoders = decoders_of(tool, arguments) if prints_data(tool, arguments) else None
     limit = arguments.number("max-message-size") if tool.profile.limits_message_size else MAX_INT
     tool.out.write(tool.profile.log_heading.format(offset=file_name.base_offset(name)) + "\n")
-    try:
-        source = tool.open(path)
-    except Unreadable as error:
-        if error.code == "file-missing" and tool.profile.creates_missing_logs:
-            return
-        raise
-    with source:
+    with tool.open(path) as source:
         _dump(tool, source, name, decoders, limit, is_deep=arguments.has("deep-iteration"))
 
 
 def _dump(
     tool: DumpTool, source: Source, name: str, decoders: tuple[Decoder, Decoder] | None, limit: int, *, is_deep: bool
 ) -> None:
-    rules = tool.profile.message_rules()
+    rules = tool.message_rules
+    assert rules is not None
     lines = _Lines(tool, decoders)
     log = MessageLog(source, rules, max_message_size=limit)
     path, previous = absolute(source.path), -1
@@ -52,11 +48,10 @@ def _dump(
         for position, message in log.messages():
             for placed in messages_in(message, rules) if is_deep else (Placed(message, None, rules),):
                 inner = placed.message
-                codec = rules.codec_of(inner)
-                if previous != -1 and not codec and inner.offset != as_int64(previous + 1):
+                if previous != -1 and not rules.codec_of(inner) and inner.offset != as_int64(previous + 1):
                     tool.complain(history.NON_CONSECUTIVE, path, previous, inner.offset)
                 previous = inner.offset
-                lines.add(position, placed, codec)
+                lines.add(position, placed, rules)
     finally:
         lines.write()
     trailing = source.size - log.position
@@ -75,15 +70,15 @@ class _Lines:
         self._rows: list[tuple[object, ...]] = []
         self._contents: list[str] = []
 
-    def add(self, position: int, placed: Placed, codec: int) -> None:
+    def add(self, position: int, placed: Placed, rules: MessageRules) -> None:
         """Add the line of a message. Raises CorruptData where a field cannot be read, with what stands before it written."""
         message = placed.message
-        key_size = message.key_size
-        codec_text = self._profile.codec_names[codec_name(codec)]
+        key_size, value_size = message.key_size, message.value_size  # behind their faults, that of the codec
+        codec_text = self._profile.codec_names[codec_name(rules.codec_of(message))]
         is_valid = "true" if message.is_valid else "false"
         self._rows.append(
             (
-                *(message.offset, position, placed.timestamp_type, placed.timestamp, is_valid, message.value_size),
+                *(message.offset, position, placed.timestamp_type, placed.timestamp, is_valid, value_size),
                 *(message.magic, codec_text, message.crc),
             )
         )

@@ -6,10 +6,10 @@ import os
 from importlib import import_module
 
 from kdump.binary.java_text import escaped, text_of
-from kdump.binary.source import Source
+from kdump.binary.source import NoSource, Source
 from kdump.cli.joptsimple import Arguments
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
-from kdump.formats import file_name
+from kdump.formats import file_name, offset_index
 from kdump.formats.log import LogRules
 from kdump.output.kafka_text import KafkaText
 from kdump.releases import history
@@ -48,6 +48,7 @@ class DumpTool:
         codec_count = len(profile.codec_names)
         self.rules = LogRules(codec_count, fails_on_overflow=overflows)
         self.record_rules = LogRules(codec_count, reads_records_only=True, fails_on_overflow=overflows)
+        self.message_rules = profile.message_rules()
         self._is_strict = is_strict
         self._complaints: list[tuple[str, str, int, int]] = []
         self._path = ""
@@ -137,6 +138,8 @@ class DumpTool:
         try:
             source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
+            if error.code == "file-missing" and self.profile.creates_missing_logs:
+                return NoSource(path)
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
             size = source.size
@@ -147,7 +150,12 @@ class DumpTool:
     def open_index(self, path: str) -> Source:
         """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so."""
         try:
-            return Source(path)
+            index = Source(path)
+            if self.profile.index_size_is_checked and index.size % offset_index.ENTRY_SIZE:
+                index.close()
+                message = f"{index.size} bytes are no multiple of {offset_index.ENTRY_SIZE}"
+                raise CorruptData("index-opened-size", message, path=path, size=index.size)
+            return index
         except Unreadable as error:
             codes = {
                 "file-missing": "index-missing",
@@ -155,6 +163,10 @@ class DumpTool:
                 "file-permission": "file-permission-mapped",
             }
             raise coded(error, codes.get(error.code, error.code))
+
+    def sibling(self, path: str, suffix: str) -> str:
+        """The file of the same segment with another suffix, or what the tool takes for it."""
+        return path.partition(".")[0] + suffix if self.profile.siblings_share_path else sibling(path, suffix)
 
     def with_records(self, fault: CorruptData, source: Source) -> CorruptData:
         """The fault with what its message may say of the open log: all of it, or the part that was being read."""
@@ -167,7 +179,8 @@ class DumpTool:
         from kdump.releases.words import JAVA_CAUSES
 
         words = self.profile.words(fault.code)
-        values = {"path": fault.path, "position": fault.position, "message": fault.message} | fault.values
+        name = (fault.path or "").rpartition("/")[2]
+        values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
         values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
         values["codec_name"] = self.profile.codec_names.get(values.get("codec_name", ""), "")
         message = "" if words.message is None else words.message.format(**values)
