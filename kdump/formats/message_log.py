@@ -1,4 +1,4 @@
-"""A log of messages (magic 0 and 1) as readers took it that knew nothing else: each message on its own, wrappers opened on request."""
+"""A log as readers took it that knew messages only (magic 0 and 1): one after the other, wrappers opened on request."""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ def _timestamp_type(message: Message) -> str:
 
 
 class MessageLog:
-    """The messages and wrappers of a log from `start` on, `size` bytes at most; `position` is behind the last one read.
+    """The messages and wrappers of a log from `start` on, or of the slice that has this `size`.
+
+    `position` is behind the last one read.
 
     Kafka: FileMessageSet (up to 0.10.1), FileLogInputStream (0.10.2).
     """
@@ -131,7 +133,7 @@ class MessageLog:
         source: Source,
         rules: MessageRules,
         start: int = 0,
-        size: int = MAX_INT,
+        size: int | None = None,
         *,
         max_message_size: int = MAX_INT,
         window_size: int = WINDOW_SIZE,
@@ -139,11 +141,11 @@ class MessageLog:
         self.source = source
         self.position = start
         self._rules = rules
-        is_whole = not start and size == MAX_INT
-        if rules.ends == "file" or is_whole and not rules.checks_size_first:
-            self._end = MAX_INT  # the file ends when it is read
-        else:
+        self._end = source.size
+        if size is not None and rules.ends != "file":
             self._end = min(start + size, source.size)
+        elif not rules.checks_size_first:
+            self._end = MAX_INT  # the file ends when it is read
         self._max_message_size = max_message_size
         self._window, self._window_start = b"", start
         self._window_size = window_size
@@ -169,7 +171,7 @@ class MessageLog:
     def _next_size(self) -> int | None:
         """The size of the message at `position`; None where the log ends."""
         ends, position = self._rules.ends, self.position
-        if ends != "file" and position >= self._end or ends == "overhead" and self._end <= position + _OVERHEAD <= MAX_INT:
+        if ends == "message" and position >= self._end or ends == "overhead" and self._end <= position + _OVERHEAD <= MAX_INT:
             return None
         if position > MAX_INT - _OVERHEAD and self._rules.checks_size_first:
             raise self._fault("log-header-cut", "a position behind the log", 0)

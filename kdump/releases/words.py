@@ -69,6 +69,10 @@ _PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
 _STILL_REMAINING = "Incorrect declared batch size, records still remaining in file"
 _VARINT_TOO_LONG = "Varint is too long, the most significant bit in the 5th byte is set, converted value: {value:x}"
 
+_LOG_HEADER_CUT = (
+    "java.io.EOFException: Failed to read `log header` from file channel `{{object}}`. Expected to read {count} bytes, but "
+    "reached end of file after reading 0 bytes. Started read from position {position}."
+)
 _NO_BUFFER = 'Cannot invoke "java.nio.ByteBuffer.hasRemaining()" because "this.buffer" is null'
 
 
@@ -162,11 +166,8 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "position-overflow": {FIRST: Words(_ILLEGAL_ARGUMENT, "Negative position")},
     "log-header-cut": {
-        FIRST: Words(
-            _KAFKA,
-            "java.io.EOFException: Failed to read `log header` from file channel `{{object}}`. Expected to read 17 bytes, but "
-            "reached end of file after reading 0 bytes. Started read from position {position}.",
-        )
+        FIRST: Words(_KAFKA, _LOG_HEADER_CUT.replace("{count}", "12")),
+        "0.11.0.0": Words(_KAFKA, _LOG_HEADER_CUT.replace("{count}", "17")),
     },
     "length-overflow": {FIRST: Words(_ILLEGAL_ARGUMENT, "capacity < 0: ({capacity} < 0)")},
     "batch-header-cut": {
@@ -291,7 +292,7 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in shallow iterator"),
         "0.9.0.0": Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in deep iterator"),
         "0.10.0.0": Words(_INVALID_MESSAGE),  # its message gets lost
-        "0.10.2.0": Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})")
+        "0.10.2.0": Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})"),
     },
     "legacy-wrapper-magic": _invalid_record("Invalid wrapper magic found in legacy deep record iterator {magic}"),
     "loaded-legacy-wrapper-null": {

@@ -186,7 +186,8 @@ class DumpTool:
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
             return message
-        return f'Exception in thread "main" {words.exception.format(**values)}' + ("" if words.message is None else f": {message}")
+        exception = words.exception.format(**values)
+        return f'Exception in thread "main" {exception}' + ("" if words.message is None else f": {message}")
 
     def _throw(self, fault: Fault) -> None:
         """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""
