@@ -61,7 +61,7 @@ class Arguments:
             values = self._given.setdefault(name, [])
             if not argument:
                 continue
-            if equals:
+            if value or equals and not self._profile.drops_empty_values:
                 values.append(value)
                 continue
             following = next(words, None)

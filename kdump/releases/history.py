@@ -60,7 +60,7 @@ OPTIONS = (
         "deep-iteration",
         {
             "0.8.0": "if set, uses deep instead of shallow iteration",
-            "0.8.2.0": "if set, uses deep instead of shallow iteration.",
+            "0.10.1.0": "if set, uses deep instead of shallow iteration.",
             "1.1.0": "if set, uses deep instead of shallow iteration. Automatically set if print-data-log is enabled.",
             "3.9.0": "If set, uses deep instead of shallow iteration. Automatically set if print-data-log is enabled.",
         },
@@ -69,7 +69,7 @@ OPTIONS = (
         "files",
         {
             "0.8.0": "REQUIRED: The comma separated list of data and index log files to be dumped",
-            "0.10.0.0": "REQUIRED: The comma separated list of data and index log files to be dumped.",
+            "0.10.1.0": "REQUIRED: The comma separated list of data and index log files to be dumped.",
         },
         argument="required",
         hint="<String: file1, file2, ...>",
@@ -117,7 +117,8 @@ OPTIONS = (
     Option(
         "offsets-decoder",
         {
-            "0.9.0.1": "if set, log data will be parsed as offset data from __consumer_offsets topic.",
+            "0.9.0.1": "if set, log data will be parsed as offset data from __consumer_offsets topic",
+            "0.10.1.0": "if set, log data will be parsed as offset data from __consumer_offsets topic.",
             "0.11.0.0": "if set, log data will be parsed as offset data from the __consumer_offsets topic.",
             "3.9.0": "If set, log data will be parsed as offset data from the __consumer_offsets topic.",
         },
@@ -176,7 +177,7 @@ OPTIONS = (
         "verify-index-only",
         {
             "0.8.0": "if set, just verify the index log without printing its content",
-            "0.10.0.0": "if set, just verify the index log without printing its content.",
+            "0.10.1.0": "if set, just verify the index log without printing its content.",
             "3.9.0": "If set, just verify the index log without printing its content.",
         },
     ),
@@ -195,6 +196,15 @@ VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{re
 
 COMMITS: dict[str, str] = {}
 """What releases from 2.3.0 to 3.4.1 say of the commit they were built from."""
+
+HELP_COLUMNS = {FIRST: (39, 1, 39), "0.10.0.0": (0, 2, 39), "0.10.2.0": (0, 2, 80)}
+"""How wide the column of options is at least, and how far and how wide at most that of descriptions, on the help screen."""
+
+HELP_NAMES_STRINGS = {FIRST: False, "0.10.2.0": True}
+"""Whether the help screen says which arguments are strings."""
+
+DROPS_EMPTY_VALUES = {FIRST: True, "1.0.0": False}
+"""Whether nothing behind the `=` of an option means that its value comes next."""
 
 ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
 

@@ -26,6 +26,9 @@ class Profile:
         self.options: Mapping[str, Option] = {option.name: option for option in history.OPTIONS if then.find(option.texts)}
         self.usage = then.at(history.USAGE)
         self.version_text = then.at(history.VERSION_TEXT).format(release=release, commit=history.COMMITS.get(release, ""))
+        self.help_columns = then.at(history.HELP_COLUMNS)
+        self.help_names_strings = then.at(history.HELP_NAMES_STRINGS)
+        self.drops_empty_values = then.at(history.DROPS_EMPTY_VALUES)
         self.accepts_abbreviations = then.at(history.ACCEPTS_ABBREVIATIONS)
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
