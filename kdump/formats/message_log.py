@@ -29,7 +29,8 @@ class MessageRules:
     `ends` says where a log's end is looked for: in the `file` only, where a `message` begins, or behind its `overhead`, too.
     `checks_size_first`: a message too small throws, and one too large does even if it reaches past the end.
     `unwraps` says when a wrapper's messages come out: `whole`, after all of it was decompressed, and those inside wrappers inside
-    opened as well; `lazily`, one by one; `eagerly`, after all were read.
+    opened as well; `lazily`, one by one; `eagerly`, after all were read; `by magic`, lazily
+    from wrappers of magic 0, eagerly from others.
     `wants_equal_magic`: messages inside a wrapper must have its magic. `refuses_nested`: they must not be wrappers, and a wrapper
     of magic 1 must not be empty.
     `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
@@ -220,7 +221,8 @@ def messages_in(message: Message, rules: MessageRules) -> Iterator[Placed]:
         return iter((Placed(message, None, rules),))
     if rules.unwraps == "whole":
         return _opened_whole(message, rules)
-    return _opened_lazily(message, rules) if rules.unwraps == "lazily" else _opened_eagerly(message, rules)
+    is_lazy = rules.unwraps == "lazily" or rules.unwraps == "by magic" and message.magic <= 0
+    return _opened_lazily(message, rules) if is_lazy else _opened_eagerly(message, rules)
 
 
 def _opened_whole(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
@@ -234,6 +236,7 @@ def _opened_whole(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
 def _opened_lazily(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
     payload = _payload_of(wrapper, rules)
     for message in _walk(payload.data, rules):
+        _check_magic(message, wrapper, rules)
         yield Placed(message, wrapper, rules)
     _end(payload, rules)
 
@@ -242,10 +245,7 @@ def _opened_eagerly(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
     payload = _payload_of(wrapper, rules)
     messages = []
     for message in _walk(payload.data, rules):
-        if rules.wants_equal_magic and message.magic != wrapper.magic:
-            raise CorruptData(
-                "legacy-wrapper-mixed-magic", "a wrapper holds another magic", magic=wrapper.magic, inner=message.magic
-            )
+        _check_magic(message, wrapper, rules)
         messages.append(message)
     _end(payload, rules)
     if not messages and wrapper.magic > 0 and rules.refuses_nested:
@@ -258,6 +258,12 @@ def _opened_eagerly(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
         if rules.refuses_nested and rules.codec_of(message):
             raise CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
         yield Placed(message, wrapper, rules)
+
+
+def _check_magic(message: Message, wrapper: Message, rules: MessageRules) -> None:
+    if rules.wants_equal_magic and message.magic != wrapper.magic:
+        problem = "a wrapper holds another magic"
+        raise CorruptData("legacy-wrapper-mixed-magic", problem, magic=wrapper.magic, inner=message.magic)
 
 
 def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:

@@ -540,8 +540,8 @@ MESSAGES_END = {FIRST: "file", "0.8.1": "message", "0.10.0.0": "overhead"}
 CHECKS_MESSAGE_SIZE_FIRST = {FIRST: False, "0.10.2.0": True}
 """Whether a message too small throws, and one too large does although it reaches past the end."""
 
-UNWRAPS = {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "eagerly"}
-"""When messages come out of a wrapper: after it was decompressed, one by one, or after all were read."""
+UNWRAPS = {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "by magic", "0.10.0.1": "eagerly"}
+"""When messages come out of a wrapper: after it was decompressed, one by one, or after all were read (or so by its magic)."""
 
 WANTS_EQUAL_MAGIC = {FIRST: False, "0.10.0.0": True, "0.10.1.0": False}
 """Whether messages inside a wrapper must have its magic."""
