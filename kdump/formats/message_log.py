@@ -19,6 +19,7 @@ MAX_INT = 0x7FFFFFFF
 _OVERHEAD = 12  # offset and size
 _MIN_SIZE = 14  # of a message
 _HEAP = 250 << 20  # what a message may take of the 256 MiB that Kafka's launcher gives the tool
+_READING_FAILS = ("wrapper-frame-damaged", "wrapper-frame-truncated", "wrapper-frame-checksum-mismatch")
 
 
 class MessageRules:
@@ -238,7 +239,12 @@ def _opened_lazily(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
     for message in _walk(payload.data, rules):
         _check_magic(message, wrapper, rules)
         yield Placed(message, wrapper, rules)
-    _end(payload, rules)
+    try:
+        _end(payload, rules)
+    except CorruptData as error:
+        if rules.unwraps == "by magic" and error.code in _READING_FAILS:
+            error.code = "wrapper-read-lazily"
+        raise
 
 
 def _opened_eagerly(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:

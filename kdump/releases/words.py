@@ -220,6 +220,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-damaged-behind-records": _REMAINING,
     "frame-checksum-mismatch-behind-records": _REMAINING,
     "frame-truncated-behind-records": _REMAINING,
+    "wrapper-read-lazily": {FIRST: Words("kafka.common.KafkaException", "")},
     "wrapper-frame-damaged": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
     "wrapper-frame-checksum-mismatch": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
     "wrapper-frame-truncated": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
