@@ -110,6 +110,7 @@ _OF_RECORDS = (
 _OF_PRODUCERS = {column.name for column in ProducerState.schema} | {"first_sequence", "cached_metadata"}
 
 LINES = {
+    "LOG_MESSAGE_LINE": _OF_RECORDS,
     "BATCH_LINE": _OF_BATCHES,
     "MESSAGE_LINE": _OF_BATCHES,
     "BATCH_RECORD_LINE": _OF_RECORDS,
@@ -206,12 +207,12 @@ def test_a_damaged_stream_has_words_behind_the_records_and_in_wrappers_too(code:
 def test_every_word_stands_for_a_fault() -> None:
     raised = _raised_codes()
     derived = {f"{code}-behind-records" for code in raised} | {f"wrapper-{code}" for code in raised}
-    derived |= {f"{code}-deep" for code in raised} | {f"{code}-read" for code in raised}
+    derived |= {f"{code}-deep" for code in raised} | {f"{code}-read" for code in raised} | {f"loaded-{code}" for code in raised}
     assert set(words.WORDS) - raised - derived == set()
 
 
 def test_words_name_only_values_that_some_fault_has() -> None:
-    values = {"path", "name", "position", "message", "records", "java_cause"}
+    values = {"path", "name", "position", "message", "records", "java_cause", "codec_name"}
     for name, call in _calls():
         if name in _RAISING or name == "_header_cut":
             values |= {keyword.arg for keyword in call.keywords if keyword.arg is not None}

@@ -75,6 +75,22 @@ class Source:
         self.close()
 
 
+class NoSource(Source):
+    """An empty file that does not exist."""
+
+    __slots__ = ()
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.size = 0
+
+    def read(self, position: int, count: int) -> bytes:
+        return b""
+
+    def close(self) -> None:
+        pass
+
+
 def _unreadable(path: str, error: OSError, position: int | None = None) -> Unreadable:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Unreadable("file-missing", "no such file", path=path)

@@ -9,6 +9,21 @@ from __future__ import annotations
 from kdump.releases.timeline import FIRST, Part
 
 RELEASES = (
+    "0.8.0",
+    "0.8.1",
+    "0.8.1.1",
+    "0.8.2.0",
+    "0.8.2.1",
+    "0.8.2.2",
+    "0.9.0.0",
+    "0.9.0.1",
+    "0.10.0.0",
+    "0.10.0.1",
+    "0.10.1.0",
+    "0.10.1.1",
+    "0.10.2.0",
+    "0.10.2.1",
+    "0.10.2.2",
     "0.11.0.0",
     "0.11.0.1",
     "0.11.0.2",
@@ -128,7 +143,7 @@ OPTIONS = (
         "deep-iteration",
         {
             "0.8.0": "if set, uses deep instead of shallow iteration",
-            "0.8.2.0": "if set, uses deep instead of shallow iteration.",
+            "0.10.1.0": "if set, uses deep instead of shallow iteration.",
             "1.1.0": "if set, uses deep instead of shallow iteration. Automatically set if print-data-log is enabled.",
             "3.9.0": "If set, uses deep instead of shallow iteration. Automatically set if print-data-log is enabled.",
         },
@@ -137,7 +152,7 @@ OPTIONS = (
         "files",
         {
             "0.8.0": "REQUIRED: The comma separated list of data and index log files to be dumped",
-            "0.10.0.0": "REQUIRED: The comma separated list of data and index log files to be dumped.",
+            "0.10.1.0": "REQUIRED: The comma separated list of data and index log files to be dumped.",
         },
         argument="required",
         hint="<String: file1, file2, ...>",
@@ -185,7 +200,8 @@ OPTIONS = (
     Option(
         "offsets-decoder",
         {
-            "0.9.0.1": "if set, log data will be parsed as offset data from __consumer_offsets topic.",
+            "0.9.0.1": "if set, log data will be parsed as offset data from __consumer_offsets topic",
+            "0.10.1.0": "if set, log data will be parsed as offset data from __consumer_offsets topic.",
             "0.11.0.0": "if set, log data will be parsed as offset data from the __consumer_offsets topic.",
             "3.9.0": "If set, log data will be parsed as offset data from the __consumer_offsets topic.",
         },
@@ -244,7 +260,7 @@ OPTIONS = (
         "verify-index-only",
         {
             "0.8.0": "if set, just verify the index log without printing its content",
-            "0.10.0.0": "if set, just verify the index log without printing its content.",
+            "0.10.1.0": "if set, just verify the index log without printing its content.",
             "3.9.0": "If set, just verify the index log without printing its content.",
         },
     ),
@@ -295,6 +311,12 @@ COMMITS = {
     "3.4.1": "8a516edc2755df89",
 }
 """What releases from 2.3.0 to 3.4.1 say of the commit they were built from."""
+
+HELP_COLUMNS = {FIRST: (39, 1, 39), "0.10.0.0": (0, 2, 39), "0.10.2.0": (0, 2, 80)}
+"""How wide the column of options is at least, and how far and how wide at most that of descriptions, on the help screen."""
+
+HELP_NAMES_STRINGS = {FIRST: False, "0.10.2.0": True}
+"""Whether the help screen says which arguments are strings."""
 
 ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
 
@@ -435,7 +457,8 @@ MESSAGE_RECORD_LINE = (
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _SCALA_CODECS = ("NoCompressionCodec", "GZIPCompressionCodec", "SnappyCompressionCodec", "LZ4CompressionCodec")
 CODEC_NAMES: dict[str, dict[str, str]] = {
-    FIRST: dict(zip(_CODECS, _SCALA_CODECS, strict=False)),
+    FIRST: dict(zip(_CODECS[:3], _SCALA_CODECS, strict=False)),
+    "0.8.2.0": dict(zip(_CODECS, _SCALA_CODECS, strict=False)),
     "0.10.2.0": {codec: codec.upper() for codec in _CODECS[:-1]},
     "2.1.0": {codec: codec.upper() for codec in _CODECS},
     "3.0.0": {codec: codec for codec in _CODECS},
@@ -611,3 +634,75 @@ FILE_RECORDS = {
 
 LOG_IS_VIEWED = {FIRST: False, "3.3.0": True}
 """Whether a log is dumped as a view of its first `--max-bytes` bytes, which messages then name."""
+
+# Logs of messages: the tool before 0.11 ------------------------------------------------------------------------------------
+
+KNOWS_MESSAGES_ONLY = {FIRST: True, "0.11.0.0": False}
+"""Whether a log is gone through message by message, each with one line: of a wrapper, or of those inside it."""
+
+LOG_MESSAGE_LINE = (
+    Part("offset: {offset} position: {position}"),
+    Part(" {timestamp_type}: {timestamp}", since="0.10.1.0"),
+    Part(" isvalid: {isvalid} payloadsize: {value_size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
+    Part("{contents}\n"),
+)
+"""A message, on its own or inside a wrapper, or a wrapper."""
+
+KEY_SIZE_PART = {FIRST: " keysize: {size}"}
+"""What comes first among the contents of a message with a key."""
+
+NULL_VALUES = {FIRST: "throw", "0.8.1": "null", "0.9.0.1": "hide"}
+"""What becomes of the contents of a message with a null value: the tool throws, says `null`, or shows not even the key."""
+
+DECODERS_PRINT_DATA = {FIRST: False, "0.10.1.0": True}
+"""Whether the options for decoders imply `--print-data-log`."""
+
+IGNORES_UNKNOWN_FILES_SILENTLY = {FIRST: True, "0.11.0.0": False}
+
+CREATES_MISSING_LOGS = {FIRST: True, "0.8.1": False}
+"""Whether a log that is not there counts as empty: the tool creates it."""
+
+SIBLINGS_SHARE_PATH = {FIRST: True, "0.8.2.0": False}
+"""Whether the log of an index is looked for by all of the index's path up to its first dot, even one in a folder."""
+
+REPORTS_BARE_NAMES = {FIRST: True, "0.8.1": False}
+"""Whether reports know files by their names only."""
+
+INDEX_SIZE_IS_CHECKED = {FIRST: True, "0.8.1": False}
+"""Whether an index whose size is no multiple of its entries' cannot be opened."""
+
+SLICES_ARE_CHECKED = {FIRST: False, "0.8.1": True}
+"""Whether a position or size below 0 is refused before the log is read."""
+
+SLICES_OVERFLOW = {FIRST: True, "0.10.1.0": False}
+"""Whether a slice of a log that ends behind 2147483647 is empty."""
+
+LIMITS_MESSAGE_SIZE = {FIRST: False, "0.8.2.0": True}
+"""Whether a message of a log that is larger than `--max-message-size` throws."""
+
+KNOWS_TIMESTAMPS = {FIRST: False, "0.10.0.0": True}
+"""Whether magic 1 has a layout of its own, with a timestamp; before, any magic is read as 0."""
+
+CODEC_MASK = {FIRST: 3, "0.8.2.0": 7}
+"""The bits of a message's attributes that tell its codec."""
+
+MESSAGES_END = {FIRST: "file", "0.8.1": "message", "0.10.0.0": "overhead"}
+"""Where a log's end is looked for: nowhere (the file ends when it is read), where a message begins, or behind its size, too."""
+
+CHECKS_MESSAGE_SIZE_FIRST = {FIRST: False, "0.10.2.0": True}
+"""Whether a message too small throws, and one too large does although it reaches past the end."""
+
+UNWRAPS = {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "by magic", "0.10.0.1": "eagerly"}
+"""When messages come out of a wrapper: after it was decompressed, one by one, or after all were read (or so by its magic)."""
+
+WANTS_EQUAL_MAGIC = {FIRST: False, "0.10.0.0": True, "0.10.1.0": False}
+"""Whether messages inside a wrapper must have its magic."""
+
+REFUSES_NESTED_WRAPPERS = {FIRST: False, "0.10.2.0": True}
+"""Whether wrappers inside wrappers, and empty ones of magic 1, are refused."""
+
+IGNORES_EARLY_END = {FIRST: False, "0.9.0.0": True, "0.10.2.2": False}
+"""Whether a gzip stream that ends too early only ends its wrapper."""
+
+HAS_OLD_LZ4_CHECKSUM = {FIRST: True, "0.10.0.0": False}
+"""Whether the header of an lz4 frame must have the checksum that early writers made: over its magic bytes, too."""

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kdump.formats.message_log import MessageRules
     from kdump.releases.history import ControlType, Option
     from kdump.releases.words import Words
 
@@ -25,6 +26,8 @@ class Profile:
         self.options: Mapping[str, Option] = {option.name: option for option in history.OPTIONS if then.find(option.texts)}
         self.usage = then.at(history.USAGE)
         self.version_text = then.at(history.VERSION_TEXT).format(release=release, commit=history.COMMITS.get(release, ""))
+        self.help_columns = then.at(history.HELP_COLUMNS)
+        self.help_names_strings = then.at(history.HELP_NAMES_STRINGS)
         self.accepts_abbreviations = then.at(history.ACCEPTS_ABBREVIATIONS)
         self.takes_empty_values = then.at(history.TAKES_EMPTY_VALUES)
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
@@ -78,6 +81,40 @@ class Profile:
         self.report_titles = then.at(history.REPORT_TITLES)
         self.report_order = then.at(history.REPORT_ORDER)
         self.report_pairs = then.at(history.REPORT_PAIRS)
+
+        self.knows_messages_only = then.at(history.KNOWS_MESSAGES_ONLY)
+        self.log_message_line = then.line(history.LOG_MESSAGE_LINE)
+        self.key_size_part = then.at(history.KEY_SIZE_PART)
+        self.null_values = then.at(history.NULL_VALUES)
+        self.decoders_print_data = then.at(history.DECODERS_PRINT_DATA)
+        self.ignores_unknown_files_silently = then.at(history.IGNORES_UNKNOWN_FILES_SILENTLY)
+        self.creates_missing_logs = then.at(history.CREATES_MISSING_LOGS)
+        self.siblings_share_path = then.at(history.SIBLINGS_SHARE_PATH)
+        self.reports_bare_names = then.at(history.REPORTS_BARE_NAMES)
+        self.index_size_is_checked = then.at(history.INDEX_SIZE_IS_CHECKED)
+        self.limits_message_size = then.at(history.LIMITS_MESSAGE_SIZE)
+
+    def message_rules(self) -> MessageRules | None:
+        """What the tool takes for sound in logs, if it knows messages only."""
+        if not self.knows_messages_only:
+            return None
+        from kdump.formats.message_log import MessageRules  # only old releases need it
+
+        at = self._then.at
+        return MessageRules(
+            knows_timestamps=at(history.KNOWS_TIMESTAMPS),
+            codec_mask=at(history.CODEC_MASK),
+            codec_count=len(self.codec_names),
+            ends=at(history.MESSAGES_END),
+            checks_size_first=at(history.CHECKS_MESSAGE_SIZE_FIRST),
+            unwraps=at(history.UNWRAPS),
+            wants_equal_magic=at(history.WANTS_EQUAL_MAGIC),
+            refuses_nested=at(history.REFUSES_NESTED_WRAPPERS),
+            ignores_early_end=at(history.IGNORES_EARLY_END),
+            checks_slices=at(history.SLICES_ARE_CHECKED),
+            slices_overflow=at(history.SLICES_OVERFLOW),
+            has_old_lz4_checksum=at(history.HAS_OLD_LZ4_CHECKSUM),
+        )
 
     def default_of(self, name: str) -> str:
         """The default value of an option."""

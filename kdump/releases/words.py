@@ -21,6 +21,7 @@ class Words:
 _CORRUPT_RECORD = "org.apache.kafka.common.errors.CorruptRecordException"
 _KAFKA = "org.apache.kafka.common.KafkaException"
 _ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+_INVALID_MESSAGE = "kafka.message.InvalidMessageException"
 _OUT_OF_BOUNDS = "java.lang.IndexOutOfBoundsException"
 _SCHEMA = "org.apache.kafka.common.protocol.types.SchemaException"
 _NULL_POINTER = "java.lang.NullPointerException"
@@ -58,6 +59,24 @@ _UNDERFLOW = {FIRST: Words("java.nio.BufferUnderflowException")}
 _PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
 _STILL_REMAINING = "Incorrect declared batch size, records still remaining in file"
 _VARINT_TOO_LONG = "Varint is too long, the most significant bit in the 5th byte is set, converted value: {value:x}"
+
+_LOG_HEADER_CUT = (
+    "java.io.EOFException: Failed to read `log header` from file channel `{{object}}`. Expected to read {count} bytes, but "
+    "reached end of file after reading 0 bytes. Started read from position {position}."
+)
+_NO_BUFFER = 'Cannot invoke "java.nio.ByteBuffer.hasRemaining()" because "this.buffer" is null'
+
+
+def _wrapper_frame(since_0_11: dict[str, Words]) -> dict[str, Words]:
+    """What the tool says of a wrapper that cannot be decompressed, with what it says from 0.11 on."""
+    before: dict[str, Words] = {
+        FIRST: Words("{java_cause}"),
+        "0.9.0.0": Words("kafka.common.KafkaException", ""),
+        "0.10.0.0": Words(_INVALID_MESSAGE, "Error while reading message from stream compressed with {codec_name}"),
+        "0.10.2.0": Words(_KAFKA, "{java_cause}"),
+    }
+    return before | {("0.11.0.0" if release == FIRST else release): words for release, words in since_0_11.items()}
+
 
 WORDS: dict[str, dict[str, Words]] = {
     # the command line
@@ -138,11 +157,8 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "position-overflow": {FIRST: Words(_ILLEGAL_ARGUMENT, "Negative position")},
     "log-header-cut": {
-        FIRST: Words(
-            _KAFKA,
-            "java.io.EOFException: Failed to read `log header` from file channel `{{object}}`. Expected to read 17 bytes, but "
-            "reached end of file after reading 0 bytes. Started read from position {position}.",
-        )
+        FIRST: Words(_KAFKA, _LOG_HEADER_CUT.replace("{count}", "12")),
+        "0.11.0.0": Words(_KAFKA, _LOG_HEADER_CUT.replace("{count}", "17")),
     },
     "length-overflow": {FIRST: Words(_ILLEGAL_ARGUMENT, "capacity < 0: ({capacity} < 0)")},
     "batch-header-cut": {
@@ -163,16 +179,25 @@ WORDS: dict[str, dict[str, Words]] = {
     "decompression-limit": {FIRST: _OUT_OF_MEMORY},
     "decompression-limit-behind-records": {FIRST: _OUT_OF_MEMORY},
     "wrapper-decompression-limit": {FIRST: _OUT_OF_MEMORY},
-    "frame-bad-header": {FIRST: Words(_KAFKA, "{java_cause}")},
+    "frame-bad-header": {
+        FIRST: Words("{java_cause}"),
+        "0.10.0.0": Words(_INVALID_MESSAGE, "Failed to instantiate input stream compressed with {codec_name}"),
+        "0.10.2.0": Words(_KAFKA, "{java_cause}"),
+    },
+    "loaded-frame-bad-header": {
+        FIRST: Words("{java_cause}"),
+        "0.10.0.0": Words(_INVALID_MESSAGE, "Failed to instantiate input stream compressed with {codec_name}"),
+        "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
+    },
     "frame-damaged": _NOT_DECOMPRESSED,
     "frame-checksum-mismatch": _NOT_DECOMPRESSED,
     "frame-truncated": _NOT_DECOMPRESSED,
     "frame-ends-early": _changed(_invalid_record(_PREMATURE_EOF), {"3.6.0": Words(_KAFKA, "Failed to decompress record stream")}),
     "frame-ends-early-behind-records": _REMAINING,
-    "wrapper-frame-ends-early": {FIRST: Words(_KAFKA, "{java_cause}")},
+    "wrapper-frame-ends-early": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
     "frame-block-size": _NOT_DECOMPRESSED | _SNAPPY_ERROR,
     "frame-block-size-behind-records": _REMAINING | _SNAPPY_ERROR,
-    "wrapper-frame-block-size": {FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR,
+    "wrapper-frame-block-size": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR),
     "frame-negative-size": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")} | {"3.5.0": _NOT_DECOMPRESSED[FIRST]},
     "frame-negative-size-behind-records": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")}
     | {"3.5.0": _REMAINING[FIRST]},
@@ -186,9 +211,10 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-damaged-behind-records": _REMAINING,
     "frame-checksum-mismatch-behind-records": _REMAINING,
     "frame-truncated-behind-records": _REMAINING,
-    "wrapper-frame-damaged": {FIRST: Words(_KAFKA, "{java_cause}")},
-    "wrapper-frame-checksum-mismatch": {FIRST: Words(_KAFKA, "{java_cause}")},
-    "wrapper-frame-truncated": {FIRST: Words(_KAFKA, "{java_cause}")},
+    "wrapper-read-lazily": {FIRST: Words("kafka.common.KafkaException", "")},
+    "wrapper-frame-damaged": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
+    "wrapper-frame-checksum-mismatch": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
+    "wrapper-frame-truncated": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
     # records
     "record-count-negative": _invalid_record("Found invalid record count {count} in magic v{magic} batch"),
     "record-count-too-low": _invalid_record(_STILL_REMAINING),
@@ -240,12 +266,44 @@ WORDS: dict[str, dict[str, Words]] = {
     # messages of magic 0 and 1
     "message-field-past-end": {FIRST: Words(_OUT_OF_BOUNDS)},
     "message-content-past-end": {FIRST: Words(_ILLEGAL_ARGUMENT, "newLimit > capacity: ({size} > {room})")},
+    "message-too-large": {
+        FIRST: Words(_INVALID_MESSAGE, "Message size exceeds the largest allowable message size ({maximum})."),
+        "0.10.0.0": Words(_CORRUPT_RECORD, "Message size exceeds the largest allowable message size ({maximum})."),
+        "0.10.2.0": Words(_CORRUPT_RECORD, "Record size exceeds the largest allowable message size ({maximum})."),
+    },
+    "message-null-value": {
+        FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.Buffer.remaining()" because "<parameter1>" is null')
+    },
+    "legacy-wrapper-mixed-magic": {
+        FIRST: Words(
+            "java.lang.IllegalStateException",
+            "Compressed message has magic value {magic} but inner message has magic value {inner}",
+        )
+    },
     "inner-record-size-too-small": {
-        FIRST: Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})")
+        FIRST: Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in shallow iterator"),
+        "0.9.0.0": Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in deep iterator"),
+        "0.10.0.0": Words(_INVALID_MESSAGE),  # its message gets lost
+        "0.10.2.0": Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})"),
     },
     "legacy-wrapper-magic": _invalid_record("Invalid wrapper magic found in legacy deep record iterator {magic}"),
-    "legacy-wrapper-null": _invalid_record("Found invalid compressed record set with null value (magic = {magic})"),
-    "legacy-wrapper-empty": _invalid_record("Found invalid compressed record set with no inner records"),
+    "loaded-legacy-wrapper-null": {
+        FIRST: Words(_NULL_POINTER, _NO_BUFFER),
+        "0.10.0.0": Words("kafka.common.KafkaException", "Message payload is null: {wrapper}"),
+        "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
+    },
+    "legacy-wrapper-null": _changed(
+        {
+            FIRST: Words(_NULL_POINTER, _NO_BUFFER),
+            "0.10.0.0": Words("kafka.common.KafkaException", "Message payload is null: {wrapper}"),
+            "0.10.2.0": Words(_NULL_POINTER, _NO_BUFFER),
+        },
+        _invalid_record("Found invalid compressed record set with null value (magic = {magic})", "0.11.0.0"),
+    ),
+    "legacy-wrapper-empty": _changed(
+        {FIRST: Words("java.util.NoSuchElementException")},
+        _invalid_record("Found invalid compressed record set with no inner records", "0.11.0.0"),
+    ),
     "legacy-wrapper-offset": _invalid_record(
         "Found invalid wrapper offset in compressed v1 message set, wrapper offset '{wrapper_offset}' is less than the last "
         "inner message offset '{inner_offset}' and it is not zero."
@@ -335,6 +393,12 @@ WORDS: dict[str, dict[str, Words]] = {
             "Corrupt index found, index file {path} has non-zero size but the last offset is {last} which is less than the "
             "base offset {base}",
         ),
+    },
+    "index-opened-size": {
+        FIRST: Words(
+            "java.lang.IllegalStateException",
+            "Index file {name} is corrupt, found {size} bytes which is not positive or not a multiple of 8.",
+        )
     },
     "index-size": {
         FIRST: Words(

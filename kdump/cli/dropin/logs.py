@@ -39,7 +39,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     decoders = decoders_of(tool, arguments)
     max_bytes = arguments.number("max-bytes") if "max-bytes" in tool.profile.options else history.MAX_INT
     tool.out.write(_heading(tool, name) + "\n")
-    is_deep = arguments.has("deep-iteration") or tool.profile.print_data_log_is_deep and _prints_data(arguments)
+    is_deep = arguments.has("deep-iteration") or tool.profile.print_data_log_is_deep and prints_data(tool, arguments)
     with tool.open(path) as source:
         if max_bytes < 0:
             raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source)
@@ -47,7 +47,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
         log = Log(source, end=max_bytes, rules=tool.rules if shows_batches else tool.record_rules)
         try:
             if is_deep:
-                _dump_records(tool, source, log, decoders if _prints_data(arguments) else None, arguments)
+                _dump_records(tool, source, log, decoders if prints_data(tool, arguments) else None, arguments)
             else:
                 for chunk in log.chunks():
                     tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
@@ -65,6 +65,8 @@ def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder]
     for name in _TOPIC_DECODERS:
         if arguments.has(name):
             raise UsageError(f"--{name} is not supported yet")
+    if not tool.profile.decoder_classes:
+        return tool.text_of, tool.text_of
     value_decoder, key_decoder = (_decoder(tool, arguments.text(name)) for name in _DECODER_CLASSES)
     return key_decoder, value_decoder
 
@@ -83,8 +85,10 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
     return plain.DECODERS[kind]
 
 
-def _prints_data(arguments: Arguments) -> bool:
-    return any(arguments.has(name) for name in ("print-data-log", *_DECODER_CLASSES))
+def prints_data(tool: DumpTool, arguments: Arguments) -> bool:
+    """Whether keys and values are asked for."""
+    implied = _DECODER_CLASSES if tool.profile.decoders_print_data else ()
+    return any(arguments.has(name) for name in ("print-data-log", *implied))
 
 
 def _heading(tool: DumpTool, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks import offset_index as check
-from kdump.cli.dropin.tool import absolute, sibling
+from kdump.cli.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name, offset_index
 from kdump.output.kafka_text import Template
@@ -21,7 +21,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     base_offset = file_name.base_offset(name)
     window_size = arguments.number("max-message-size")
     full_path = absolute(path)
-    with tool.open(sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path) as index:
+    with tool.open(tool.sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path) as index:
         if tool.profile.index_names_empty and not offset_index.entry_count(index):
             tool.out.write(f"{path} is empty.\n")
         elif arguments.has("index-sanity-check"):
@@ -57,6 +57,10 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
 
 
 def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:
+    if tool.message_rules is not None:
+        from kdump.checks import message_index
+
+        return message_index.first_offset_at(log, position, window_size, tool.message_rules)
     if tool.profile.index_compares_first_record:
         try:
             may_start_past_end = tool.profile.slice_may_start_past_end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.checks import message_index
 from kdump.checks import time_index as check
 from kdump.checks.offset_index import Lookup
 from kdump.cli.dropin.tool import absolute, sibling
@@ -13,6 +14,8 @@ from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.binary.source import Source
     from kdump.checks.time_index import Landing
     from kdump.cli.dropin.tool import DumpTool
@@ -41,14 +44,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
 def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, base_offset: int, *, is_quiet: bool) -> None:
     with_zero_tail = tool.profile.time_index_checks_zero_entry
     timestamps, offsets = check.entries(index, base_offset, with_zero_tail=with_zero_tail)
-    landings = check.Landings(
-        log,
-        offsets,
-        [lookup.position_of(offset) for offset in offsets],
-        rules=tool.record_rules,
-        reads_to_end=tool.profile.time_index_reads_to_end,
-        may_start_past_end=tool.profile.slice_may_start_past_end,
-    )
+    landings = _landings(tool, log, offsets, [lookup.position_of(offset) for offset in offsets])
     previous = NO_TIMESTAMP
     shown = 0
     try:
@@ -72,9 +68,27 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, ba
             tool.out.write("".join(Template.parse(tool.profile.time_index_line).lines(columns.__getitem__, shown)))
 
 
+def _landings(
+    tool: DumpTool, log: Source, offsets: Sequence[int], starts: Sequence[int]
+) -> check.Landings | message_index.Landings:
+    if tool.message_rules is not None:
+        return message_index.Landings(log, offsets, starts, tool.message_rules)
+    return check.Landings(
+        log,
+        offsets,
+        starts,
+        rules=tool.record_rules,
+        reads_to_end=tool.profile.time_index_reads_to_end,
+        may_start_past_end=tool.profile.slice_may_start_past_end,
+    )
+
+
 def _compare_timestamps(tool: DumpTool, log: Source, path: str, landing: Landing, timestamp: int, previous: int) -> None:
     assert landing.position is not None
-    latest = check.max_timestamp_at(log, landing.position, tool.record_rules)
+    if tool.message_rules is not None:
+        latest = message_index.max_timestamp_at(log, landing.position, tool.message_rules)
+    else:
+        latest = check.max_timestamp_at(log, landing.position, tool.record_rules)
     if latest != timestamp:
         tool.complain(history.TIMESTAMP_MISMATCHES, path, timestamp, latest)
     if previous >= timestamp:

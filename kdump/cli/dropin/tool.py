@@ -6,10 +6,10 @@ import os
 from importlib import import_module
 
 from kdump.binary.java_text import escaped, text_of
-from kdump.binary.source import Source
+from kdump.binary.source import NoSource, Source
 from kdump.cli.joptsimple import Arguments
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
-from kdump.formats import file_name
+from kdump.formats import file_name, offset_index
 from kdump.formats.log import LogRules
 from kdump.output.kafka_text import KafkaText
 from kdump.releases import history
@@ -48,6 +48,7 @@ class DumpTool:
         codec_count = len(profile.codec_names)
         self.rules = LogRules(codec_count, fails_on_overflow=overflows)
         self.record_rules = LogRules(codec_count, reads_records_only=True, fails_on_overflow=overflows)
+        self.message_rules = profile.message_rules()
         self._is_strict = is_strict
         self._complaints: list[tuple[str, str, int, int]] = []
         self._path = ""
@@ -80,6 +81,8 @@ class DumpTool:
 
     def complain(self, kind: str, path: str, first: int, second: int) -> None:
         """Note a pair of numbers that do not agree, for the report of this kind at the end of the run."""
+        if self.profile.reports_bare_names:
+            path = path.rpartition("/")[2]
         self._complaints.append((kind, path, first, second))
 
     def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
@@ -111,16 +114,19 @@ class DumpTool:
         for item in items:
             path = _java_path(item)
             self._path = path
+            name = path.rpartition("/")[2]
+            if self.profile.ignores_unknown_files_silently and file_name.suffix(name) not in self.profile.suffixes:
+                continue
             self.out.write(f"Dumping {path}\n")
-            self._dump_file(path, arguments)
+            self._dump_file(path, name, arguments)
 
-    def _dump_file(self, path: str, arguments: Arguments) -> None:
-        name = path.rpartition("/")[2]
+    def _dump_file(self, path: str, name: str, arguments: Arguments) -> None:
         suffix = file_name.suffix(name)
         if not suffix and not self.profile.ignores_names_without_dot:
             raise CorruptData("name-without-dot", "the name has no suffix", path=path, length=len(name))
         if suffix in self.profile.suffixes:
-            import_module("kdump.cli.dropin." + _DUMPS[suffix]).dump(self, path, name, arguments)
+            module = "message_logs" if suffix == file_name.LOG and self.profile.knows_messages_only else _DUMPS[suffix]
+            import_module("kdump.cli.dropin." + module).dump(self, path, name, arguments)
         else:
             self.say(f"Ignoring unknown file {path}\n")
 
@@ -132,6 +138,8 @@ class DumpTool:
         try:
             source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
+            if error.code == "file-missing" and self.profile.creates_missing_logs:
+                return NoSource(path)
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
             size = source.size
@@ -142,7 +150,12 @@ class DumpTool:
     def open_index(self, path: str) -> Source:
         """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so."""
         try:
-            return Source(path)
+            index = Source(path)
+            if self.profile.index_size_is_checked and index.size % offset_index.ENTRY_SIZE:
+                index.close()
+                message = f"{index.size} bytes are no multiple of {offset_index.ENTRY_SIZE}"
+                raise CorruptData("index-opened-size", message, path=path, size=index.size)
+            return index
         except Unreadable as error:
             codes = {
                 "file-missing": "index-missing",
@@ -150,6 +163,10 @@ class DumpTool:
                 "file-permission": "file-permission-mapped",
             }
             raise coded(error, codes.get(error.code, error.code))
+
+    def sibling(self, path: str, suffix: str) -> str:
+        """The file of the same segment with another suffix, or what the tool takes for it."""
+        return path.partition(".")[0] + suffix if self.profile.siblings_share_path else sibling(path, suffix)
 
     def with_records(self, fault: CorruptData, source: Source, *, is_slice: bool = False) -> CorruptData:
         """The fault with what its message may say of the open log: all of it, or the part that was being read.
@@ -168,10 +185,12 @@ class DumpTool:
         name = str(fault.path).rpartition("/")[2]
         values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
         values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
+        values["codec_name"] = self.profile.codec_names.get(values.get("codec_name", ""), "")
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
             return message
-        return f'Exception in thread "main" {words.exception}' + ("" if words.message is None else f": {message}")
+        exception = words.exception.format(**values)
+        return f'Exception in thread "main" {exception}' + ("" if words.message is None else f": {message}")
 
     def _throw(self, fault: Fault) -> None:
         """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""

@@ -1,0 +1,332 @@
+"""A log as readers took it that knew messages only (magic 0 and 1): one after the other, wrappers opened on request."""
+
+from __future__ import annotations
+
+from kdump.binary import codecs, compression
+from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import CorruptData
+from kdump.formats.message_set import Message
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, TIMESTAMP_TYPE_BIT, as_int64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+
+MAX_INT = 0x7FFFFFFF
+
+_OVERHEAD = 12  # offset and size
+_MIN_SIZE = 14  # of a message
+_HEAP = 250 << 20  # what a message may take of the 256 MiB that Kafka's launcher gives the tool
+_READING_FAILS = ("wrapper-frame-damaged", "wrapper-frame-truncated", "wrapper-frame-checksum-mismatch")
+
+
+class MessageRules:
+    """What a reader of messages takes for sound.
+
+    `knows_timestamps`: magic 1 has its own layout; otherwise any magic is read as 0.
+    `codec_mask` tells which bits of the attributes are the codec, `codec_count` how many codecs there are.
+    `ends` says where a log's end is looked for: in the `file` only, where a `message` begins, or behind its `overhead`, too.
+    `checks_size_first`: a message too small throws, and one too large does even if it reaches past the end.
+    `unwraps` says when a wrapper's messages come out: `whole`, after all of it was decompressed, and those inside wrappers inside
+    opened as well; `lazily`, one by one; `eagerly`, after all were read; `by magic`, lazily
+    from wrappers of magic 0, eagerly from others.
+    `wants_equal_magic`: messages inside a wrapper must have its magic. `refuses_nested`: they must not be wrappers, and a wrapper
+    of magic 1 must not be empty.
+    `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
+    `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends behind 2147483647 is empty.
+    `has_old_lz4_checksum`: the header of an lz4 frame has the checksum over too many bytes that early writers made.
+    """
+
+    __slots__ = (
+        "checks_size_first",
+        "checks_slices",
+        "codec_count",
+        "codec_mask",
+        "ends",
+        "has_old_lz4_checksum",
+        "ignores_early_end",
+        "knows_timestamps",
+        "refuses_nested",
+        "slices_overflow",
+        "unwraps",
+        "wants_equal_magic",
+    )
+
+    def __init__(
+        self,
+        *,
+        knows_timestamps: bool,
+        codec_mask: int,
+        codec_count: int,
+        ends: str,
+        checks_size_first: bool,
+        unwraps: str,
+        wants_equal_magic: bool,
+        refuses_nested: bool,
+        ignores_early_end: bool,
+        checks_slices: bool,
+        slices_overflow: bool,
+        has_old_lz4_checksum: bool,
+    ) -> None:
+        self.knows_timestamps = knows_timestamps
+        self.codec_mask = codec_mask
+        self.codec_count = codec_count
+        self.ends = ends
+        self.checks_size_first = checks_size_first
+        self.unwraps = unwraps
+        self.wants_equal_magic = wants_equal_magic
+        self.refuses_nested = refuses_nested
+        self.ignores_early_end = ignores_early_end
+        self.checks_slices = checks_slices
+        self.slices_overflow = slices_overflow
+        self.has_old_lz4_checksum = has_old_lz4_checksum
+
+    def message(self, offset: int, data: bytes | memoryview) -> Message:
+        """A message in the layouts that are known."""
+        return Message(offset, data) if self.knows_timestamps else _PlainMessage(offset, data)
+
+    def codec_of(self, message: Message) -> int:
+        """The id of a message's codec. Raises CorruptData (`codec-unknown`)."""
+        codec = message.data[5] & self.codec_mask
+        if codec >= self.codec_count:
+            raise CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
+        return codec
+
+
+class _PlainMessage(Message):
+    """A message in the layout of magic 0, whatever magic it claims."""
+
+    __slots__ = ()
+
+    @property
+    def _key_size_at(self) -> int:
+        return 6
+
+
+class Placed:
+    """A message with the timestamp that counts for it: its own, or its wrapper's."""
+
+    __slots__ = ("message", "timestamp", "timestamp_type")
+
+    def __init__(self, message: Message, wrapper: Message | None, rules: MessageRules) -> None:
+        self.message = message
+        decides = wrapper if wrapper is not None and wrapper.magic > 0 else message
+        self.timestamp_type = _timestamp_type(decides) if message.magic else NO_TIMESTAMP_TYPE
+        takes_over = decides is wrapper and self.timestamp_type == LOG_APPEND_TIME
+        self.timestamp = wrapper.timestamp if wrapper is not None and takes_over else message.timestamp
+
+
+def _timestamp_type(message: Message) -> str:
+    return LOG_APPEND_TIME if message.data[5] & TIMESTAMP_TYPE_BIT else CREATE_TIME
+
+
+class MessageLog:
+    """The messages and wrappers of a log from `start` on, or of the slice that has this `size`.
+
+    `position` is behind the last one read.
+
+    Kafka: FileMessageSet (up to 0.10.1), FileLogInputStream (0.10.2).
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        rules: MessageRules,
+        start: int = 0,
+        size: int | None = None,
+        *,
+        max_message_size: int = MAX_INT,
+        window_size: int = WINDOW_SIZE,
+    ) -> None:
+        self.source = source
+        self.position = start
+        self._rules = rules
+        self._end = source.size
+        if size is not None and rules.ends != "file":
+            self._end = min(start + size, source.size)
+        elif not rules.checks_size_first:
+            self._end = MAX_INT  # the file ends when it is read
+        self._max_message_size = max_message_size
+        self._window, self._window_start = b"", start
+        self._window_size = window_size
+
+    def messages(self) -> Iterator[tuple[int, Message]]:
+        """Positions and messages, up to the end or to what cannot be one.
+
+        Raises CorruptData with the codes `record-size-too-small`, `message-too-large` or `decompression-limit`.
+        """
+        while True:
+            size = self._next_size()
+            if size is None:
+                return
+            position = self.position
+            if size > _HEAP:
+                raise self._fault("decompression-limit", f"a message of {size} bytes is too large to read", size)
+            head = self._bytes(position, _OVERHEAD + size)
+            if len(head) < _OVERHEAD + size:
+                return
+            self.position += len(head)
+            yield position, self._rules.message(int.from_bytes(head[:8], "big", signed=True), head[_OVERHEAD:])
+
+    def _next_size(self) -> int | None:
+        """The size of the message at `position`; None where the log ends."""
+        ends, position = self._rules.ends, self.position
+        if ends == "message" and position >= self._end or ends == "overhead" and self._end <= position + _OVERHEAD <= MAX_INT:
+            return None
+        if position > MAX_INT - _OVERHEAD and self._rules.checks_size_first:
+            raise self._fault("log-header-cut", "a position behind the log", 0)
+        head = self._bytes(position, _OVERHEAD)
+        if len(head) < _OVERHEAD:
+            return None
+        size = int.from_bytes(head[8:], "big", signed=True)
+        if size < _MIN_SIZE:
+            if self._rules.checks_size_first:
+                raise self._fault("record-size-too-small", f"a message says it is {size} bytes long", size)
+            return None
+        reaches_past_end = ends == "overhead" and self._end < position + _OVERHEAD + size <= MAX_INT
+        if reaches_past_end and not self._rules.checks_size_first:
+            return None
+        if size > self._max_message_size:
+            raise self._fault("message-too-large", f"a message says it is {size} bytes long", size)
+        return None if reaches_past_end else size
+
+    def _bytes(self, position: int, count: int) -> bytes:
+        start = position - self._window_start
+        if start + count > len(self._window):
+            self._window, self._window_start = self.source.read(position, max(count, self._window_size)), position
+            start = 0
+        return self._window[start : start + count]
+
+    def _fault(self, code: str, message: str, size: int) -> CorruptData:
+        return CorruptData(
+            code,
+            message,
+            path=self.source.path,
+            position=self.position,
+            size=size,
+            minimum=_MIN_SIZE,
+            maximum=self._max_message_size,
+        )
+
+
+def messages_in(message: Message, rules: MessageRules) -> Iterator[Placed]:
+    """The message itself, or the messages in it if it is a wrapper, as far as they can be had.
+
+    Raises CorruptData with the codes of `compression.decompress`, behind `wrapper-` for what damages a stream already open,
+    and with `codec-unknown`, `inner-message-size-too-small` and the codes `legacy-wrapper-...`.
+    """
+    codec = rules.codec_of(message)
+    if not codec:
+        return iter((Placed(message, None, rules),))
+    if rules.unwraps == "whole":
+        return _opened_whole(message, rules)
+    is_lazy = rules.unwraps == "lazily" or rules.unwraps == "by magic" and message.magic <= 0
+    return _opened_lazily(message, rules) if is_lazy else _opened_eagerly(message, rules)
+
+
+def _opened_whole(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
+    payload = _payload_of(wrapper, rules)
+    if payload.error is not None:
+        raise _wrapped(payload.error)
+    for message in _walk(payload.data, rules):
+        yield from messages_in(message, rules)
+
+
+def _opened_lazily(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
+    payload = _payload_of(wrapper, rules)
+    for message in _walk(payload.data, rules):
+        _check_magic(message, wrapper, rules)
+        yield Placed(message, wrapper, rules)
+    try:
+        _end(payload, rules)
+    except CorruptData as error:
+        if rules.unwraps == "by magic" and error.code in _READING_FAILS:
+            error.code = "wrapper-read-lazily"
+        raise
+
+
+def _opened_eagerly(wrapper: Message, rules: MessageRules) -> Iterator[Placed]:
+    payload = _payload_of(wrapper, rules)
+    messages = []
+    for message in _walk(payload.data, rules):
+        _check_magic(message, wrapper, rules)
+        messages.append(message)
+    _end(payload, rules)
+    if not messages and wrapper.magic > 0 and rules.refuses_nested:
+        raise CorruptData("legacy-wrapper-empty", "a compressed message holds no messages")
+    base = as_int64(wrapper.offset - messages[-1].offset) if messages and wrapper.magic > 0 else 0
+    if base < 0 and rules.refuses_nested:
+        base = 0
+    for message in messages:
+        message.offset = as_int64(base + message.offset)
+        if rules.refuses_nested and rules.codec_of(message):
+            raise CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
+        yield Placed(message, wrapper, rules)
+
+
+def _check_magic(message: Message, wrapper: Message, rules: MessageRules) -> None:
+    if rules.wants_equal_magic and message.magic != wrapper.magic:
+        problem = "a wrapper holds another magic"
+        raise CorruptData("legacy-wrapper-mixed-magic", problem, magic=wrapper.magic, inner=message.magic)
+
+
+def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:
+    value, codec = wrapper.value, rules.codec_of(wrapper)
+    loaded = "" if codec == codecs.GZIP else "loaded-"  # by reflection, which shows when opening them fails
+    if value is None:
+        problem = "a compressed message has no value"
+        raise CorruptData(loaded + "legacy-wrapper-null", problem, magic=wrapper.magic, wrapper=_java_text(wrapper))
+    payload = compression.decompress(codec, value, 0 if rules.has_old_lz4_checksum else wrapper.magic)
+    if codec == codecs.LZ4 and rules.has_old_lz4_checksum and not _has_old_lz4_checksum(value):
+        payload.error = CorruptData("frame-bad-header", "Stream frame descriptor corrupted", cause="lz4")
+    if payload.error is not None:
+        payload.error.values["codec_name"] = codecs.CODECS[codec]
+        if payload.error.code == "frame-bad-header":
+            payload.error.code = loaded + payload.error.code
+            raise payload.error
+    return payload
+
+
+def _java_text(message: Message) -> str:
+    """A message as Kafka's class Message shows itself."""
+    attributes = int.from_bytes(message.data[5:6], "big", signed=True)
+    timestamp = f" {_timestamp_type(message)} = {message.timestamp}," if message.magic else ""
+    key = message.key
+    room = len(message.data) - (22 if message.magic else 14) + 4
+    key_text = "null" if key is None else f"java.nio.HeapByteBuffer[pos=0 lim={len(key)} cap={room}]"
+    return (
+        f"Message(magic = {message.magic}, attributes = {attributes},{timestamp} crc = {message.crc}, "
+        f"key = {key_text}, payload = null)"
+    )
+
+
+def _has_old_lz4_checksum(frame: bytes) -> bool:
+    return len(frame) < 7 or frame[6] == compression.xxhash32(frame[:6]) >> 8 & 0xFF
+
+
+def _end(payload: compression.Payload, rules: MessageRules) -> None:
+    if payload.error is not None and not (rules.ignores_early_end and payload.error.code == "frame-ends-early"):
+        raise _wrapped(payload.error)
+
+
+def _wrapped(error: CorruptData) -> CorruptData:
+    return CorruptData("wrapper-" + error.code, error.message, **error.values)
+
+
+def _walk(payload: bytes | bytearray, rules: MessageRules) -> Iterator[Message]:
+    data, position = memoryview(payload), 0
+    while position + _OVERHEAD <= len(data):
+        offset = int.from_bytes(data[position : position + 8], "big", signed=True)
+        size = int.from_bytes(data[position + 8 : position + _OVERHEAD], "big", signed=True)
+        if size < _MIN_SIZE:
+            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {_MIN_SIZE}"
+            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=_MIN_SIZE)
+        position += _OVERHEAD
+        if size > _HEAP and rules.unwraps != "whole":
+            raise CorruptData("decompression-limit", f"a message of {size} bytes is too large to read")
+        if position + size > len(data):
+            return
+        yield rules.message(offset, data[position : position + size])
+        position += size
