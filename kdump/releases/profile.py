@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
     from kdump.releases.words import Words
 
@@ -89,7 +90,18 @@ class Profile:
         """The exception that this release throws for a fault, or what it prints if it throws none."""
         from kdump.releases import words  # only a run that fails needs them
 
+        if code not in words.WORDS:
+            from kdump.releases import decoder_words
+
+            return self._then.at(decoder_words.WORDS[code])
         return self._then.at(words.WORDS[code])
+
+    @property
+    def decoder_words(self) -> DecoderWords:
+        """How the decoders of internal topics put what they read."""
+        from kdump.releases.decoder_words import DecoderWords  # only runs with such a decoder need them
+
+        return DecoderWords(self._then)
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None) -> str:
         """How messages of this release name an open log, or the part of it between two positions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.dropin.tool import absolute
-from kdump.errors import CorruptData, Fault, UsageError
+from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.record import RecordChunk
     from kdump.output.contents import Contents
+    from kdump.output.topics import RecordDecoder
 
     Decoder = Callable[[bytes], str]
 
+# In the order in which the tool looks for them; the first counts.
 _TOPIC_DECODERS = (
     "offsets-decoder",
     "transaction-log-decoder",
@@ -58,11 +60,13 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")
 
 
-def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder]:
-    """The decoders for keys and for values. Raises Fault where the tool does not find them."""
+def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder] | RecordDecoder:
+    """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
     for name in _TOPIC_DECODERS:
         if arguments.has(name):
-            raise UsageError(f"--{name} is not supported yet")
+            from kdump.output import topics
+
+            return topics.decoder_of(tool.profile, name)
     value_decoder, key_decoder = (_decoder(tool, arguments.text(name)) for name in _DECODER_CLASSES)
     return key_decoder, value_decoder
 
@@ -80,7 +84,7 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
 
 
 def _prints_data(arguments: Arguments) -> bool:
-    return any(arguments.has(name) for name in ("print-data-log", *_DECODER_CLASSES))
+    return any(arguments.has(name) for name in ("print-data-log", *_TOPIC_DECODERS, *_DECODER_CLASSES))
 
 
 def _heading(tool: DumpTool, name: str) -> str:
@@ -93,7 +97,7 @@ def _heading(tool: DumpTool, name: str) -> str:
 
 
 def _dump_records(
-    tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | None, arguments: Arguments
+    tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
 ) -> None:
     from kdump.formats import records
     from kdump.output.contents import contents

@@ -1,0 +1,147 @@
+"""What the decoders of Kafka's internal topics print: keys and payloads of whole records."""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+from kdump.messages import kafka_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.decoders.coordinator import CoordinatorRecord, Records
+    from kdump.messages.schema import Value
+    from kdump.releases.profile import Profile
+
+    Texts = tuple[str | None, str | None]
+    RecordDecoder = Callable[[int, bytes | None, bytes | None], Texts]
+    """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
+
+TOMBSTONE = "<DELETE>"
+
+
+def decoder_of(profile: Profile, option: str) -> RecordDecoder:
+    """The decoder that an option of Kafka's tool asks for, in the words of a release.
+
+    It raises CorruptData where the tool ends with an exception.
+    """
+    return _DECODERS[option](profile)
+
+
+def _offsets(profile: Profile) -> RecordDecoder:
+    from kdump.decoders import consumer_offsets
+    from kdump.messages.consumer_offsets import RECORDS
+
+    if not profile.decoder_words.offsets_are_json:
+        from kdump.output import topics_before_json
+
+        return topics_before_json.offsets(profile)
+
+    def value_of(record: CoordinatorRecord) -> dict[str, Value]:
+        assert record.value is not None
+        is_group = record.type == consumer_offsets.GROUP_METADATA
+        return consumer_offsets.with_protocol_as_json(record.value) if is_group else record.value
+
+    return _coordinator(profile, RECORDS, value_of)
+
+
+def _transactions(profile: Profile) -> RecordDecoder:
+    from kdump.messages.transaction_state import RECORDS
+
+    if not profile.decoder_words.transactions_are_json:
+        from kdump.output import topics_before_json
+
+        return topics_before_json.transactions(profile)
+    return _coordinator(profile, RECORDS)
+
+
+def _share_groups(profile: Profile) -> RecordDecoder:
+    from kdump.messages.share_group_state import RECORDS
+
+    return _coordinator(profile, RECORDS)
+
+
+def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
+    assert record.value is not None
+    return record.value
+
+
+def _coordinator(
+    profile: Profile, records: Records, value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of
+) -> RecordDecoder:
+    """A decoder of the records of a coordinator, as JSON."""
+    from kdump.decoders import coordinator
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            record = coordinator.read(records, key, value)
+        except CorruptData as fault:
+            return _message_of(profile, fault, offset), None
+        key_text = f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}'
+        if record.value is None:
+            return key_text, TOMBSTONE
+        data = kafka_json.dumps(record.value_message, value_of(record), record.version)
+        return key_text, f'{{"version":"{record.version}","data":{data}}}'
+
+    return decode
+
+
+def _cluster_metadata(profile: Profile) -> RecordDecoder:
+    from kdump.decoders import metadata
+    from kdump.messages.cluster_metadata import RECORDS
+
+    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            record = metadata.read(RECORDS, value)
+        except CorruptData as fault:
+            return None, f"Error at {offset}, skipping. {_message_of(profile, fault, offset)}"
+        data = kafka_json.dumps(record.message, record.fields, record.version)
+        return None, f'{{"type":"{_type_name(record.message.name)}","version":{record.version},"data":{data}}}'
+
+    return decode
+
+
+def _remote_log_metadata(profile: Profile) -> RecordDecoder:
+    from kdump.decoders import metadata, remote_log_metadata
+    from kdump.messages.remote_log_metadata import RECORDS
+    from kdump.output import remote_log_metadata as texts
+
+    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            if value is None:
+                raise CorruptData("remote-value-null", "the record has no value")
+            record = metadata.read(RECORDS, value)
+            remote_log_metadata.check(record)
+        except CorruptData as fault:
+            return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
+        return None, texts.text_of(record)
+
+    return decode
+
+
+def _type_name(name: str) -> str:
+    """The name of a message in upper case with underscores."""
+    return "".join("_" + letter if letter.isupper() else letter for letter in name).lstrip("_").upper()
+
+
+def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:
+    """What a release says of a fault in a record. Raises the fault where it is an exception."""
+    fault.values["offset"] = offset
+    inner = fault.values.get("inner")
+    if inner is not None:
+        inner_words = profile.words(inner.code)
+        fault.values["inner_message"] = "null" if inner_words.message is None else inner_words.message.format(**inner.values)
+    words = profile.words(fault.code)
+    if words.exception or words.message is None:
+        raise fault
+    return words.message.format(**fault.values)
+
+
+_DECODERS: dict[str, Callable[[Profile], RecordDecoder]] = {
+    "offsets-decoder": _offsets,
+    "transaction-log-decoder": _transactions,
+    "cluster-metadata-decoder": _cluster_metadata,
+    "remote-log-metadata-decoder": _remote_log_metadata,
+    "share-group-state-decoder": _share_groups,
+}
+"""By the option that asks for it."""
