@@ -19,6 +19,11 @@ _INT16 = Struct(">h")
 OFFSET_KEY_VERSIONS = (0, 1)
 GROUP_KEY_VERSION = 2
 
+OFFSET_CODE = "offset-version-unknown"
+GROUP_CODE = "group-version-unknown"
+TRANSACTION_CODE = "transaction-log-version-unknown"
+"""The codes of values whose version is not known."""
+
 
 def versioned(data: bytes) -> tuple[int, schema.Reader]:
     """The version in front of a key or value, and a reader of what follows. Raises CorruptData as Reader says."""

@@ -41,12 +41,12 @@ def offsets(profile: Profile) -> RecordDecoder:
         version, reader = before_json.versioned(key)
         if version in before_json.OFFSET_KEY_VERSIONS:
             fields = before_json.fields_of(offset_key, reader, 0)
-            offset = before_json.value_of(offset_value, value, words.last_offset_version, "offset-version-unknown")
+            offset = before_json.value_of(offset_value, value, words.last_offset_version, before_json.OFFSET_CODE)
             text = words.offset_with_metadata if offset["metadata"] else words.offset
             return words.offset_key.format(**fields), text.format(**offset)
         if version == before_json.GROUP_KEY_VERSION:
             fields = before_json.fields_of(group_key, reader, 0)
-            group = before_json.value_of(group_value, value, words.last_group_version, "group-version-unknown")
+            group = before_json.value_of(group_value, value, words.last_group_version, before_json.GROUP_CODE)
             return words.group_key.format(**_with_json(fields)), words.group.format(**_group_texts(profile, group))
         raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
 
@@ -70,8 +70,7 @@ def transactions(profile: Profile) -> RecordDecoder:
         fields = before_json.fields_of(key_message, reader, 0)
         if value is None:
             raise CorruptData("transaction-log-value-null", "the record has no value")
-        code = "transaction-log-version-unknown"
-        transaction = before_json.value_of(value_message, value, words.last_transaction_version, code)
+        transaction = before_json.value_of(value_message, value, words.last_transaction_version, before_json.TRANSACTION_CODE)
         return words.transaction_key.format(**fields), words.transaction.format(**_transaction_texts(profile, transaction))
 
     return _with_schema_errors(words, decode)
