@@ -42,7 +42,10 @@ def _offsets(profile: Profile) -> RecordDecoder:
         is_group = record.type == consumer_offsets.GROUP_METADATA
         return consumer_offsets.with_protocol_as_json(record.value) if is_group else record.value
 
-    return _coordinator(profile, RECORDS, value_of)
+    known = {
+        record_type: RECORDS[record_type] for record_type in profile.decoder_words.offsets_record_types if record_type in RECORDS
+    }
+    return _coordinator(profile, known, value_of)
 
 
 def _transactions(profile: Profile) -> RecordDecoder:
@@ -72,9 +75,11 @@ def _coordinator(
     """A decoder of the records of a coordinator, as JSON."""
     from kdump.decoders import coordinator
 
+    checks_version = profile.decoder_words.checks_record_version
+
     def decode(offset: int, key: bytes | None, value: bytes | None) -> Texts:
         try:
-            record = coordinator.read(records, key, value)
+            record = coordinator.read(records, key, value, checks_version=checks_version)
         except CorruptData as fault:
             return _message_of(profile, fault, offset), None
         key_text = f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}'

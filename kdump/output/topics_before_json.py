@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
+TOMBSTONE = "<DELETE>"
+UNKNOWN_KEY = "unknown::version={version}"
+
 _STATES = (
     "Empty",
     "Ongoing",
@@ -34,20 +37,26 @@ def offsets(profile: Profile) -> RecordDecoder:
     (offset_key, offset_value), (group_key, group_value) = RECORDS[1], RECORDS[2]
 
     def decode(_offset: int, key: bytes | None, value: bytes | None) -> Texts:
-        if value is None:
+        if value is None and not words.shows_tombstones:
             return None, None
         if key is None:
             raise CorruptData("offsets-key-null", "the record has no key")
         version, reader = before_json.versioned(key)
         if version in before_json.OFFSET_KEY_VERSIONS:
             fields = before_json.fields_of(offset_key, reader, 0)
+            if value is None:
+                return words.offset_key.format(**fields), TOMBSTONE
             offset = before_json.value_of(offset_value, value, words.last_offset_version, before_json.OFFSET_CODE)
             text = words.offset_with_metadata if offset["metadata"] else words.offset
             return words.offset_key.format(**fields), text.format(**offset)
         if version == before_json.GROUP_KEY_VERSION:
             fields = before_json.fields_of(group_key, reader, 0)
+            if value is None:
+                return words.group_key.format(**_with_json(fields)), TOMBSTONE
             group = before_json.value_of(group_value, value, words.last_group_version, before_json.GROUP_CODE)
             return words.group_key.format(**_with_json(fields)), words.group.format(**_group_texts(profile, group))
+        if words.shows_unknown_keys:
+            return UNKNOWN_KEY.format(version=version), None
         raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
 
     return _with_schema_errors(words, decode)
@@ -65,10 +74,14 @@ def transactions(profile: Profile) -> RecordDecoder:
             raise CorruptData("transaction-log-key-null", "the record has no key")
         version, reader = before_json.versioned(key)
         if version != 0:
+            if words.shows_unknown_keys:
+                return UNKNOWN_KEY.format(version=version), None
             text = f"version {version} of the key is not known"
             raise CorruptData("transaction-log-key-version-unknown", text, version=version)
         fields = before_json.fields_of(key_message, reader, 0)
         if value is None:
+            if words.shows_tombstones:
+                return words.transaction_key.format(**fields), TOMBSTONE
             raise CorruptData("transaction-log-value-null", "the record has no value")
         transaction = before_json.value_of(value_message, value, words.last_transaction_version, before_json.TRANSACTION_CODE)
         return words.transaction_key.format(**fields), words.transaction.format(**_transaction_texts(profile, transaction))
@@ -84,6 +97,8 @@ def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDec
             return decode(offset, key, value)
         except CorruptData as fault:
             inner = fault.values.get("inner")
+            if inner is not None and not words.has_schema_exceptions:
+                raise inner from fault
             if inner is not None:
                 code = " ".join([inner.code, inner.values["type"]] if "type" in inner.values else [inner.code])
                 text = words.schema_errors[code].format(**inner.values)
@@ -126,13 +141,13 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
     texts = []
     for member_id in report.ordered(profile.report_order, list(assignments)):
         data = assignments[member_id]
-        texts.append(f"{member_id}={_assignment_text(data) if is_consumer else _hex(data)}")
+        texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(data)}")
     return _with_json(group | {"members": "{" + ",".join(texts) + "}"})
 
 
-def _assignment_text(data: bytes) -> str:
+def _assignment_text(profile: Profile, data: bytes) -> str:
     partitions, user_data = before_json.assignment_of(data)
-    if user_data is None:
+    if user_data is None and not profile.decoder_words.allows_null_user_data:
         raise CorruptData("assignment-user-data-null", "the assignment has no user data")
     text = ", ".join(f"{topic}-{partition}" for topic, partition in partitions)
     return f"[{text}]:{_hex(user_data)}" if user_data else f"[{text}]"

@@ -26,6 +26,13 @@ class DecoderWords:
         self.last_offset_version = then.at(LAST_OFFSET_VERSION)
         self.last_group_version = then.at(LAST_GROUP_VERSION)
         self.last_transaction_version = then.at(LAST_TRANSACTION_VERSION)
+        self.shows_tombstones = then.at(SHOWS_TOMBSTONES)
+        self.shows_unknown_keys = then.at(SHOWS_UNKNOWN_KEYS)
+        self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
+        self.has_schema_exceptions = then.at(HAS_SCHEMA_EXCEPTIONS)
+        self.checks_record_version = then.at(CHECKS_RECORD_VERSION)
+        self.shares_have_type = then.at(SHARES_HAVE_TYPE)
+        self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
         self.field_names = FIELD_NAMES
         self.schema_errors = SCHEMA_ERRORS
         self._partitions = then.at(PARTITIONS)
@@ -38,6 +45,30 @@ class DecoderWords:
 
 OFFSETS_ARE_JSON = {FIRST: False, "3.8.0": True}
 TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
+
+SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
+"""Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
+
+SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
+"""Whether text decoders go on behind keys of unknown versions (KIP-915)."""
+
+ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
+
+HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
+"""Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
+
+CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
+"""Whether a value's version is compared with what is known before its message is read."""
+
+SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
+"""Whether values of share groups have "type" where all others have "version"."""
+
+OFFSETS_RECORD_TYPES = {
+    FIRST: tuple(range(9)),
+    "4.0.0": tuple(range(17)),
+    "4.1.0": (*range(9), *range(10, 18), *range(19, 24)),
+}
+"""The record types that the JSON form of offsets knows."""
 
 OFFSET_KEY = {FIRST: "offset::{group}:{topic}:{partition}", "2.4.1": "offset_commit::group={group},partition={topic}-{partition}"}
 OFFSET = {FIRST: "{offset}", "2.4.1": "offset={offset}"}
@@ -86,6 +117,7 @@ SCHEMA_ERRORS = {
 }
 """What SchemaException says of a field, by the code of the fault and the field's type."""
 
+_ILLEGAL_STATE = "java.lang.IllegalStateException"
 _RUNTIME = "java.lang.RuntimeException"
 _MISSING_KEY = "Failed to decode message at offset {offset} using %s (message had a missing key)"
 _AT_OFFSET = "Error at offset {offset}, skipping. "
@@ -124,9 +156,15 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "{inner_message}"),
     },
     "offsets-key-null": _kafka("Failed to decode message using offset topic decoder (message had a missing key)"),
-    "offsets-key-version-unknown": _kafka("Unknown offset schema version {version}"),
-    "offset-version-unknown": _kafka("Unknown offset schema version {version}"),
-    "group-version-unknown": _kafka("Unknown group metadata version {version}"),
+    "offsets-key-version-unknown": _kafka("Unknown offset schema version {version}")
+    | {
+        "2.4.0": Words("org.apache.kafka.common.KafkaException", "Unknown message key schema version {version}"),
+        "2.8.0": Words(_ILLEGAL_STATE, "Unknown group metadata message version: {version}"),
+    },
+    "offset-version-unknown": _kafka("Unknown offset schema version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown offset message version: {version}")},
+    "group-version-unknown": _kafka("Unknown group metadata version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown group metadata message version: {version}")},
     "assignment-version-negative": {
         FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported subscription version: {version}")
     },
@@ -142,13 +180,16 @@ WORDS: dict[str, dict[str, Words]] = {
             'Cannot invoke "kafka.coordinator.transaction.TransactionMetadata.producerId()" because "txnMetadata" is null',
         )
     },
-    "transaction-log-key-version-unknown": _kafka("Unknown transaction log message key schema version {version}"),
-    "transaction-log-version-unknown": _kafka("Unknown transaction log message value schema version {version}"),
+    "transaction-log-key-version-unknown": _kafka("Unknown transaction log message key schema version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown version {version} from the transaction log message")},
+    "transaction-log-version-unknown": _kafka("Unknown transaction log message value schema version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown version {version} from the transaction log message value")},
     "transaction-log-state-unknown": {
         FIRST: Words(
             "java.lang.IllegalStateException",
             "Unknown transaction state byte {state} from the transaction status message",
-        )
+        ),
+        "3.0.0": Words(_ILLEGAL_STATE, "Unknown transaction state id {state} from the transaction status message"),
     },
     "partitions-null": {FIRST: Words("java.lang.NullPointerException", 'Cannot read the array length because "$this" is null')},
     # the framing of metadata; these stand behind `Error at` and the offset
