@@ -35,14 +35,12 @@ class CoordinatorRecord:
         self.value: dict[str, Value] | None = None
 
 
-def read(records: Records, key: bytes | None, value: bytes | None, *, checks_version: bool = True) -> CoordinatorRecord:
+def read(records: Records, key: bytes, value: bytes | None, *, checks_version: bool = True) -> CoordinatorRecord:
     """A record of one of these types. Bytes behind the messages are ignored, as Kafka does.
 
-    Raises CorruptData with the codes `record-key-null`, `record-type-unknown`, `record-version-unknown`, and, for the part
+    Raises CorruptData with the codes `record-type-unknown`, `record-version-unknown`, and, for the part
     (`key` or `value`) that is named in `values`, `record-version-short` and `record-unreadable` (with the `inner` fault).
     """
-    if key is None:
-        raise CorruptData("record-key-null", "the record has no key")
     key_reader = schema.Reader(key)
     record_type = _version(key_reader, "key")
     messages = records.get(record_type)

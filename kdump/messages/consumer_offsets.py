@@ -63,6 +63,12 @@ _INTERNAL_TOPIC_INFO = (
     Field("replicationFactor", "int16"),
     Field("topicConfigs", "[]TopicConfig", *_TOPIC_CONFIG),
 )
+_TOPIC_METADATA = (
+    Field("topicId", "uuid"),
+    Field("topicName", "string"),
+    Field("numPartitions", "int32"),
+    Field("partitionMetadata", "[]PartitionMetadata", Field("partition", "int32"), Field("racks", "[]string")),
+)
 
 RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
@@ -215,6 +221,15 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("state", "int8"),
             Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITIONS),
             Field("partitionsPendingRevocation", "[]TopicPartitions", *_TOPIC_PARTITIONS),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    9: (
+        Message("ShareGroupPartitionMetadataKey", Field("groupId", "string")),
+        Message(
+            "ShareGroupPartitionMetadataValue",
+            Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
             flexible_since=0,
             last_version=0,
         ),

@@ -102,6 +102,24 @@ class Message:
         self.last_version = last_version
 
 
+def without(message: Message, names: frozenset[str]) -> Message:
+    """The message without fields of these names, as it was before they came. What is there with their tags is passed over."""
+    fields = _without(message.fields, names)
+    return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=message.last_version)
+
+
+def _without(fields: tuple[Field, ...], names: frozenset[str]) -> tuple[Field, ...]:
+    kept = []
+    for field in fields:
+        if field.name not in names:
+            copy = Field.__new__(Field)
+            for slot in Field.__slots__:
+                setattr(copy, slot, getattr(field, slot))
+            copy.fields = _without(field.fields, names)
+            kept.append(copy)
+    return tuple(kept)
+
+
 class Reader:
     """Reads values one behind the other.
 

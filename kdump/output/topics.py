@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.errors import CorruptData
-from kdump.messages import kafka_json
+from kdump.messages import kafka_json, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def _transactions(profile: Profile) -> RecordDecoder:
 def _share_groups(profile: Profile) -> RecordDecoder:
     from kdump.messages.share_group_state import RECORDS
 
-    return _coordinator(profile, RECORDS)
+    version_name = "type" if profile.decoder_words.shares_have_type else "version"
+    return _coordinator(profile, RECORDS, version_name=version_name, null_code="share-key-null")
 
 
 def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
@@ -70,23 +71,34 @@ def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
 
 
 def _coordinator(
-    profile: Profile, records: Records, value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of
+    profile: Profile,
+    records: Records,
+    value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of,
+    *,
+    version_name: str = "version",
+    null_code: str = "record-key-null",
 ) -> RecordDecoder:
     """A decoder of the records of a coordinator, as JSON."""
     from kdump.decoders import coordinator
 
-    checks_version = profile.decoder_words.checks_record_version
+    words = profile.decoder_words
+    known = {
+        record_type: (key, schema.without(value, words.unknown_fields(value.name)))
+        for record_type, (key, value) in records.items()
+    }
 
     def decode(offset: int, key: bytes | None, value: bytes | None) -> Texts:
         try:
-            record = coordinator.read(records, key, value, checks_version=checks_version)
+            if key is None:
+                raise CorruptData(null_code, "the record has no key")
+            record = coordinator.read(known, key, value, checks_version=words.checks_record_version)
         except CorruptData as fault:
             return _message_of(profile, fault, offset), None
         key_text = f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}'
         if record.value is None:
             return key_text, TOMBSTONE
         data = kafka_json.dumps(record.value_message, value_of(record), record.version)
-        return key_text, f'{{"version":"{record.version}","data":{data}}}'
+        return key_text, f'{{"{version_name}":"{record.version}","data":{data}}}'
 
     return decode
 

@@ -125,7 +125,7 @@ def _with_json(fields: dict[str, Value]) -> dict[str, Value]:
     for name, value in fields.items():
         if value is None or isinstance(value, str):
             json[name + "_json"] = "null" if value is None else kafka_json.text(value)
-    return fields | json
+    return {name: "null" if value is None else value for name, value in fields.items()} | json
 
 
 def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
@@ -142,6 +142,8 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
     for member_id in report.ordered(profile.report_order, list(assignments)):
         data = assignments[member_id]
         texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(data)}")
+    if not assignments and not profile.decoder_words.empty_groups_have_protocol_type:
+        group = group | {"protocolType": ""}
     return _with_json(group | {"members": "{" + ",".join(texts) + "}"})
 
 

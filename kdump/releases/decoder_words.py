@@ -27,15 +27,23 @@ class DecoderWords:
         self.last_group_version = then.at(LAST_GROUP_VERSION)
         self.last_transaction_version = then.at(LAST_TRANSACTION_VERSION)
         self.shows_tombstones = then.at(SHOWS_TOMBSTONES)
+        self.empty_groups_have_protocol_type = then.at(EMPTY_GROUPS_HAVE_PROTOCOL_TYPE)
         self.shows_unknown_keys = then.at(SHOWS_UNKNOWN_KEYS)
         self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
         self.has_schema_exceptions = then.at(HAS_SCHEMA_EXCEPTIONS)
         self.checks_record_version = then.at(CHECKS_RECORD_VERSION)
         self.shares_have_type = then.at(SHARES_HAVE_TYPE)
         self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
+        self._later_fields = {name: dict(fields) for name, fields in LATER_FIELDS.items()}
+        self._then = then
         self.field_names = FIELD_NAMES
         self.schema_errors = SCHEMA_ERRORS
         self._partitions = then.at(PARTITIONS)
+
+    def unknown_fields(self, message: str) -> frozenset[str]:
+        """The fields of a message that a release does not know yet."""
+        fields = self._later_fields.get(message, {})
+        return frozenset(name for name, since in fields.items() if not self._then.find({since: True}))
 
     def partitions_text(self, partitions: list[str]) -> str:
         """The partitions of a transaction."""
@@ -48,6 +56,9 @@ TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
 
 SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
 """Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
+
+EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: False, "1.0.0": True}
+"""Whether the protocol type of a group without members is shown; before, it was known from the members."""
 
 SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
 """Whether text decoders go on behind keys of unknown versions (KIP-915)."""
@@ -88,6 +99,19 @@ TRANSACTION = {
     FIRST: "producerId:{producerId},producerEpoch:{producerEpoch},state={state},partitions={partitions},"
     "txnLastUpdateTimestamp={transactionLastUpdateTimestampMs},txnTimeoutMs={transactionTimeoutMs}"
 }
+
+LATER_FIELDS = {
+    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
+    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
+    "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
+    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0", "createTimestamp": "4.1.0", "writeTimestamp": "4.1.0"},
+    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},
+}
+"""Fields that came later than their record, with the release that brought them."""
 
 PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
 """How a set of partitions begins, what stands between them, how it ends."""
@@ -141,6 +165,10 @@ WORDS: dict[str, dict[str, Words]] = {
     # records of coordinators; what has no exception stands in the record's line
     "record-key-null": {
         "3.8.0": Words(_RUNTIME, _MISSING_KEY % "offset topic decoder"),
+        "4.1.0": Words(_RUNTIME, _MISSING_KEY % "the specified decoder"),
+    },
+    "share-key-null": {
+        FIRST: Words(_RUNTIME, _MISSING_KEY % "share group state topic decoder"),
         "4.1.0": Words(_RUNTIME, _MISSING_KEY % "the specified decoder"),
     },
     "record-type-unknown": {FIRST: Words("", "Unknown record type {type} at offset {offset}, skipping.")},
