@@ -102,10 +102,10 @@ class Message:
         self.last_version = last_version
 
 
-def without(message: Message, names: frozenset[str]) -> Message:
+def without(message: Message, names: frozenset[str], last_version: int) -> Message:
     """The message without fields of these names, as it was before they came. What is there with their tags is passed over."""
     fields = _without(message.fields, names)
-    return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=message.last_version)
+    return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=last_version)
 
 
 def _without(fields: tuple[Field, ...], names: frozenset[str]) -> tuple[Field, ...]:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
-    from kdump.messages.schema import Value
+    from kdump.messages.schema import Message, Value
+    from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
     Texts = tuple[str | None, str | None]
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
 
 TOMBSTONE = "<DELETE>"
+
+_NULL_CODE = "record-key-null"
+_SHARE_NULL_CODE = "share-key-null"
 
 
 def decoder_of(profile: Profile, option: str) -> RecordDecoder:
@@ -45,6 +49,8 @@ def _offsets(profile: Profile) -> RecordDecoder:
     known = {
         record_type: RECORDS[record_type] for record_type in profile.decoder_words.offsets_record_types if record_type in RECORDS
     }
+    if profile.decoder_words.shares_offset_value:
+        known[0] = (known[0][0], known[1][1])
     return _coordinator(profile, known, value_of)
 
 
@@ -62,7 +68,7 @@ def _share_groups(profile: Profile) -> RecordDecoder:
     from kdump.messages.share_group_state import RECORDS
 
     version_name = "type" if profile.decoder_words.shares_have_type else "version"
-    return _coordinator(profile, RECORDS, version_name=version_name, null_code="share-key-null")
+    return _coordinator(profile, RECORDS, version_name=version_name, null_code=_SHARE_NULL_CODE)
 
 
 def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
@@ -76,16 +82,13 @@ def _coordinator(
     value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of,
     *,
     version_name: str = "version",
-    null_code: str = "record-key-null",
+    null_code: str = _NULL_CODE,
 ) -> RecordDecoder:
     """A decoder of the records of a coordinator, as JSON."""
     from kdump.decoders import coordinator
 
     words = profile.decoder_words
-    known = {
-        record_type: (key, schema.without(value, words.unknown_fields(value.name)))
-        for record_type, (key, value) in records.items()
-    }
+    known = {record_type: (key, _as_known(words, value)) for record_type, (key, value) in records.items()}
 
     def decode(offset: int, key: bytes | None, value: bytes | None) -> Texts:
         try:
@@ -103,13 +106,21 @@ def _coordinator(
     return decode
 
 
+def _as_known(words: DecoderWords, message: Message) -> Message:
+    """The message as a release knows it."""
+    last_version = words.last_version(message.name, message.last_version)
+    return schema.without(message, words.unknown_fields(message.name), last_version)
+
+
 def _cluster_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata
     from kdump.messages.cluster_metadata import RECORDS
 
+    known = {record_id: _as_known(profile.decoder_words, message) for record_id, message in RECORDS.items()}
+
     def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
         try:
-            record = metadata.read(RECORDS, value)
+            record = metadata.read(known, value)
         except CorruptData as fault:
             return None, f"Error at {offset}, skipping. {_message_of(profile, fault, offset)}"
         data = kafka_json.dumps(record.message, record.fields, record.version)

@@ -32,9 +32,9 @@ class DecoderWords:
         self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
         self.has_schema_exceptions = then.at(HAS_SCHEMA_EXCEPTIONS)
         self.checks_record_version = then.at(CHECKS_RECORD_VERSION)
+        self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
         self.shares_have_type = then.at(SHARES_HAVE_TYPE)
         self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
-        self._later_fields = {name: dict(fields) for name, fields in LATER_FIELDS.items()}
         self._then = then
         self.field_names = FIELD_NAMES
         self.schema_errors = SCHEMA_ERRORS
@@ -42,8 +42,14 @@ class DecoderWords:
 
     def unknown_fields(self, message: str) -> frozenset[str]:
         """The fields of a message that a release does not know yet."""
-        fields = self._later_fields.get(message, {})
+        fields = LATER_FIELDS.get(message, {})
         return frozenset(name for name, since in fields.items() if not self._then.find({since: True}))
+
+    def last_version(self, message: str, newest: int) -> int:
+        """The last version of a message that a release knows."""
+        versions = EARLIER_VERSIONS.get(message)
+        known = None if versions is None else self._then.find(versions)
+        return newest if known is None else known
 
     def partitions_text(self, partitions: list[str]) -> str:
         """The partitions of a transaction."""
@@ -70,6 +76,9 @@ HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
 
 CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
 """Whether a value's version is compared with what is known before its message is read."""
+
+SHARES_OFFSET_VALUE = {FIRST: True, "4.0.0": False}
+"""Whether records of type 0 may have values of all versions that those of type 1 have."""
 
 SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
 """Whether values of share groups have "type" where all others have "version"."""
@@ -101,6 +110,10 @@ TRANSACTION = {
 }
 
 LATER_FIELDS = {
+    "OffsetCommitValue": {"topicId": "4.1.0"},
+    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "RegisterBrokerRecord": {"cordonedLogDirs": "4.3.0"},
+    "BrokerRegistrationChangeRecord": {"cordonedLogDirs": "4.3.0"},
     "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
     "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
     "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
@@ -113,17 +126,23 @@ LATER_FIELDS = {
 }
 """Fields that came later than their record, with the release that brought them."""
 
+EARLIER_VERSIONS = {
+    "RegisterBrokerRecord": {"3.7.0": 3, "4.3.0": 4},
+    "BrokerRegistrationChangeRecord": {"3.7.0": 2, "4.3.0": 3},
+}
+"""The last versions of records that got further ones, by the release that brought them."""
+
 PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
 """How a set of partitions begins, what stands between them, how it ends."""
 
-LAST_OFFSET_VERSION = {FIRST: 1, "2.1.0": 3}
-LAST_GROUP_VERSION = {FIRST: 1, "2.1.0": 2, "2.3.0": 3}
+LAST_OFFSET_VERSION = {FIRST: 1, "2.1.0": 3, "3.4.1": 4}
+LAST_GROUP_VERSION = {FIRST: 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 4}
 LAST_TRANSACTION_VERSION = {FIRST: 0, "3.4.1": 1}
 """The last version of a value that a release reads."""
 
 FIELD_NAMES: dict[str, str] = {
     "transactionTimeoutMs": "transaction_timeout",
-    "transactionLastUpdateTimestampMs": "transaction_last_update_timestamp",
+    "transactionLastUpdateTimestampMs": "transaction_entry_timestamp",
     "transactionStartTimestampMs": "transaction_start_timestamp",
     "assignedPartitions": "topic_partitions",
     "commitTimestamp 0": "timestamp",
@@ -194,7 +213,8 @@ WORDS: dict[str, dict[str, Words]] = {
     "group-version-unknown": _kafka("Unknown group metadata version {version}")
     | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown group metadata message version: {version}")},
     "assignment-version-negative": {
-        FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported subscription version: {version}")
+        FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported subscription version: {version}"),
+        "2.4.0": Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported assignment version: {version}"),
     },
     "assignment-user-data-null": {
         FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "buffer" is null')
