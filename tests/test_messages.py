@@ -166,6 +166,12 @@ def test_a_tagged_field_is_read_where_it_stands() -> None:
     assert _read(VERSIONED, b"\1\2\1\0\4\4abc", 2)["tagged"] == "abc"
 
 
+def test_a_tag_that_comes_with_a_later_version_is_refused() -> None:
+    message = Message("Test", Field("x", "int8", since=1, tag=0, tagged_since=1), flexible_since=0)
+    assert _read(message, b"\1\0\1\5", 1) == {"x": 5}
+    assert _code(message, b"\1\0\1\5", 0) == "message-tag-not-in-version"
+
+
 def test_unknown_tagged_fields_are_skipped() -> None:
     data = b"\1\2\3\0\2\2a\x05\3xyz" + unsigned_varint(300) + b"\0"
     assert _read(VERSIONED, data, 2)["tagged"] == "a"

@@ -125,7 +125,8 @@ class Reader:
 
     What cannot be read raises CorruptData: `message-underflow`, `message-bytes-past-end`, `message-null`,
     `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`,
-    `message-version-unknown`. Its `values` have the names of the `fields` that were being read, from the outermost on.
+    `message-version-unknown`, `message-tag-not-in-version`. Its `values` have the names of the `fields` that were being
+    read, from the outermost on.
     """
 
     __slots__ = ("data", "position")
@@ -228,9 +229,7 @@ class _Walk:
             else:
                 values[field.name] = default_of(field)
         if self.is_flexible:
-            self._read_tagged(
-                {field.tag: field for field in fields if field.is_in(version) and field.is_tagged_in(version)}, values
-            )
+            self._read_tagged({field.tag: field for field in fields if field.tag is not None}, values)
         return values
 
     def _read_tagged(self, fields: dict[int | None, Field], values: dict[str, Value]) -> None:
@@ -238,6 +237,9 @@ class _Walk:
         for _ in range(reader.unsigned_varint()):
             tag, size = reader.unsigned_varint(), reader.unsigned_varint()
             if tag in fields:
+                if not fields[tag].is_tagged_in(self.version):
+                    message = f"version {self.version} has no field with tag {tag}"
+                    raise CorruptData("message-tag-not-in-version", message, tag=tag, version=self.version)
                 values[fields[tag].name] = self._field(fields[tag], is_tagged=True)
             elif size < 0:
                 raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
@@ -275,7 +277,8 @@ class _Walk:
             return None
         if field.type == "string" and size > MAX_STRING:
             message = f"{field.name} says it is {size} bytes long"
-            raise CorruptData("message-string-too-long", message, field=field.name, size=size)
+            name = field.name + (" element" if is_element else "")
+            raise CorruptData("message-string-too-long", message, field=name, size=size)
         try:
             data = reader.bytes(size)
         except CorruptData as fault:

@@ -181,6 +181,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "message-version-unknown": {
         FIRST: Words("org.apache.kafka.common.errors.UnsupportedVersionException", "Can't read version {version} of {struct}")
     },
+    "message-tag-not-in-version": {FIRST: Words(_RUNTIME, "Tag {tag} is not valid for version {version}")},
     # records of coordinators; what has no exception stands in the record's line
     "record-key-null": {
         "3.8.0": Words(_RUNTIME, _MISSING_KEY % "offset topic decoder"),
