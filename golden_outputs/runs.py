@@ -30,6 +30,7 @@ ONLY_EXTRA_RUNS = (
     "odd-file-names",
     "options",
     "several-*",
+    "*-random-records",
     "snapshot-missing",
     "txnindex-missing",
 )
@@ -53,6 +54,16 @@ WITHOUT_RECORD_METADATA = (
     "mixed-magic-*",
     "mutant-byte-changed-crc-good-*",
 )
+
+# Cases whose logs hold an internal topic, and the decoder of Kafka's tool for it.
+DECODERS = {
+    "*cluster-metadata-*": "--cluster-metadata-decoder",
+    "*checkpoint-*": "--cluster-metadata-decoder",
+    "*consumer-offsets-*": "--offsets-decoder",
+    "*remote-log-metadata-*": "--remote-log-metadata-decoder",
+    "*share-group-state-*": "--share-group-state-decoder",
+    "*transaction-state-*": "--transaction-log-decoder",
+}
 
 # Arguments by case, as one would type them; `{a..b}` is not expanded: what stands here is what is given.
 EXTRA_RUNS: dict[str, tuple[str, ...]] = {
@@ -317,6 +328,7 @@ def cases() -> list[str]:
 def runs_of(case: str) -> list[tuple[str, ...]]:
     """The argument lists with which the tool is run on a case, without repetition."""
     runs = [] if _is_one_of(case, ONLY_EXTRA_RUNS) else _runs_by_kind(case)
+    runs += _decoder_runs(case)
     runs += [tuple(shlex.split(line)) for line in EXTRA_RUNS.get(case, ())]
     return list(dict.fromkeys(runs))
 
@@ -345,6 +357,17 @@ def _runs_by_kind(case: str) -> list[tuple[str, ...]]:
     if _is_one_of(case, DIRECTORY_CASES):
         runs.append(("--deep-iteration", "--files", ",".join(files)))
         runs.append(("--verify-index-only", "--files", ",".join(reversed(files))))
+    return runs
+
+
+def _decoder_runs(case: str) -> list[tuple[str, ...]]:
+    """One run with the decoder for each log; those of random records also without the fields in front."""
+    folder = CASES / case
+    logs = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.name.endswith(LOG_SUFFIXES))
+    decoders = [decoder for pattern, decoder in DECODERS.items() if fnmatch(case, pattern)]
+    runs: list[tuple[str, ...]] = [(decoder, "--deep-iteration", "--files", log) for decoder in decoders for log in logs]
+    if case.endswith("-random-records"):
+        runs += [(decoder, "--skip-record-metadata", "--files", log) for decoder in decoders for log in logs[:1]]
     return runs
 
 

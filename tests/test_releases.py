@@ -21,7 +21,7 @@ from kdump.formats.records import read as read_records
 from kdump.formats.time_index import TimeIndexEntry
 from kdump.formats.transaction_index import AbortedTransaction
 from kdump.output.kafka_text import KafkaText
-from kdump.releases import history, words
+from kdump.releases import decoder_words, history, words
 from kdump.releases.profile import Profile, profile_of
 from kdump.releases.timeline import History, Part, version_of
 from kdump.tables import Row
@@ -192,7 +192,7 @@ def test_there_are_codes() -> None:
 
 @pytest.mark.parametrize("code", sorted(_raised_codes() - _NEVER_RAISED - _OPTIONS))
 def test_every_fault_has_its_words(code: str) -> None:
-    assert code in words.WORDS
+    assert code in words.WORDS | decoder_words.WORDS
 
 
 @pytest.mark.parametrize(
@@ -209,6 +209,7 @@ def test_every_word_stands_for_a_fault() -> None:
     derived = {f"{code}-behind-records" for code in raised} | {f"wrapper-{code}" for code in raised}
     derived |= {f"{code}-deep" for code in raised} | {f"{code}-read" for code in raised} | {f"loaded-{code}" for code in raised}
     assert set(words.WORDS) - raised - derived == set()
+    assert set(decoder_words.WORDS) - raised == set()
 
 
 def test_words_name_only_values_that_some_fault_has() -> None:

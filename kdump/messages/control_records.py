@@ -43,7 +43,7 @@ MESSAGES = {
             Field(
                 "endpoints",
                 "[]struct",
-                Field("name", "string", is_key=True),
+                Field("name", "string"),
                 Field("host", "string"),
                 Field("port", "uint16"),
             ),

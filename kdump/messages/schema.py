@@ -22,25 +22,29 @@ NEVER = 1 << 15
 """A version that no message reaches."""
 
 MAX_STRING = 0x7FFF
+MAX_INT16 = 0x7FFF
 
 
 class Field:
     """A field of a message: its Kafka name in camel case, its type, the versions that have it.
 
-    Types are `bool`, `int8` to `int64`, `uint16`, `uint32`, `float64`, `uuid`, `string`, `bytes`, `struct` and any of them as
-    an array (`[]int32`, `[]struct`). Structs declare `fields`. `since` is the first version with the field, `until` the first
-    without it again; it may be null from `nullable_since` on, and is tagged with `tag` from `tagged_since` on.
-    Elements of an array whose fields marked `is_key` are equal to an earlier element's are dropped, as Kafka's sets do.
+    Types are `bool`, `int8` to `int64`, `uint16`, `uint32`, `float64`, `uuid`, `string`, `bytes` and any of them as an array
+    (`[]int32`); a type with `fields` is a struct, by Kafka's name for it or just `struct`. `since` is the first version with the
+    field, `until` the first without it again; it may be null from `nullable_since` on, and is tagged with `tag` from
+    `tagged_since` on.
+    Without a `default` of its own a field has that of its type: 0, empty, a struct of defaults; `default_is_null` says null.
+    Arrays with Kafka's `mapKey` need no more: its collections keep elements with equal keys.
     """
 
     __slots__ = (
         "default",
+        "default_is_null",
         "fields",
         "is_array",
-        "is_key",
         "name",
         "nullable_since",
         "since",
+        "struct_name",
         "tag",
         "tagged_since",
         "type",
@@ -58,11 +62,12 @@ class Field:
         tag: int | None = None,
         tagged_since: int = 0,
         default: Value | None = None,
-        is_key: bool = False,
+        default_is_null: bool = False,
     ) -> None:
         self.name = name
         self.is_array = type.startswith("[]")
-        self.type = type.removeprefix("[]")
+        self.struct_name = type.removeprefix("[]") if fields else ""
+        self.type = "struct" if fields else type.removeprefix("[]")
         self.fields = fields
         self.since = since
         self.until = until
@@ -70,31 +75,58 @@ class Field:
         self.tag = tag
         self.tagged_since = tagged_since if tag is not None else NEVER
         self.default = default
-        self.is_key = is_key
+        self.default_is_null = default_is_null
 
     def is_in(self, version: int) -> bool:
-        return (self.since == 0 or version >= self.since) and version < self.until
+        return _is_since(self.since, version) and version < self.until
 
     def is_tagged_in(self, version: int) -> bool:
-        return version >= self.tagged_since
+        return _is_since(self.tagged_since, version)
+
+    def is_nullable_in(self, version: int) -> bool:
+        return _is_since(self.nullable_since, version)
 
 
 class Message:
-    """A message: its name, its fields in the order in which they are written, the first version with compact lengths."""
+    """A message: its name, its fields in the order in which they are written, the first version with compact lengths.
 
-    __slots__ = ("fields", "flexible_since", "name")
+    `last_version` is the last version that is declared. Kafka reads later ones too, as far as they have no structs inside.
+    """
 
-    def __init__(self, name: str, *fields: Field, flexible_since: int = NEVER) -> None:
+    __slots__ = ("fields", "flexible_since", "last_version", "name")
+
+    def __init__(self, name: str, *fields: Field, flexible_since: int = NEVER, last_version: int = NEVER) -> None:
         self.name = name
         self.fields = fields
         self.flexible_since = flexible_since
+        self.last_version = last_version
+
+
+def without(message: Message, names: frozenset[str], last_version: int) -> Message:
+    """The message without fields of these names, as it was before they came. What is there with their tags is passed over."""
+    fields = _without(message.fields, names)
+    return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=last_version)
+
+
+def _without(fields: tuple[Field, ...], names: frozenset[str]) -> tuple[Field, ...]:
+    kept = []
+    for field in fields:
+        if field.name not in names:
+            copy = Field.__new__(Field)
+            for slot in Field.__slots__:
+                setattr(copy, slot, getattr(field, slot))
+            copy.fields = _without(field.fields, names)
+            kept.append(copy)
+    return tuple(kept)
 
 
 class Reader:
     """Reads values one behind the other.
 
     What cannot be read raises CorruptData: `message-underflow`, `message-bytes-past-end`, `message-null`,
-    `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`.
+    `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`,
+    `message-version-unknown`, `message-tag-not-in-version`. Its `values` have the names of the `fields` that were being
+    read, from the outermost on.
     """
 
     __slots__ = ("data", "position")
@@ -160,87 +192,120 @@ def read(message: Message, reader: Reader, version: int) -> dict[str, Value]:
 
     Raises CorruptData as Reader says.
     """
-    return _read_fields(message.fields, reader, version, version >= message.flexible_since)
+    return _Walk(message, reader, version).fields(message.fields)
 
 
-def _read_fields(fields: tuple[Field, ...], reader: Reader, version: int, is_flexible: bool) -> dict[str, Value]:
-    values: dict[str, Value] = {}
-    for field in fields:
-        if field.is_in(version) and not field.is_tagged_in(version):
-            values[field.name] = _read_field(field, reader, version, is_flexible)
-        else:
-            values[field.name] = default_of(field)
-    if is_flexible:
-        tagged = {field.tag: field for field in fields if field.is_in(version) and field.is_tagged_in(version)}
+def _is_since(first: int, version: int) -> bool:
+    """Whether a version has what came with `first`. Kafka does not look at the version where all have it, so even -1 has."""
+    return first == 0 or version >= first
+
+
+def as_int16(number: int) -> int:
+    """The lower 16 bits, signed, as Java casts to a short."""
+    return (number + 0x8000 & 0xFFFF) - 0x8000
+
+
+class _Walk:
+    """Reads the fields of one message of one version, struct by struct."""
+
+    __slots__ = ("is_flexible", "last_version", "reader", "version")
+
+    def __init__(self, message: Message, reader: Reader, version: int) -> None:
+        self.reader = reader
+        self.version = version
+        self.is_flexible = _is_since(message.flexible_since, version)
+        self.last_version = message.last_version
+
+    def fields(self, fields: tuple[Field, ...]) -> dict[str, Value]:
+        values: dict[str, Value] = {}
+        version = self.version
+        for field in fields:
+            if field.is_in(version) and not field.is_tagged_in(version):
+                try:
+                    values[field.name] = self._field(field)
+                except CorruptData as fault:
+                    fault.values["fields"] = (field.name, *fault.values.get("fields", ()))
+                    raise
+            else:
+                values[field.name] = default_of(field)
+        if self.is_flexible:
+            self._read_tagged({field.tag: field for field in fields if field.tag is not None}, values)
+        return values
+
+    def _read_tagged(self, fields: dict[int | None, Field], values: dict[str, Value]) -> None:
+        reader = self.reader
         for _ in range(reader.unsigned_varint()):
             tag, size = reader.unsigned_varint(), reader.unsigned_varint()
-            if tag in tagged:
-                values[tagged[tag].name] = _read_field(tagged[tag], reader, version, is_flexible, is_tagged=True)
+            if tag in fields:
+                if not fields[tag].is_tagged_in(self.version):
+                    message = f"version {self.version} has no field with tag {tag}"
+                    raise CorruptData("message-tag-not-in-version", message, tag=tag, version=self.version)
+                values[fields[tag].name] = self._field(fields[tag], is_tagged=True)
+            elif size < 0:
+                raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
             else:
-                if size < 0:
-                    raise CorruptData("message-size-negative", f"an unknown field says it is {size} bytes long", size=size)
                 reader.bytes(size)
-    return values
 
+    def _field(self, field: Field, is_tagged: bool = False) -> Value:
+        if not field.is_array:
+            return self._value(field, is_tagged)
+        count = self.reader.length(self.is_flexible, _INT32)
+        if count < 0:
+            self._allow_null(field, count)
+            return None
+        remaining = self.reader.remaining
+        if count > remaining:
+            message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
+            raise CorruptData("message-array-too-large", message, count=count, remaining=remaining)
+        return [self._value(field, False, is_element=True) for _ in range(count)]
 
-def _read_field(field: Field, reader: Reader, version: int, is_flexible: bool, is_tagged: bool = False) -> Value:
-    if not field.is_array:
-        return _read_value(field, reader, version, is_flexible, is_tagged)
-    count = reader.length(is_flexible, _INT32)
-    if count < 0:
-        _allow_null(field, version)
-        return None
-    if count > reader.remaining:
-        message = f"{field.name} says it has {count} elements, with {reader.remaining} bytes left"
-        raise CorruptData("message-array-too-large", message, count=count, remaining=reader.remaining)
-    elements = [_read_value(field, reader, version, is_flexible, False, is_element=True) for _ in range(count)]
-    keys = [inner.name for inner in field.fields if inner.is_key]
-    if not keys:
-        return elements
-    distinct: dict[tuple[Value, ...], Value] = {}
-    for element in elements:
-        assert isinstance(element, dict)
-        distinct.setdefault(tuple(element[key] for key in keys), element)
-    return list(distinct.values())
+    def _value(self, field: Field, is_tagged: bool, is_element: bool = False) -> Value:
+        reader = self.reader
+        if field.type in _FIXED:
+            return reader.fixed(_FIXED[field.type])
+        if field.type == "bool":
+            return reader.fixed(_FIXED["int8"]) != 0
+        if field.type == "uuid":
+            if reader.remaining < _UUID_SIZE:
+                raise CorruptData("message-underflow", "the message ends inside a uuid")
+            return reader.bytes(_UUID_SIZE)
+        if field.type == "struct":
+            return self._struct(field, is_tagged, is_element)
+        size = reader.length(self.is_flexible, _INT16 if field.type == "string" else _INT32)
+        if size < 0:
+            self._allow_null(field, size, " element" if is_element else "")
+            return None
+        if field.type == "string" and size > MAX_STRING:
+            message = f"{field.name} says it is {size} bytes long"
+            name = field.name + (" element" if is_element else "")
+            raise CorruptData("message-string-too-long", message, field=name, size=size)
+        try:
+            data = reader.bytes(size)
+        except CorruptData as fault:
+            fault.values["type"] = field.type
+            raise
+        return text_of(data) if field.type == "string" else data
 
-
-def _read_value(
-    field: Field, reader: Reader, version: int, is_flexible: bool, is_tagged: bool, is_element: bool = False
-) -> Value:
-    if field.type in _FIXED:
-        return reader.fixed(_FIXED[field.type])
-    if field.type == "bool":
-        return reader.fixed(_FIXED["int8"]) != 0
-    if field.type == "uuid":
-        if reader.remaining < _UUID_SIZE:
-            raise CorruptData("message-underflow", "the message ends inside a uuid")
-        return reader.bytes(_UUID_SIZE)
-    if field.type == "struct":
-        if not is_element and version >= field.nullable_since:
-            marker = reader.unsigned_varint() if is_tagged else int(reader.fixed(_FIXED["int8"]))
+    def _struct(self, field: Field, is_tagged: bool, is_element: bool) -> Value:
+        if not is_element and field.is_nullable_in(self.version):
+            marker = self.reader.unsigned_varint() if is_tagged else int(self.reader.fixed(_FIXED["int8"]))
             if marker <= 0 if is_tagged else marker < 0:
                 return None
-        return _read_fields(field.fields, reader, version, is_flexible)
-    size = reader.length(is_flexible, _INT16 if field.type == "string" else _INT32)
-    if size < 0:
-        _allow_null(field, version, " element" if is_element else "")
-        return None
-    if field.type == "string":
-        if size > MAX_STRING:
-            message = f"{field.name} says it is {size} bytes long"
-            raise CorruptData("message-string-too-long", message, field=field.name, size=size)
-        return text_of(reader.bytes(size))
-    return reader.bytes(size)
+        if self.version > self.last_version:
+            message = f"{field.name} is not known in version {self.version}"
+            raise CorruptData("message-version-unknown", message, version=self.version, struct=field.struct_name)
+        return self.fields(field.fields)
 
-
-def _allow_null(field: Field, version: int, what: str = "") -> None:
-    if what or version < field.nullable_since:
-        raise CorruptData("message-null", f"{field.name}{what} may not be null", field=field.name + what)
+    def _allow_null(self, field: Field, size: int, what: str = "") -> None:
+        if what or not field.is_nullable_in(self.version):
+            kind = "array" if field.is_array and not what else field.type
+            name = field.name + what
+            raise CorruptData("message-null", f"{name} may not be null", field=name, size=size, type=kind)
 
 
 def default_of(field: Field) -> Value:
     """The value of a field that a version does not have, or that was not written."""
-    if field.default is not None or field.nullable_since == 0 and field.tag is not None:
+    if field.default is not None or field.default_is_null:
         return field.default
     if field.is_array:
         return []

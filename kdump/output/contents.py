@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.decoders.plain import Decoder
     from kdump.errors import CorruptData
     from kdump.formats.record import RecordChunk
+    from kdump.output.topics import RecordDecoder
     from kdump.releases.profile import Profile
 
     Column = Sequence[bytes | None]
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     """What stands behind the fields of each record's line, up to a record whose contents cannot be had."""
 
 
-def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | None, *, skips_metadata: bool) -> Contents:
-    """The column of contents for a chunk of records, given the decoders for keys and for values.
+def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, *, skips_metadata: bool) -> Contents:
+    """The column of contents for a chunk of records, given the decoders for keys and for values, or one for whole records.
 
     Without decoders, only control records have contents.
     """
-    data_text = None if decoders is None else _data_text(profile, *decoders, skips_metadata)
+    data_text = record_text = None
+    if isinstance(decoders, tuple):
+        data_text = _data_text(profile, *decoders, skips_metadata)
+    elif decoders is not None:
+        record_text = _record_text(profile, decoders, skips_metadata)
 
     def column(chunk: RecordChunk) -> tuple[list[str], Fault | None]:
         texts: list[str] = []
@@ -45,6 +50,9 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | None, *, skip
         return texts, None
 
     def _append_data(chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
+        if record_text is not None:
+            _append_decoded(chunk, texts, keys, values, record_text)
+            return
         if data_text is None:
             texts += [""] * len(keys)
             return
@@ -53,6 +61,19 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | None, *, skip
                 _raise_fault_of(chunk.faults.get(len(texts), {}), profile)
             texts.append(data_text(key, value))
 
+    def _append_decoded(
+        chunk: RecordChunk,
+        texts: list[str],
+        keys: Column,
+        values: Column,
+        text: Callable[[int, bytes | None, bytes | None], str],
+    ) -> None:
+        offsets = chunk.records["offset"][len(texts) :]
+        for offset, key, value in zip(offsets, keys, values, strict=False):
+            if chunk.faults:
+                _raise_fault_of(chunk.faults.get(len(texts), {}), profile)
+            texts.append(text(offset, key, value))
+
     def _append_control(_chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
         for key, value in zip(keys, values, strict=True):
             texts.append("" if skips_metadata else control_text(key, value, profile))
@@ -60,12 +81,31 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | None, *, skip
     return column
 
 
+def _prefixes(profile: Profile, skips_metadata: bool) -> tuple[str, str]:
+    """What stands in front of a key, and of a payload without a key."""
+    has_bar = skips_metadata and profile.skipped_metadata_prefixes_payload
+    return "| key: " if skips_metadata else " key: ", "| payload: " if has_bar else " payload: "
+
+
+def _record_text(
+    profile: Profile, decoder: RecordDecoder, skips_metadata: bool
+) -> Callable[[int, bytes | None, bytes | None], str]:
+    key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
+
+    def text(offset: int, key: bytes | None, value: bytes | None) -> str:
+        key_text, payload = decoder(offset, key, value)
+        if payload is None:
+            return "" if key_text is None else key_prefix + key_text
+        return lone_payload_prefix + payload if key_text is None else f"{key_prefix}{key_text} payload: {payload}"
+
+    return text
+
+
 def _data_text(
     profile: Profile, key_decoder: Decoder, value_decoder: Decoder, skips_metadata: bool
 ) -> Callable[[bytes | None, bytes | None], str]:
     needs_value = not profile.shows_keys_of_null_values
-    key_prefix = "| key: " if skips_metadata else " key: "
-    lone_payload_prefix = "| payload: " if skips_metadata and profile.skipped_metadata_prefixes_payload else " payload: "
+    key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
 
     def text(key: bytes | None, value: bytes | None) -> str:
         if value is None:

@@ -30,6 +30,11 @@ def text(profile: Profile, complaints: list[tuple[str, str, int, int]]) -> str:
     return "".join(line + "\n" for line in lines)
 
 
+def ordered(order: str, keys: list[str]) -> list[str]:
+    """Distinct keys in the order of a hash map: "java", "scala-2.13", "scala-2.11"."""
+    return _ORDERS[order](keys)
+
+
 def _arranged(profile: Profile, kind: str, pairs: Pairs) -> Pairs:
     if kind not in (history.MISMATCHES, history.NON_CONSECUTIVE):
         return pairs

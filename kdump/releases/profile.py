@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kdump.formats.message_log import MessageRules
+    from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
     from kdump.releases.words import Words
 
@@ -33,6 +34,7 @@ class Profile:
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
+        self.missing_decoders = then.at(history.MISSING_DECODERS)
         self.decoder_classes = then.at(history.DECODER_CLASSES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
@@ -130,7 +132,18 @@ class Profile:
         """The exception that this release throws for a fault, or what it prints if it throws none."""
         from kdump.releases import words  # only a run that fails needs them
 
+        if code not in words.WORDS:
+            from kdump.releases import decoder_words
+
+            return self._then.at(decoder_words.WORDS[code])
         return self._then.at(words.WORDS[code])
+
+    @property
+    def decoder_words(self) -> DecoderWords:
+        """How the decoders of internal topics put what they read."""
+        from kdump.releases.decoder_words import DecoderWords  # only runs with such a decoder need them
+
+        return DecoderWords(self._then)
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
         """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""

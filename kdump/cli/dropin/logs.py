@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.record import RecordChunk
     from kdump.output.contents import Contents
+    from kdump.output.topics import RecordDecoder
 
     Decoder = Callable[[bytes], str]
 
+# In the order in which the tool looks for them; the first counts.
 _TOPIC_DECODERS = (
     "offsets-decoder",
     "transaction-log-decoder",
@@ -60,11 +62,15 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")
 
 
-def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder]:
-    """The decoders for keys and for values. Raises Fault where the tool does not find them."""
+def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder] | RecordDecoder:
+    """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
     for name in _TOPIC_DECODERS:
         if arguments.has(name):
-            raise UsageError(f"--{name} is not supported yet")
+            if name in tool.profile.missing_decoders:
+                raise UsageError(f"--{name} is not supported yet in the words of Kafka {tool.profile.release}")
+            from kdump.output import topics
+
+            return topics.decoder_of(tool.profile, name)
     if not tool.profile.decoder_classes:
         return tool.text_of, tool.text_of
     value_decoder, key_decoder = (_decoder(tool, arguments.text(name)) for name in _DECODER_CLASSES)
@@ -87,7 +93,7 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
 
 def prints_data(tool: DumpTool, arguments: Arguments) -> bool:
     """Whether keys and values are asked for."""
-    implied = _DECODER_CLASSES if tool.profile.decoders_print_data else ()
+    implied = (*_TOPIC_DECODERS, *_DECODER_CLASSES) if tool.profile.decoders_print_data else ()
     return any(arguments.has(name) for name in ("print-data-log", *implied))
 
 
@@ -101,7 +107,7 @@ def _heading(tool: DumpTool, name: str) -> str:
 
 
 def _dump_records(
-    tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | None, arguments: Arguments
+    tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
 ) -> None:
     from kdump.formats import records
     from kdump.output.contents import contents

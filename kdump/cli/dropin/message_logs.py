@@ -30,6 +30,7 @@ _COLUMNS = ("offset", "position", "timestamp_type", "timestamp", "isvalid", "val
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one log, up to its end or to where the tool throws. Raises Fault there."""
     decoders = decoders_of(tool, arguments) if prints_data(tool, arguments) else None
+    assert decoders is None or isinstance(decoders, tuple)  # these releases know one decoder of a topic, which is not there yet
     limit = arguments.number("max-message-size") if tool.profile.limits_message_size else MAX_INT
     tool.out.write(tool.profile.log_heading.format(offset=file_name.base_offset(name)) + "\n")
     with tool.open(path) as source:

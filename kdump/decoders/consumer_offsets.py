@@ -1,0 +1,43 @@
+"""What group metadata says of the members of a consumer group: their subscriptions and assignments."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.errors import CorruptData
+from kdump.messages import consumer_protocol, kafka_json, schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.messages.schema import Message, Value
+
+GROUP_METADATA = 2
+"""The record type of group metadata; 0 and 1 are offset commits."""
+
+_INT16 = Struct(">h")
+
+
+def with_protocol_as_json(group: dict[str, Value]) -> dict[str, Value]:
+    """Group metadata with subscriptions and assignments as JSON where they can be read, as they are where not.
+
+    Only groups of the protocol type "consumer" keep them in Kafka's own form.
+    """
+    members = group["members"]
+    if group["protocolType"] != "consumer" or not isinstance(members, list):
+        return group
+    return group | {"members": [_with_protocol_as_json(member) for member in members if isinstance(member, dict)]}
+
+
+def _with_protocol_as_json(member: dict[str, Value]) -> dict[str, Value]:
+    parts = {"subscription": consumer_protocol.SUBSCRIPTION, "assignment": consumer_protocol.ASSIGNMENT}
+    return member | {name: _as_json(message, member[name]) for name, message in parts.items()}
+
+
+def _as_json(message: Message, data: Value) -> Value:
+    assert isinstance(data, bytes)
+    try:
+        reader = schema.Reader(data)
+        version = int(reader.fixed(_INT16))
+        return kafka_json.Json(kafka_json.dumps(message, schema.read(message, reader, version), version))
+    except CorruptData:
+        return data

@@ -1,0 +1,73 @@
+"""Records of coordinators, in __consumer_offsets, __transaction_state and __share_group_state.
+
+The key is an int16 record type and its message; the value is an int16 version and its message, or null for a tombstone.
+Kafka: CoordinatorRecordSerde (since 3.8.0). Before that the type was taken for a version of the key; the bytes are the same.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.errors import CorruptData
+from kdump.messages import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kdump.messages.schema import Message, Value
+
+    Records = Mapping[int, tuple[Message, Message]]
+
+_INT16 = Struct(">h")
+
+
+class CoordinatorRecord:
+    """A record's type and key, and the version and fields of its value; `value` is None for a tombstone."""
+
+    __slots__ = ("key", "key_message", "type", "value", "value_message", "version")
+
+    def __init__(self, record_type: int, messages: tuple[Message, Message], key: dict[str, Value]) -> None:
+        self.type = record_type
+        self.key_message, self.value_message = messages
+        self.key = key
+        self.version = 0
+        self.value: dict[str, Value] | None = None
+
+
+def read(records: Records, key: bytes, value: bytes | None, *, checks_version: bool = True) -> CoordinatorRecord:
+    """A record of one of these types. Bytes behind the messages are ignored, as Kafka does.
+
+    Raises CorruptData with the codes `record-type-unknown`, `record-version-unknown`, and, for the part
+    (`key` or `value`) that is named in `values`, `record-version-short` and `record-unreadable` (with the `inner` fault).
+    """
+    key_reader = schema.Reader(key)
+    record_type = _version(key_reader, "key")
+    messages = records.get(record_type)
+    if messages is None:
+        raise CorruptData("record-type-unknown", f"records of type {record_type} are not known", type=record_type)
+    record = CoordinatorRecord(record_type, messages, _message(messages[0], key_reader, 0, "key", shown_version=record_type))
+    if value is None:
+        return record
+    value_reader = schema.Reader(value)
+    record.version = _version(value_reader, "value")
+    if checks_version and not 0 <= record.version <= record.value_message.last_version:
+        text = f"version {record.version} of records of type {record_type} is not known"
+        raise CorruptData("record-version-unknown", text, type=record_type, version=record.version)
+    record.value = _message(record.value_message, value_reader, record.version, "value", shown_version=record.version)
+    return record
+
+
+def _version(reader: schema.Reader, part: str) -> int:
+    try:
+        return int(reader.fixed(_INT16))
+    except CorruptData as fault:
+        raise CorruptData("record-version-short", f"the {part} ends inside its version", part=part) from fault
+
+
+def _message(message: Message, reader: schema.Reader, version: int, part: str, *, shown_version: int) -> dict[str, Value]:
+    try:
+        return schema.read(message, reader, version)
+    except CorruptData as fault:
+        text = f"the {part} is no {message.name} of version {version}: {fault.message}"
+        raise CorruptData("record-unreadable", text, part=part, version=shown_version, inner=fault) from fault

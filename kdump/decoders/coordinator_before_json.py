@@ -1,0 +1,90 @@
+"""Records of coordinators as releases read them that know them by their versions: offsets, groups, transactions.
+
+Key and value begin with an int16 version. Kafka: GroupMetadataManager and TransactionLog (0.9 to 3.7 and 4.0).
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.errors import CorruptData
+from kdump.messages import consumer_protocol, schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.messages.schema import Message, Value
+
+_INT16 = Struct(">h")
+
+OFFSET_KEY_VERSIONS = (0, 1)
+GROUP_KEY_VERSION = 2
+
+OFFSET_CODE = "offset-version-unknown"
+GROUP_CODE = "group-version-unknown"
+TRANSACTION_CODE = "transaction-log-version-unknown"
+"""The codes of values whose version is not known."""
+
+
+def versioned(data: bytes) -> tuple[int, schema.Reader]:
+    """The version in front of a key or value, and a reader of what follows. Raises CorruptData as Reader says."""
+    reader = schema.Reader(data)
+    return int(reader.fixed(_INT16)), reader
+
+
+def value_of(message: Message, data: bytes, last_version: int, code: str) -> dict[str, Value]:
+    """The fields of a value that begins with its version.
+
+    Raises CorruptData with the given code for a version that is negative or above the last, with `message-unreadable`,
+    which has the `inner` fault, and as Reader says.
+    """
+    version, reader = versioned(data)
+    if not 0 <= version <= last_version:
+        raise CorruptData(code, f"version {version} of {message.name} is not known", version=version)
+    return fields_of(message, reader, version)
+
+
+def fields_of(message: Message, reader: schema.Reader, version: int) -> dict[str, Value]:
+    """The fields of a message. Raises CorruptData with `message-unreadable`, which has the `inner` fault."""
+    try:
+        return schema.read(message, reader, version)
+    except CorruptData as fault:
+        text = f"no {message.name} of version {version}: {fault.message}"
+        raise CorruptData("message-unreadable", text, inner=fault, version=version) from fault
+
+
+def assignment_of(data: bytes) -> tuple[list[tuple[str, int]], bytes | None]:
+    """The partitions that are assigned to a member of a consumer group, and the user data.
+
+    Raises CorruptData with `message-unreadable`, and `assignment-version-negative`. Later versions are read as the first.
+    """
+    version, reader = _assignment_version(data)
+    if version < 0:
+        raise CorruptData("assignment-version-negative", f"the assignment has version {version}", version=version)
+    fields = fields_of(consumer_protocol.ASSIGNMENT, reader, 0)
+    user_data = fields["userData"]
+    assert user_data is None or isinstance(user_data, bytes)
+    return partitions_of(fields, "assignedPartitions", "partitions"), user_data
+
+
+def partitions_of(fields: dict[str, Value], topics_name: str, partitions_name: str) -> list[tuple[str, int]]:
+    """Topics and partitions out of an array of topics. Raises CorruptData with `partitions-null`."""
+    topics = fields[topics_name]
+    if topics is None:
+        raise CorruptData("partitions-null", f"{topics_name} is null")
+    assert isinstance(topics, list)
+    partitions = []
+    for entry in topics:
+        assert isinstance(entry, dict)
+        topic, numbers = entry["topic"], entry[partitions_name]
+        assert isinstance(topic, str) and isinstance(numbers, list)
+        partitions += [(topic, number) for number in numbers if isinstance(number, int)]
+    return partitions
+
+
+def _assignment_version(data: bytes) -> tuple[int, schema.Reader]:
+    try:
+        return versioned(data)
+    except CorruptData as fault:
+        fault.values["fields"] = ("version",)
+        text = "the assignment ends inside its version"
+        raise CorruptData("message-unreadable", text, inner=fault, version=0) from fault

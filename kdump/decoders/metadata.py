@@ -1,0 +1,68 @@
+"""Records of KRaft's and of tiered storage's metadata, in __cluster_metadata and __remote_log_metadata.
+
+The value is three unsigned varints (frame version, record id, version) and the message; nothing may follow.
+Kafka: AbstractApiMessageSerde (since 3.0.0).
+"""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+from kdump.messages import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kdump.messages.schema import Message, Value
+
+FRAME_VERSION = 1
+
+
+class MetadataRecord:
+    """A record's message, its version, its fields."""
+
+    __slots__ = ("fields", "id", "message", "version")
+
+    def __init__(self, record_id: int, message: Message, version: int, fields: dict[str, Value]) -> None:
+        self.id = record_id
+        self.message = message
+        self.version = version
+        self.fields = fields
+
+
+def read(records: Mapping[int, Message], value: bytes | None) -> MetadataRecord:
+    """A record with one of these ids.
+
+    Raises CorruptData with the codes `metadata-number-short` and `metadata-number-too-large` (which `number`, in `values`),
+    `metadata-frame-zero`, `metadata-frame-unknown`, `metadata-id-unknown`, `metadata-unreadable`, `metadata-garbage`.
+    """
+    reader = schema.Reader(value if value is not None else b"")
+    frame_version = _number(reader, "frame version")
+    if frame_version == 0:
+        raise CorruptData("metadata-frame-zero", "frame version 0 is that of the preview of KRaft in 2.8")
+    if frame_version != FRAME_VERSION:
+        raise CorruptData("metadata-frame-unknown", f"frame version {frame_version} is not known", version=frame_version)
+    record_id = _number(reader, "type")
+    version = _number(reader, "version")
+    message = records.get(record_id)
+    if message is None:
+        raise CorruptData("metadata-id-unknown", f"records with the id {record_id} are not known", id=record_id)
+    try:
+        fields = schema.read(message, reader, version)
+    except CorruptData as fault:
+        text = f"the value is no {message.name} of version {version}: {fault.message}"
+        raise CorruptData("metadata-unreadable", text, id=record_id) from fault
+    if reader.remaining:
+        text = f"{reader.remaining} bytes stand behind the {message.name}"
+        raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
+    return MetadataRecord(record_id, message, version, fields)
+
+
+def _number(reader: schema.Reader, name: str) -> int:
+    try:
+        number = reader.unsigned_varint()
+    except CorruptData as fault:
+        raise CorruptData("metadata-number-short", f"the value ends inside its {name}", number=name) from fault
+    if number > schema.MAX_INT16:
+        raise CorruptData("metadata-number-too-large", f"the {name} is {number}", number=name)
+    return schema.as_int16(number)

@@ -1,0 +1,452 @@
+"""The records of the topic __consumer_offsets: what groups have committed, and what they are."""
+
+from __future__ import annotations
+
+from kdump.messages.schema import Field, Message
+
+_MEMBER_METADATA = (
+    Field("memberId", "string"),
+    Field("groupInstanceId", "string", since=3, nullable_since=3, default_is_null=True),
+    Field("clientId", "string"),
+    Field("clientHost", "string"),
+    Field("rebalanceTimeout", "int32", since=1, default=-1),
+    Field("sessionTimeout", "int32"),
+    Field("subscription", "bytes"),
+    Field("assignment", "bytes"),
+)
+_TOPIC_PARTITIONS = (
+    Field("topicId", "uuid"),
+    Field("partitions", "[]int32"),
+    Field("assignmentEpochs", "[]int32", nullable_since=0, tag=0),
+)
+_SHARE_TOPIC_PARTITIONS = (
+    Field("topicId", "uuid"),
+    Field("partitions", "[]int32"),
+)
+_TOPIC_PARTITIONS_INFO = (
+    Field("topicId", "uuid"),
+    Field("topicName", "string"),
+    Field("partitions", "[]int32"),
+)
+_TOPIC_INFO = (
+    Field("topicId", "uuid"),
+    Field("topicName", "string"),
+)
+_LAST_ASSIGNMENT_CONFIG = (
+    Field("key", "string"),
+    Field("value", "string"),
+)
+_ENDPOINT = (
+    Field("host", "string"),
+    Field("port", "uint16"),
+)
+_KEY_VALUE = (
+    Field("key", "string"),
+    Field("value", "string"),
+)
+_TASK_IDS = (
+    Field("subtopologyId", "string"),
+    Field("partitions", "[]int32"),
+)
+_ASSIGNED_TASK_IDS = (
+    Field("subtopologyId", "string"),
+    Field("partitions", "[]int32"),
+    Field("assignmentEpochs", "[]int32", nullable_since=0, tag=0),
+)
+_TOPIC_CONFIG = (
+    Field("key", "string"),
+    Field("value", "string"),
+)
+_INTERNAL_TOPIC_INFO = (
+    Field("name", "string"),
+    Field("partitions", "int32"),
+    Field("replicationFactor", "int16"),
+    Field("topicConfigs", "[]TopicConfig", *_TOPIC_CONFIG),
+)
+_TOPIC_METADATA = (
+    Field("topicId", "uuid"),
+    Field("topicName", "string"),
+    Field("numPartitions", "int32"),
+    Field("partitionMetadata", "[]PartitionMetadata", Field("partition", "int32"), Field("racks", "[]string")),
+)
+
+RECORDS: dict[int, tuple[Message, Message]] = {
+    0: (
+        Message(
+            "LegacyOffsetCommitKey",
+            Field("group", "string"),
+            Field("topic", "string"),
+            Field("partition", "int32"),
+        ),
+        Message(
+            "LegacyOffsetCommitValue",
+            Field("offset", "int64"),
+            Field("metadata", "string"),
+            Field("commitTimestamp", "int64"),
+            last_version=0,
+        ),
+    ),
+    1: (
+        Message(
+            "OffsetCommitKey",
+            Field("group", "string"),
+            Field("topic", "string"),
+            Field("partition", "int32"),
+        ),
+        Message(
+            "OffsetCommitValue",
+            Field("offset", "int64"),
+            Field("leaderEpoch", "int32", since=3, default=-1),
+            Field("metadata", "string"),
+            Field("commitTimestamp", "int64"),
+            Field("expireTimestamp", "int64", since=1, until=2, default=-1),
+            Field("topicId", "uuid", since=4, tag=0, tagged_since=4),
+            flexible_since=4,
+            last_version=4,
+        ),
+    ),
+    2: (
+        Message(
+            "GroupMetadataKey",
+            Field("group", "string"),
+        ),
+        Message(
+            "GroupMetadataValue",
+            Field("protocolType", "string"),
+            Field("generation", "int32"),
+            Field("protocol", "string", nullable_since=0),
+            Field("leader", "string", nullable_since=0),
+            Field("currentStateTimestamp", "int64", since=2, default=-1),
+            Field("members", "[]MemberMetadata", *_MEMBER_METADATA),
+            flexible_since=4,
+            last_version=4,
+        ),
+    ),
+    3: (
+        Message(
+            "ConsumerGroupMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "ConsumerGroupMetadataValue",
+            Field("epoch", "int32"),
+            Field("metadataHash", "int64", tag=0),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    4: (
+        Message(
+            "ConsumerGroupPartitionMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "ConsumerGroupPartitionMetadataValue",
+            Field(
+                "topics",
+                "[]TopicMetadata",
+                Field("topicId", "uuid"),
+                Field("topicName", "string"),
+                Field("numPartitions", "int32"),
+                Field("partitionMetadata", "[]PartitionMetadata", Field("partition", "int32"), Field("racks", "[]string")),
+            ),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    5: (
+        Message(
+            "ConsumerGroupMemberMetadataKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "ConsumerGroupMemberMetadataValue",
+            Field("instanceId", "string", nullable_since=0),
+            Field("rackId", "string", nullable_since=0),
+            Field("clientId", "string"),
+            Field("clientHost", "string"),
+            Field("subscribedTopicNames", "[]string"),
+            Field("subscribedTopicRegex", "string", nullable_since=0),
+            Field("rebalanceTimeoutMs", "int32", default=-1),
+            Field("serverAssignor", "string", nullable_since=0),
+            Field(
+                "classicMemberMetadata",
+                "ClassicMemberMetadata",
+                Field("sessionTimeoutMs", "int32"),
+                Field("supportedProtocols", "[]ClassicProtocol", Field("name", "string"), Field("metadata", "bytes")),
+                nullable_since=0,
+                tag=0,
+            ),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    6: (
+        Message(
+            "ConsumerGroupTargetAssignmentMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "ConsumerGroupTargetAssignmentMetadataValue",
+            Field("assignmentEpoch", "int32"),
+            Field("assignmentTimestamp", "int64", tag=0),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    7: (
+        Message(
+            "ConsumerGroupTargetAssignmentMemberKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "ConsumerGroupTargetAssignmentMemberValue",
+            Field("topicPartitions", "[]TopicPartition", Field("topicId", "uuid"), Field("partitions", "[]int32")),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    8: (
+        Message(
+            "ConsumerGroupCurrentMemberAssignmentKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "ConsumerGroupCurrentMemberAssignmentValue",
+            Field("memberEpoch", "int32"),
+            Field("previousMemberEpoch", "int32"),
+            Field("state", "int8"),
+            Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITIONS),
+            Field("partitionsPendingRevocation", "[]TopicPartitions", *_TOPIC_PARTITIONS),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    9: (
+        Message("ShareGroupPartitionMetadataKey", Field("groupId", "string")),
+        Message(
+            "ShareGroupPartitionMetadataValue",
+            Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    10: (
+        Message(
+            "ShareGroupMemberMetadataKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "ShareGroupMemberMetadataValue",
+            Field("rackId", "string", nullable_since=0),
+            Field("clientId", "string"),
+            Field("clientHost", "string"),
+            Field("subscribedTopicNames", "[]string"),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    11: (
+        Message(
+            "ShareGroupMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "ShareGroupMetadataValue",
+            Field("epoch", "int32"),
+            Field("metadataHash", "int64"),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    12: (
+        Message(
+            "ShareGroupTargetAssignmentMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "ShareGroupTargetAssignmentMetadataValue",
+            Field("assignmentEpoch", "int32"),
+            Field("assignmentTimestamp", "int64", tag=0),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    13: (
+        Message(
+            "ShareGroupTargetAssignmentMemberKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "ShareGroupTargetAssignmentMemberValue",
+            Field("topicPartitions", "[]TopicPartition", Field("topicId", "uuid"), Field("partitions", "[]int32")),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    14: (
+        Message(
+            "ShareGroupCurrentMemberAssignmentKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "ShareGroupCurrentMemberAssignmentValue",
+            Field("memberEpoch", "int32"),
+            Field("previousMemberEpoch", "int32"),
+            Field("state", "int8"),
+            Field("assignedPartitions", "[]TopicPartitions", *_SHARE_TOPIC_PARTITIONS),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    15: (
+        Message(
+            "ShareGroupStatePartitionMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "ShareGroupStatePartitionMetadataValue",
+            Field("initializingTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO),
+            Field("initializedTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO),
+            Field("deletingTopics", "[]TopicInfo", *_TOPIC_INFO),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    16: (
+        Message(
+            "ConsumerGroupRegularExpressionKey",
+            Field("groupId", "string"),
+            Field("regularExpression", "string"),
+        ),
+        Message(
+            "ConsumerGroupRegularExpressionValue",
+            Field("topics", "[]string"),
+            Field("version", "int64"),
+            Field("timestamp", "int64"),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    17: (
+        Message(
+            "StreamsGroupMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "StreamsGroupMetadataValue",
+            Field("epoch", "int32"),
+            Field("metadataHash", "int64"),
+            Field("validatedTopologyEpoch", "int32", tag=0, default=-1),
+            Field("lastAssignmentConfigs", "[]LastAssignmentConfig", *_LAST_ASSIGNMENT_CONFIG, nullable_since=0, tag=1),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    19: (
+        Message(
+            "StreamsGroupMemberMetadataKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "StreamsGroupMemberMetadataValue",
+            Field("instanceId", "string", nullable_since=0),
+            Field("rackId", "string", nullable_since=0),
+            Field("clientId", "string"),
+            Field("clientHost", "string"),
+            Field("rebalanceTimeoutMs", "int32", default=-1),
+            Field("topologyEpoch", "int32"),
+            Field("processId", "string"),
+            Field("userEndpoint", "Endpoint", *_ENDPOINT, nullable_since=0, default_is_null=True),
+            Field("clientTags", "[]KeyValue", *_KEY_VALUE),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    20: (
+        Message(
+            "StreamsGroupTargetAssignmentMetadataKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "StreamsGroupTargetAssignmentMetadataValue",
+            Field("assignmentEpoch", "int32"),
+            Field("assignmentTimestamp", "int64", tag=0),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    21: (
+        Message(
+            "StreamsGroupTargetAssignmentMemberKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "StreamsGroupTargetAssignmentMemberValue",
+            Field("activeTasks", "[]TaskIds", *_TASK_IDS),
+            Field("standbyTasks", "[]TaskIds", *_TASK_IDS),
+            Field("warmupTasks", "[]TaskIds", *_TASK_IDS),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    22: (
+        Message(
+            "StreamsGroupCurrentMemberAssignmentKey",
+            Field("groupId", "string"),
+            Field("memberId", "string"),
+        ),
+        Message(
+            "StreamsGroupCurrentMemberAssignmentValue",
+            Field("memberEpoch", "int32"),
+            Field("previousMemberEpoch", "int32"),
+            Field("state", "int8"),
+            Field("activeTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS),
+            Field("standbyTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS),
+            Field("warmupTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS),
+            Field("activeTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS),
+            Field("standbyTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS),
+            Field("warmupTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    23: (
+        Message(
+            "StreamsGroupTopologyKey",
+            Field("groupId", "string"),
+        ),
+        Message(
+            "StreamsGroupTopologyValue",
+            Field("epoch", "int32"),
+            Field(
+                "subtopologies",
+                "[]Subtopology",
+                Field("subtopologyId", "string"),
+                Field("sourceTopics", "[]string"),
+                Field("sourceTopicRegex", "[]string"),
+                Field("stateChangelogTopics", "[]TopicInfo", *_INTERNAL_TOPIC_INFO),
+                Field("repartitionSinkTopics", "[]string"),
+                Field("repartitionSourceTopics", "[]TopicInfo", *_INTERNAL_TOPIC_INFO),
+                Field(
+                    "copartitionGroups",
+                    "[]CopartitionGroup",
+                    Field("sourceTopics", "[]int16"),
+                    Field("sourceTopicRegex", "[]int16"),
+                    Field("repartitionSourceTopics", "[]int16"),
+                ),
+            ),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+}
+"""The messages of key and value, by the record type that the key begins with."""

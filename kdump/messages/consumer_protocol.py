@@ -1,0 +1,28 @@
+"""What consumers tell each other inside of group metadata: subscriptions and assignments."""
+
+from __future__ import annotations
+
+from kdump.messages.schema import Field, Message
+
+SUBSCRIPTION = Message(
+    "ConsumerProtocolSubscription",
+    Field("topics", "[]string"),
+    Field("userData", "bytes", nullable_since=0, default_is_null=True),
+    Field(
+        "ownedPartitions",
+        "[]TopicPartition",
+        Field("topic", "string", since=1),
+        Field("partitions", "[]int32", since=1),
+        since=1,
+    ),
+    Field("generationId", "int32", since=2, default=-1),
+    Field("rackId", "string", since=3, nullable_since=3, default_is_null=True),
+    last_version=3,
+)
+
+ASSIGNMENT = Message(
+    "ConsumerProtocolAssignment",
+    Field("assignedPartitions", "[]TopicPartition", Field("topic", "string"), Field("partitions", "[]int32")),
+    Field("userData", "bytes", nullable_since=0, default_is_null=True),
+    last_version=3,
+)

@@ -1,0 +1,62 @@
+"""The records of the topic __share_group_state: how far share groups have got."""
+
+from __future__ import annotations
+
+from kdump.messages.schema import Field, Message
+
+RECORDS: dict[int, tuple[Message, Message]] = {
+    0: (
+        Message(
+            "ShareSnapshotKey",
+            Field("groupId", "string"),
+            Field("topicId", "uuid"),
+            Field("partition", "int32"),
+        ),
+        Message(
+            "ShareSnapshotValue",
+            Field("snapshotEpoch", "int32"),
+            Field("stateEpoch", "int32"),
+            Field("leaderEpoch", "int32"),
+            Field("startOffset", "int64"),
+            Field("deliveryCompleteCount", "int32", tag=0, default=-1),
+            Field("createTimestamp", "int64"),
+            Field("writeTimestamp", "int64"),
+            Field(
+                "stateBatches",
+                "[]StateBatch",
+                Field("firstOffset", "int64"),
+                Field("lastOffset", "int64"),
+                Field("deliveryState", "int8"),
+                Field("deliveryCount", "int16"),
+            ),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    1: (
+        Message(
+            "ShareUpdateKey",
+            Field("groupId", "string"),
+            Field("topicId", "uuid"),
+            Field("partition", "int32"),
+        ),
+        Message(
+            "ShareUpdateValue",
+            Field("snapshotEpoch", "int32"),
+            Field("leaderEpoch", "int32"),
+            Field("startOffset", "int64"),
+            Field("deliveryCompleteCount", "int32", tag=0, default=-1),
+            Field(
+                "stateBatches",
+                "[]StateBatch",
+                Field("firstOffset", "int64"),
+                Field("lastOffset", "int64"),
+                Field("deliveryState", "int8"),
+                Field("deliveryCount", "int16"),
+            ),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+}
+"""The messages of key and value, by the record type that the key begins with."""

@@ -1,0 +1,175 @@
+"""What the decoders of Kafka's internal topics print: keys and payloads of whole records."""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+from kdump.messages import kafka_json, schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.decoders.coordinator import CoordinatorRecord, Records
+    from kdump.messages.schema import Message, Value
+    from kdump.releases.decoder_words import DecoderWords
+    from kdump.releases.profile import Profile
+
+    Texts = tuple[str | None, str | None]
+    RecordDecoder = Callable[[int, bytes | None, bytes | None], Texts]
+    """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
+
+TOMBSTONE = "<DELETE>"
+
+_NULL_CODE = "record-key-null"
+_SHARE_NULL_CODE = "share-key-null"
+
+
+def decoder_of(profile: Profile, option: str) -> RecordDecoder:
+    """The decoder that an option of Kafka's tool asks for, in the words of a release.
+
+    It raises CorruptData where the tool ends with an exception.
+    """
+    return _DECODERS[option](profile)
+
+
+def _offsets(profile: Profile) -> RecordDecoder:
+    from kdump.decoders import consumer_offsets
+    from kdump.messages.consumer_offsets import RECORDS
+
+    if not profile.decoder_words.offsets_are_json:
+        from kdump.output import topics_before_json
+
+        return topics_before_json.offsets(profile)
+
+    def value_of(record: CoordinatorRecord) -> dict[str, Value]:
+        assert record.value is not None
+        is_group = record.type == consumer_offsets.GROUP_METADATA
+        return consumer_offsets.with_protocol_as_json(record.value) if is_group else record.value
+
+    known = {
+        record_type: RECORDS[record_type] for record_type in profile.decoder_words.offsets_record_types if record_type in RECORDS
+    }
+    if profile.decoder_words.shares_offset_value:
+        known[0] = (known[0][0], known[1][1])
+    return _coordinator(profile, known, value_of)
+
+
+def _transactions(profile: Profile) -> RecordDecoder:
+    from kdump.messages.transaction_state import RECORDS
+
+    if not profile.decoder_words.transactions_are_json:
+        from kdump.output import topics_before_json
+
+        return topics_before_json.transactions(profile)
+    return _coordinator(profile, RECORDS)
+
+
+def _share_groups(profile: Profile) -> RecordDecoder:
+    from kdump.messages.share_group_state import RECORDS
+
+    version_name = "type" if profile.decoder_words.shares_have_type else "version"
+    return _coordinator(profile, RECORDS, version_name=version_name, null_code=_SHARE_NULL_CODE)
+
+
+def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
+    assert record.value is not None
+    return record.value
+
+
+def _coordinator(
+    profile: Profile,
+    records: Records,
+    value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of,
+    *,
+    version_name: str = "version",
+    null_code: str = _NULL_CODE,
+) -> RecordDecoder:
+    """A decoder of the records of a coordinator, as JSON."""
+    from kdump.decoders import coordinator
+
+    words = profile.decoder_words
+    known = {record_type: (key, _as_known(words, value)) for record_type, (key, value) in records.items()}
+
+    def decode(offset: int, key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            if key is None:
+                raise CorruptData(null_code, "the record has no key")
+            record = coordinator.read(known, key, value, checks_version=words.checks_record_version)
+        except CorruptData as fault:
+            return _message_of(profile, fault, offset), None
+        key_text = f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}'
+        if record.value is None:
+            return key_text, TOMBSTONE
+        data = kafka_json.dumps(record.value_message, value_of(record), record.version)
+        return key_text, f'{{"{version_name}":"{record.version}","data":{data}}}'
+
+    return decode
+
+
+def _as_known(words: DecoderWords, message: Message) -> Message:
+    """The message as a release knows it."""
+    last_version = words.last_version(message.name, message.last_version)
+    return schema.without(message, words.unknown_fields(message.name), last_version)
+
+
+def _cluster_metadata(profile: Profile) -> RecordDecoder:
+    from kdump.decoders import metadata
+    from kdump.messages.cluster_metadata import RECORDS
+
+    known = {record_id: _as_known(profile.decoder_words, message) for record_id, message in RECORDS.items()}
+
+    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            record = metadata.read(known, value)
+        except CorruptData as fault:
+            return None, f"Error at {offset}, skipping. {_message_of(profile, fault, offset)}"
+        data = kafka_json.dumps(record.message, record.fields, record.version)
+        return None, f'{{"type":"{_type_name(record.message.name)}","version":{record.version},"data":{data}}}'
+
+    return decode
+
+
+def _remote_log_metadata(profile: Profile) -> RecordDecoder:
+    from kdump.decoders import metadata, remote_log_metadata
+    from kdump.messages.remote_log_metadata import RECORDS
+    from kdump.output import remote_log_metadata as texts
+
+    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            if value is None:
+                raise CorruptData("remote-value-null", "the record has no value")
+            record = metadata.read(RECORDS, value)
+            remote_log_metadata.check(record)
+        except CorruptData as fault:
+            return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
+        return None, texts.text_of(record)
+
+    return decode
+
+
+def _type_name(name: str) -> str:
+    """The name of a message in upper case with underscores."""
+    return "".join("_" + letter if letter.isupper() else letter for letter in name).lstrip("_").upper()
+
+
+def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:
+    """What a release says of a fault in a record. Raises the fault where it is an exception."""
+    fault.values["offset"] = offset
+    inner = fault.values.get("inner")
+    if inner is not None:
+        inner_words = profile.words(inner.code)
+        fault.values["inner_message"] = "null" if inner_words.message is None else inner_words.message.format(**inner.values)
+    words = profile.words(fault.code)
+    if words.exception or words.message is None:
+        raise fault
+    return words.message.format(**fault.values)
+
+
+_DECODERS: dict[str, Callable[[Profile], RecordDecoder]] = {
+    "offsets-decoder": _offsets,
+    "transaction-log-decoder": _transactions,
+    "cluster-metadata-decoder": _cluster_metadata,
+    "remote-log-metadata-decoder": _remote_log_metadata,
+    "share-group-state-decoder": _share_groups,
+}
+"""By the option that asks for it."""

@@ -1,0 +1,171 @@
+"""What the decoders of offsets and transactions print in releases that do not print JSON."""
+
+from __future__ import annotations
+
+from kdump.decoders import coordinator_before_json as before_json
+from kdump.errors import CorruptData
+from kdump.messages import kafka_json
+from kdump.output import hash_sets, report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.messages.schema import Value
+    from kdump.output.topics import RecordDecoder, Texts
+    from kdump.releases.decoder_words import DecoderWords
+    from kdump.releases.profile import Profile
+
+TOMBSTONE = "<DELETE>"
+UNKNOWN_KEY = "unknown::version={version}"
+
+_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+
+
+def offsets(profile: Profile) -> RecordDecoder:
+    """The decoder of __consumer_offsets."""
+    from kdump.messages.consumer_offsets import RECORDS
+
+    words = profile.decoder_words
+    (offset_key, offset_value), (group_key, group_value) = RECORDS[1], RECORDS[2]
+
+    def decode(_offset: int, key: bytes | None, value: bytes | None) -> Texts:
+        if value is None and not words.shows_tombstones:
+            return None, None
+        if key is None:
+            raise CorruptData("offsets-key-null", "the record has no key")
+        version, reader = before_json.versioned(key)
+        if version in before_json.OFFSET_KEY_VERSIONS:
+            fields = before_json.fields_of(offset_key, reader, 0)
+            if value is None:
+                return words.offset_key.format(**fields), TOMBSTONE
+            offset = before_json.value_of(offset_value, value, words.last_offset_version, before_json.OFFSET_CODE)
+            text = words.offset_with_metadata if offset["metadata"] else words.offset
+            return words.offset_key.format(**fields), text.format(**offset)
+        if version == before_json.GROUP_KEY_VERSION:
+            fields = before_json.fields_of(group_key, reader, 0)
+            if value is None:
+                return words.group_key.format(**_with_json(fields)), TOMBSTONE
+            group = before_json.value_of(group_value, value, words.last_group_version, before_json.GROUP_CODE)
+            return words.group_key.format(**_with_json(fields)), words.group.format(**_group_texts(profile, group))
+        if words.shows_unknown_keys:
+            return UNKNOWN_KEY.format(version=version), None
+        raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
+
+    return _with_schema_errors(words, decode)
+
+
+def transactions(profile: Profile) -> RecordDecoder:
+    """The decoder of __transaction_state."""
+    from kdump.messages.transaction_state import RECORDS
+
+    words = profile.decoder_words
+    key_message, value_message = RECORDS[0]
+
+    def decode(_offset: int, key: bytes | None, value: bytes | None) -> Texts:
+        if key is None:
+            raise CorruptData("transaction-log-key-null", "the record has no key")
+        version, reader = before_json.versioned(key)
+        if version != 0:
+            if words.shows_unknown_keys:
+                return UNKNOWN_KEY.format(version=version), None
+            text = f"version {version} of the key is not known"
+            raise CorruptData("transaction-log-key-version-unknown", text, version=version)
+        fields = before_json.fields_of(key_message, reader, 0)
+        if value is None:
+            if words.shows_tombstones:
+                return words.transaction_key.format(**fields), TOMBSTONE
+            raise CorruptData("transaction-log-value-null", "the record has no value")
+        transaction = before_json.value_of(value_message, value, words.last_transaction_version, before_json.TRANSACTION_CODE)
+        return words.transaction_key.format(**fields), words.transaction.format(**_transaction_texts(profile, transaction))
+
+    return _with_schema_errors(words, decode)
+
+
+def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDecoder:
+    """The decoder; its faults say what SchemaException says: the fields from the outermost on, and what is wrong inside."""
+
+    def decode_or_raise(offset: int, key: bytes | None, value: bytes | None) -> Texts:
+        try:
+            return decode(offset, key, value)
+        except CorruptData as fault:
+            inner = fault.values.get("inner")
+            if inner is not None and not words.has_schema_exceptions:
+                raise inner from fault
+            if inner is not None:
+                code = " ".join([inner.code, inner.values["type"]] if "type" in inner.values else [inner.code])
+                text = words.schema_errors[code].format(**inner.values)
+                for name in reversed(inner.values["fields"]):
+                    text = f"Error reading field '{_name_of(name, fault.values['version'], words)}': {text}"
+                fault.values["inner_message"] = text
+            raise
+
+    return decode_or_raise
+
+
+def _name_of(field: str, version: int, words: DecoderWords) -> str:
+    names = words.field_names
+    return names.get(f"{field} {version}") or names.get(field) or _snake(field)
+
+
+def _snake(name: str) -> str:
+    return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)
+
+
+def _with_json(fields: dict[str, Value]) -> dict[str, Value]:
+    """The fields, and beside each string its JSON form."""
+    json: dict[str, Value] = {}
+    for name, value in fields.items():
+        if value is None or isinstance(value, str):
+            json[name + "_json"] = "null" if value is None else kafka_json.text(value)
+    return {name: "null" if value is None else value for name, value in fields.items()} | json
+
+
+def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
+    members = group["members"]
+    assert isinstance(members, list)
+    is_consumer = group["protocolType"] == "consumer"
+    assignments: dict[str, bytes] = {}
+    for member in members:
+        assert isinstance(member, dict)
+        member_id, data = member["memberId"], member["assignment"]
+        assert isinstance(member_id, str) and isinstance(data, bytes)
+        assignments[member_id] = data
+    texts = []
+    for member_id in report.ordered(profile.report_order, list(assignments)):
+        data = assignments[member_id]
+        texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(data)}")
+    if not assignments and not profile.decoder_words.empty_groups_have_protocol_type:
+        group = group | {"protocolType": ""}
+    return _with_json(group | {"members": "{" + ",".join(texts) + "}"})
+
+
+def _assignment_text(profile: Profile, data: bytes) -> str:
+    partitions, user_data = before_json.assignment_of(data)
+    if user_data is None and not profile.decoder_words.allows_null_user_data:
+        raise CorruptData("assignment-user-data-null", "the assignment has no user data")
+    text = ", ".join(f"{topic}-{partition}" for topic, partition in partitions)
+    return f"[{text}]:{_hex(user_data)}" if user_data else f"[{text}]"
+
+
+def _hex(data: bytes) -> str:
+    """Bytes as Kafka formats them, as one number: without zeros in front."""
+    return f"{int.from_bytes(data, 'big'):X}" if data else ""
+
+
+def _transaction_texts(profile: Profile, transaction: dict[str, Value]) -> dict[str, Value]:
+    state = transaction["transactionStatus"]
+    assert isinstance(state, int)
+    if not 0 <= state < len(_STATES):
+        raise CorruptData("transaction-log-state-unknown", f"the transaction's state is {state}", state=state)
+    partitions = before_json.partitions_of(transaction, "transactionPartitions", "partitionIds") if state else []
+    ordered = hash_sets.ORDERS[profile.report_order](partitions)
+    texts = [f"{topic}-{partition}" for topic, partition in ordered]
+    return transaction | {"state": _STATES[state], "partitions": profile.decoder_words.partitions_text(texts)}

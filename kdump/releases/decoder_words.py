@@ -1,0 +1,282 @@
+"""What each release says where it decodes the records of internal topics."""
+
+from __future__ import annotations
+
+from kdump.releases.timeline import FIRST
+from kdump.releases.words import Words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.releases.timeline import History
+
+
+class DecoderWords:
+    """How the decoders of one release put what they read."""
+
+    def __init__(self, then: History) -> None:
+        self.offsets_are_json = then.at(OFFSETS_ARE_JSON)
+        self.transactions_are_json = then.at(TRANSACTIONS_ARE_JSON)
+        self.offset_key = then.at(OFFSET_KEY)
+        self.offset = then.at(OFFSET)
+        self.offset_with_metadata = then.at(OFFSET_WITH_METADATA)
+        self.group_key = then.at(GROUP_KEY)
+        self.group = then.at(GROUP)
+        self.transaction_key = then.at(TRANSACTION_KEY)
+        self.transaction = then.at(TRANSACTION)
+        self.last_offset_version = then.at(LAST_OFFSET_VERSION)
+        self.last_group_version = then.at(LAST_GROUP_VERSION)
+        self.last_transaction_version = then.at(LAST_TRANSACTION_VERSION)
+        self.shows_tombstones = then.at(SHOWS_TOMBSTONES)
+        self.empty_groups_have_protocol_type = then.at(EMPTY_GROUPS_HAVE_PROTOCOL_TYPE)
+        self.shows_unknown_keys = then.at(SHOWS_UNKNOWN_KEYS)
+        self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
+        self.has_schema_exceptions = then.at(HAS_SCHEMA_EXCEPTIONS)
+        self.checks_record_version = then.at(CHECKS_RECORD_VERSION)
+        self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
+        self.shares_have_type = then.at(SHARES_HAVE_TYPE)
+        self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
+        self._then = then
+        self.field_names = FIELD_NAMES
+        self.schema_errors = SCHEMA_ERRORS
+        self._partitions = then.at(PARTITIONS)
+
+    def unknown_fields(self, message: str) -> frozenset[str]:
+        """The fields of a message that a release does not know yet."""
+        fields = LATER_FIELDS.get(message, {})
+        return frozenset(name for name, since in fields.items() if not self._then.find({since: True}))
+
+    def last_version(self, message: str, newest: int) -> int:
+        """The last version of a message that a release knows."""
+        versions = EARLIER_VERSIONS.get(message)
+        known = None if versions is None else self._then.find(versions)
+        return newest if known is None else known
+
+    def partitions_text(self, partitions: list[str]) -> str:
+        """The partitions of a transaction."""
+        start, separator, end = self._partitions
+        return start + separator.join(partitions) + end
+
+
+OFFSETS_ARE_JSON = {FIRST: False, "3.8.0": True}
+TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
+
+SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
+"""Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
+
+EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: False, "1.0.0": True}
+"""Whether the protocol type of a group without members is shown; before, it was known from the members."""
+
+SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
+"""Whether text decoders go on behind keys of unknown versions (KIP-915)."""
+
+ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
+
+HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
+"""Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
+
+CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
+"""Whether a value's version is compared with what is known before its message is read."""
+
+SHARES_OFFSET_VALUE = {FIRST: True, "4.0.0": False}
+"""Whether records of type 0 may have values of all versions that those of type 1 have."""
+
+SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
+"""Whether values of share groups have "type" where all others have "version"."""
+
+OFFSETS_RECORD_TYPES = {
+    FIRST: tuple(range(9)),
+    "4.0.0": tuple(range(17)),
+    "4.1.0": (*range(9), *range(10, 18), *range(19, 24)),
+}
+"""The record types that the JSON form of offsets knows."""
+
+OFFSET_KEY = {FIRST: "offset::{group}:{topic}:{partition}", "2.4.1": "offset_commit::group={group},partition={topic}-{partition}"}
+OFFSET = {FIRST: "{offset}", "2.4.1": "offset={offset}"}
+OFFSET_WITH_METADATA = {FIRST: "{offset}:{metadata}", "2.4.1": "offset={offset},metadata={metadata}"}
+GROUP_KEY = {
+    FIRST: "metadata::{group}",
+    "1.0.0": '{{"metadata":{group_json}}}',
+    "2.4.1": "group_metadata::group={group}",
+}
+GROUP = {
+    FIRST: "{protocolType}:{protocol}:{generation}:{members}",
+    "1.0.0": '{{"protocolType":{protocolType_json},"protocol":{protocol_json},"generationId":{generation},'
+    '"assignment":{members_json}}}',
+}
+TRANSACTION_KEY = {FIRST: "transactionalId={transactionalId}", "2.4.1": "transaction_metadata::transactionalId={transactionalId}"}
+TRANSACTION = {
+    FIRST: "producerId:{producerId},producerEpoch:{producerEpoch},state={state},partitions={partitions},"
+    "txnLastUpdateTimestamp={transactionLastUpdateTimestampMs},txnTimeoutMs={transactionTimeoutMs}"
+}
+
+LATER_FIELDS = {
+    "OffsetCommitValue": {"topicId": "4.1.0"},
+    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "RegisterBrokerRecord": {"cordonedLogDirs": "4.3.0"},
+    "BrokerRegistrationChangeRecord": {"cordonedLogDirs": "4.3.0"},
+    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
+    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
+    "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
+    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0", "createTimestamp": "4.1.0", "writeTimestamp": "4.1.0"},
+    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},
+}
+"""Fields that came later than their record, with the release that brought them."""
+
+EARLIER_VERSIONS = {
+    "RegisterBrokerRecord": {"3.7.0": 3, "4.3.0": 4},
+    "BrokerRegistrationChangeRecord": {"3.7.0": 2, "4.3.0": 3},
+}
+"""The last versions of records that got further ones, by the release that brought them."""
+
+PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
+"""How a set of partitions begins, what stands between them, how it ends."""
+
+LAST_OFFSET_VERSION = {FIRST: 1, "2.1.0": 3, "3.4.1": 4}
+LAST_GROUP_VERSION = {FIRST: 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 4}
+LAST_TRANSACTION_VERSION = {FIRST: 0, "3.4.1": 1}
+"""The last version of a value that a release reads."""
+
+FIELD_NAMES: dict[str, str] = {
+    "transactionTimeoutMs": "transaction_timeout",
+    "transactionLastUpdateTimestampMs": "transaction_entry_timestamp",
+    "transactionStartTimestampMs": "transaction_start_timestamp",
+    "assignedPartitions": "topic_partitions",
+    "commitTimestamp 0": "timestamp",
+}
+"""What messages call fields, of one version or of all, whose name became another; the others are in snake case."""
+
+SCHEMA_ERRORS = {
+    "message-underflow": "java.nio.BufferUnderflowException",
+    "message-bytes-past-end string": "Error reading string of length {size}, only {remaining} bytes available",
+    "message-bytes-past-end bytes": "Error reading bytes of size {size}, only {remaining} bytes available",
+    "message-array-too-large": "Error reading array of size {count}, only {remaining} bytes available",
+    "message-null string": "String length {size} cannot be negative",
+    "message-null bytes": "Bytes size {size} cannot be negative",
+    "message-null array": "Array size {size} cannot be negative",
+}
+"""What SchemaException says of a field, by the code of the fault and the field's type."""
+
+_ILLEGAL_STATE = "java.lang.IllegalStateException"
+_RUNTIME = "java.lang.RuntimeException"
+_MISSING_KEY = "Failed to decode message at offset {offset} using %s (message had a missing key)"
+_AT_OFFSET = "Error at offset {offset}, skipping. "
+_DESERIALIZE = "Could not deserialize metadata record"
+_NULL_VALUE = 'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of "{package}.Record.value()" is null'
+
+
+def _kafka(message: str) -> dict[str, Words]:
+    """A KafkaException: its class moved to another package in 2.0.0."""
+    return {
+        FIRST: Words("kafka.common.KafkaException", message),
+        "2.0.0": Words("org.apache.kafka.common.KafkaException", message),
+    }
+
+
+WORDS: dict[str, dict[str, Words]] = {
+    # in messages of any kind
+    "message-version-unknown": {
+        FIRST: Words("org.apache.kafka.common.errors.UnsupportedVersionException", "Can't read version {version} of {struct}")
+    },
+    "message-tag-not-in-version": {FIRST: Words(_RUNTIME, "Tag {tag} is not valid for version {version}")},
+    # records of coordinators; what has no exception stands in the record's line
+    "record-key-null": {
+        "3.8.0": Words(_RUNTIME, _MISSING_KEY % "offset topic decoder"),
+        "4.1.0": Words(_RUNTIME, _MISSING_KEY % "the specified decoder"),
+    },
+    "share-key-null": {
+        FIRST: Words(_RUNTIME, _MISSING_KEY % "share group state topic decoder"),
+        "4.1.0": Words(_RUNTIME, _MISSING_KEY % "the specified decoder"),
+    },
+    "record-type-unknown": {FIRST: Words("", "Unknown record type {type} at offset {offset}, skipping.")},
+    "record-version-short": {FIRST: Words("", _AT_OFFSET + "Could not read version from {part}'s buffer.")},
+    "record-version-unknown": {FIRST: Words("", _AT_OFFSET + "Found an unknown record version {version} for {type} type")},
+    "record-unreadable": {
+        FIRST: Words(
+            "", _AT_OFFSET + "Could not read record with version {version} from {part}'s buffer due to: {inner_message}."
+        )
+    },
+    # records of coordinators where they are not JSON
+    "message-unreadable": {
+        FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "{inner_message}"),
+    },
+    "offsets-key-null": _kafka("Failed to decode message using offset topic decoder (message had a missing key)"),
+    "offsets-key-version-unknown": _kafka("Unknown offset schema version {version}")
+    | {
+        "2.4.0": Words("org.apache.kafka.common.KafkaException", "Unknown message key schema version {version}"),
+        "2.8.0": Words(_ILLEGAL_STATE, "Unknown group metadata message version: {version}"),
+    },
+    "offset-version-unknown": _kafka("Unknown offset schema version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown offset message version: {version}")},
+    "group-version-unknown": _kafka("Unknown group metadata version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown group metadata message version: {version}")},
+    "assignment-version-negative": {
+        FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported subscription version: {version}"),
+        "2.4.0": Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported assignment version: {version}"),
+    },
+    "assignment-user-data-null": {
+        FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "buffer" is null')
+    },
+    "transaction-log-key-null": {
+        FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.getShort()" because "buffer" is null')
+    },
+    "transaction-log-value-null": {
+        FIRST: Words(
+            "java.lang.NullPointerException",
+            'Cannot invoke "kafka.coordinator.transaction.TransactionMetadata.producerId()" because "txnMetadata" is null',
+        )
+    },
+    "transaction-log-key-version-unknown": _kafka("Unknown transaction log message key schema version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown version {version} from the transaction log message")},
+    "transaction-log-version-unknown": _kafka("Unknown transaction log message value schema version {version}")
+    | {"2.8.0": Words(_ILLEGAL_STATE, "Unknown version {version} from the transaction log message value")},
+    "transaction-log-state-unknown": {
+        FIRST: Words(
+            "java.lang.IllegalStateException",
+            "Unknown transaction state byte {state} from the transaction status message",
+        ),
+        "3.0.0": Words(_ILLEGAL_STATE, "Unknown transaction state id {state} from the transaction status message"),
+    },
+    "partitions-null": {FIRST: Words("java.lang.NullPointerException", 'Cannot read the array length because "$this" is null')},
+    # the framing of metadata; these stand behind `Error at` and the offset
+    "metadata-number-short": {FIRST: Words("", "Error while reading {number}")},
+    "metadata-number-too-large": {FIRST: Words("", "Value for {number} was too large.")},
+    "metadata-frame-zero": {
+        FIRST: Words(
+            "",
+            _DESERIALIZE + " with frame version 0. Note that upgrades from the preview release of KRaft in 2.8"
+            " to newer versions are not supported.",
+        )
+    },
+    "metadata-frame-unknown": {
+        # Kafka leaves out the blank before the parenthesis; we do too.
+        FIRST: Words("", _DESERIALIZE + " due to unknown frame version {version}(only frame version 1 is supported)")
+    },
+    "metadata-id-unknown": {
+        FIRST: Words("", "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {id}")
+    },
+    "metadata-unreadable": {FIRST: Words("", "Failed to deserialize record with type {id}")},
+    "metadata-garbage": {FIRST: Words("", "Found {size} byte(s) of garbage after {id}")},
+    # what tiered storage does not accept
+    "remote-value-null": {
+        "3.9.0": Words("", _NULL_VALUE.format(package="org.apache.kafka.common.record")),
+        "4.3.0": Words("", _NULL_VALUE.format(package="org.apache.kafka.common.record.internal")),
+    },
+    "remote-start-offset-negative": {
+        FIRST: Words("", "Unexpected start offset = {start_offset}. StartOffset for a remote segment cannot be negative")
+    },
+    "remote-end-offset-too-small": {
+        FIRST: Words(
+            "",
+            "Unexpected end offset = {end_offset}."
+            " EndOffset for a remote segment cannot be less than startOffset = {start_offset}",
+        )
+    },
+    "remote-epochs-empty": {FIRST: Words("", "segmentLeaderEpochs can not be null or empty")},
+    "remote-partition-state-unknown": {FIRST: Words("", "null")},
+    "remote-state-unknown": {FIRST: Words("", "state can not be null")},
+}
+"""As in words.WORDS, by the codes of faults in records of internal topics."""

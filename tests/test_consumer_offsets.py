@@ -1,0 +1,176 @@
+"""Offsets and group metadata as the offsets decoder shows them; what is expected is what Kafka's tools print."""
+
+import pytest
+
+from kdump.errors import CorruptData
+from kdump.output import topics
+from kdump.releases.profile import profile_of
+
+from .builders.messages import UUID, int16, int32, int64, sized, string, tagged
+
+OFFSET_KEY = int16(1) + string("g1") + string('t"1') + int32(3)
+OFFSET_KEY_JSON = '{"type":"1","data":{"group":"g1","topic":"t\\"1","partition":3}}'
+GROUP_KEY = int16(2) + string("g1")
+ASSIGNMENT = int16(0) + int32(1) + string("foo") + int32(2) + int32(0) + int32(1) + sized(b"\x0a\xff")
+
+
+def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> tuple[str | None, str | None]:
+    return topics.decoder_of(profile_of(release), "offsets-decoder")(5, key, value)
+
+
+def _thrown(key: bytes | None, value: bytes | None, release: str = "1.0.1") -> tuple[str, str]:
+    profile = profile_of(release)
+    with pytest.raises(CorruptData) as caught:
+        _decoded(key, value, release)
+    words = profile.words(caught.value.code)
+    return words.exception, (words.message or "").format(**caught.value.values)
+
+
+def _group(assignment: bytes, protocol_type: str = "consumer") -> bytes:
+    member = string("m1") + string("c") + string("/1.2.3.4") + int32(2000) + sized(b"") + sized(assignment)
+    return int16(0) + string(protocol_type) + int32(9) + string("range") + string("m1") + int32(1) + member
+
+
+@pytest.mark.parametrize(
+    ("value", "payload"),
+    [
+        (
+            int16(0) + int64(42) + string("") + int64(7),
+            '{"version":"0","data":{"offset":42,"metadata":"","commitTimestamp":7}}',
+        ),
+        (
+            int16(1) + int64(42) + string("m") + int64(7) + int64(8),
+            '{"version":"1","data":{"offset":42,"metadata":"m","commitTimestamp":7,"expireTimestamp":8}}',
+        ),
+        (
+            int16(2) + int64(42) + string("m") + int64(7),
+            '{"version":"2","data":{"offset":42,"metadata":"m","commitTimestamp":7}}',
+        ),
+        (
+            int16(3) + int64(42) + int32(7) + string("m") + int64(8),
+            '{"version":"3","data":{"offset":42,"leaderEpoch":7,"metadata":"m","commitTimestamp":8}}',
+        ),
+        (
+            int16(4) + int64(42) + int32(7) + b"\2m" + int64(8) + tagged(_0=UUID),
+            '{"version":"4","data":{"offset":42,"leaderEpoch":7,"metadata":"m","commitTimestamp":8,'
+            '"topicId":"AAAAAAAAAAEAAAAAAAAAAg"}}',
+        ),
+    ],
+    ids=range(5),
+)
+def test_an_offset_commit_of_any_version_is_json(value: bytes, payload: str) -> None:
+    assert _decoded(OFFSET_KEY, value) == (OFFSET_KEY_JSON, payload)
+
+
+def test_a_null_value_is_a_tombstone() -> None:
+    assert _decoded(OFFSET_KEY, None) == (OFFSET_KEY_JSON, "<DELETE>")
+
+
+def test_a_missing_key_ends_the_run() -> None:
+    assert _thrown(None, b"", "4.3.1") == (
+        "java.lang.RuntimeException",
+        "Failed to decode message at offset 5 using the specified decoder (message had a missing key)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        (int16(77), b"", "Unknown record type 77 at offset 5, skipping."),
+        (b"\0", b"", "Error at offset 5, skipping. Could not read version from key's buffer."),
+        (OFFSET_KEY, b"", "Error at offset 5, skipping. Could not read version from value's buffer."),
+        (OFFSET_KEY, int16(5), "Error at offset 5, skipping. Found an unknown record version 5 for 1 type"),
+        (
+            OFFSET_KEY,
+            int16(0) + int64(1) + b"\0",
+            "Error at offset 5, skipping. Could not read record with version 0 from value's buffer due to: null.",
+        ),
+        (
+            OFFSET_KEY,
+            int16(0) + int64(1) + int16(-1),
+            "Error at offset 5, skipping. Could not read record with version 0 from value's buffer due to: "
+            "non-nullable field metadata was serialized as null.",
+        ),
+        (
+            int16(2) + int16(9) + b"g",
+            b"",
+            "Error at offset 5, skipping. Could not read record with version 2 from key's buffer due to: "
+            "Error reading byte array of 9 byte(s): only 1 byte(s) available.",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_place_of_the_key(key: bytes, value: bytes, text: str) -> None:
+    assert _decoded(key, value) == (text, None)
+
+
+def test_an_assignment_is_shown_as_what_it_says() -> None:
+    assert _decoded(GROUP_KEY, _group(ASSIGNMENT)) == (
+        '{"type":"2","data":{"group":"g1"}}',
+        '{"version":"0","data":{"protocolType":"consumer","generation":9,"protocol":"range","leader":"m1","members":'
+        '[{"memberId":"m1","clientId":"c","clientHost":"/1.2.3.4","sessionTimeout":2000,"subscription":"",'
+        '"assignment":{"assignedPartitions":[{"topic":"foo","partitions":[0,1]}],"userData":"Cv8="}}]}}',
+    )
+
+
+def test_topics_assigned_twice_are_shown_twice() -> None:
+    twice = int16(0) + int32(2) + 2 * (string("foo") + int32(0)) + int32(-1)
+    shown = _decoded(GROUP_KEY, _group(twice))[1]
+    assert '[{"topic":"foo","partitions":[]},{"topic":"foo","partitions":[]}],"userData":null' in str(shown)
+
+
+@pytest.mark.parametrize(("assignment", "protocol_type"), [(ASSIGNMENT[:-3], "consumer"), (ASSIGNMENT, "connect")])
+def test_an_assignment_that_is_none_is_shown_as_bytes(assignment: bytes, protocol_type: str) -> None:
+    assert '"assignment":"AAAAAAABAANmb28AAAAC' in str(_decoded(GROUP_KEY, _group(assignment, protocol_type))[1])
+
+
+def test_a_null_that_is_no_default_is_shown() -> None:
+    key = int16(5) + string("g") + string("m")
+    value = int16(0) + b"\0\0\2c\2h\1\0" + int32(5) + b"\0"
+    assert '"classicMemberMetadata":null' in str(_decoded(key, value + tagged(_0=b"\0"))[1])
+    assert "classicMemberMetadata" not in str(_decoded(key, value + tagged())[1])
+
+
+# --- 1.0.1
+
+
+def test_offsets_of_1_0_1_are_text() -> None:
+    assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("m") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42:m")
+    assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42")
+    assert _decoded(OFFSET_KEY, None, "1.0.1") == (None, None)
+
+
+def test_groups_of_1_0_1_have_their_members_in_one_text() -> None:
+    head = '{"protocolType":"consumer","protocol":"range","generationId":9,"assignment":"{m1='
+    assert _decoded(GROUP_KEY, _group(ASSIGNMENT), "1.0.1") == ('{"metadata":"g1"}', head + '[foo-0, foo-1]:AFF}"}')
+    assert _decoded(GROUP_KEY, _group(b"\0\x0f", "x"), "1.0.1")[1] == head.replace("consumer", "x") + 'F}"}'
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "exception", "message"),
+    [
+        (int16(77), b"", "kafka.common.KafkaException", "Unknown offset schema version 77"),
+        (OFFSET_KEY, int16(2), "kafka.common.KafkaException", "Unknown offset schema version 2"),
+        (GROUP_KEY, int16(2), "kafka.common.KafkaException", "Unknown group metadata version 2"),
+        (
+            OFFSET_KEY,
+            int16(0) + b"\0",
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Error reading field 'offset': java.nio.BufferUnderflowException",
+        ),
+        (
+            OFFSET_KEY,
+            int16(0) + int64(0) + string("") + b"\0",
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Error reading field 'timestamp': java.nio.BufferUnderflowException",
+        ),
+        (
+            GROUP_KEY,
+            _group(b"abc")[:-1],
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Error reading field 'members': Error reading field 'assignment': "
+            "Error reading bytes of size 3, only 2 bytes available",
+        ),
+    ],
+)
+def test_what_1_0_1_cannot_read_ends_its_run(key: bytes, value: bytes, exception: str, message: str) -> None:
+    assert _thrown(key, value) == (exception, message)
