@@ -24,6 +24,10 @@ def _files(folder: Path) -> dict[Path, tuple[int, int]]:
     return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))}
 
 
+REMADE = ("4.3.1", "4.3.0", "1.0.1")
+"""The releases whose goldens are complete, with the decoders of internal topics, and are made again here in part."""
+
+
 @pytest.mark.parametrize("case", cases())
 def test_kdump_prints_what_kafka_prints(case: str) -> None:
     before = _files(CASES / case)
@@ -84,7 +88,7 @@ def test_a_known_difference_still_differs(known: KnownDifference) -> None:
     ), f"none of {len(matched)} runs differs any more: take the entry off the list"
 
 
-@pytest.mark.parametrize("release", stored.releases())
+@pytest.mark.parametrize("release", REMADE)
 def test_the_real_tool_still_prints_the_goldens(release: str) -> None:
     missing = oracle.why_not_available(release)
     if missing:
@@ -95,7 +99,7 @@ def test_the_real_tool_still_prints_the_goldens(release: str) -> None:
     assert not differences, "".join(differences)
 
 
-@pytest.mark.parametrize("release", stored.releases())
+@pytest.mark.parametrize("release", REMADE)
 def test_every_wanted_run_is_kept(release: str) -> None:
     wanted = {(case, run) for case in cases() for run in runs_of(case)}
     assert {golden.run for golden in stored.read(release)} == wanted
