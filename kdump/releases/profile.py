@@ -23,6 +23,7 @@ class Profile:
         then = History(release)
         self.release = release
         self._then = then
+        self._decoder_words: DecoderWords | None = None
 
         self.options: Mapping[str, Option] = {option.name: option for option in history.OPTIONS if then.find(option.texts)}
         self.usage = then.at(history.USAGE)
@@ -143,7 +144,9 @@ class Profile:
         """How the decoders of internal topics put what they read."""
         from kdump.releases.decoder_words import DecoderWords  # only runs with such a decoder need them
 
-        return DecoderWords(self._then)
+        if self._decoder_words is None:
+            self._decoder_words = DecoderWords(self._then)
+        return self._decoder_words
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
         """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""
