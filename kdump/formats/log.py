@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
 
     Item = TypeVar("Item")
+    Render = Callable[[bytes, int, int], int]
+    """Shows what it can of a window, given where to begin and the window's position, and says where in the window it ended."""
 
 HEADER_UP_TO_MAGIC = 17
 """The first bytes of every batch have one shape, up to its magic."""
@@ -79,6 +81,8 @@ class LogRules:
 
 STRICT_RULES = LogRules()
 
+_LONGEST_RUN = 1024
+
 
 class Log:
     """The batches of a log from a position on.
@@ -109,13 +113,15 @@ class Log:
         self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
         self._crc32c = crc32c_for(self.end - start)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Read on from `position`, a window at a time.
+    def chunks(self, render: Render | None = None) -> Iterator[Chunk]:
+        """Read on from `position`, a window at a time. What `render` shows is left out.
 
         Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
-        return self._walk(self._regular_chunk, self._lone_batch)
+        if render is None:
+            return self._walk(self._regular_chunk, self._lone_batch)
+        return self._walk(_Remainder(self._regular_chunk, render), self._lone_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
@@ -148,6 +154,7 @@ class Log:
             item, end = regular(window, start, window_position, magic)
             if item is not None:
                 yield item
+            if item is not None or end > start:
                 self.position = window_position + end
             else:
                 yield lone(magic, size)
@@ -283,6 +290,31 @@ class Log:
             view=(self._start, self.end),
             **values,
         )
+
+
+class _Remainder:
+    """Takes from regular batches what `render` does not show: a batch, and more of them the more often none is shown."""
+
+    __slots__ = ("_regular", "_render", "_run")
+
+    def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], render: Render) -> None:
+        self._regular = regular
+        self._render = render
+        self._run = 1
+
+    def __call__(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+        end = self._render(window, start, window_position)
+        if end > start:
+            self._run = 1
+            return None, end
+        for _ in range(self._run):
+            size = kernel.LOG_OVERHEAD + int.from_bytes(window[end + 8 : end + kernel.LOG_OVERHEAD], "big", signed=True)
+            if size < kernel.LOG_OVERHEAD or end + size > len(window):
+                break
+            end += size
+        self._run = min(2 * self._run, _LONGEST_RUN)
+        chunk, walked = self._regular(window[start:end], 0, window_position + start, magic)
+        return chunk, start + walked
 
 
 def _is_empty_or_short(chunk: Chunk) -> bool:

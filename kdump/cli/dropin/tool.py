@@ -42,6 +42,7 @@ class DumpTool:
         self.profile = profile
         self.out = out
         self.err = err
+        self.is_terminal = is_terminal
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow
