@@ -945,11 +945,13 @@ end:
     return result;
 }
 
-/* --- Dumping offset indexes ----------------------------------------------------------------------------------------- */
+/* --- Dumping indexes ------------------------------------------------------------------------------------------------ */
 
 #define INDEX_ENTRY_SIZE 8
-#define NEAR 2048            /* entries that point no further apart than this are looked up in one piece of the log */
-#define LOG_PIECE (32 << 10)
+#define TIME_INDEX_ENTRY_SIZE 12
+#define NEAR 2048             /* positions no further apart than this are looked at in one piece of the log */
+#define LOG_PIECE (128 << 10)
+#define FEW_BYTES (32 << 10)  /* of it, as much as is read at once where batches are small */
 
 typedef struct {
     int descriptor;
@@ -959,33 +961,65 @@ typedef struct {
     uint8_t piece[LOG_PIECE];
 } IndexedLog;
 
-/* The header at this position, or NULL where not all of it can be had. */
-static const uint8_t *header_at(IndexedLog *log, int64_t position, int is_near)
+/* So many bytes at this position, or NULL where they cannot be had. */
+static const uint8_t *bytes_at(IndexedLog *log, int64_t position, size_t size, int is_near)
 {
-    if (position < log->held_from || position + BATCH_HEADER_SIZE > log->held_from + log->held) {
+    if (position < log->held_from || position + (int64_t)size > log->held_from + log->held) {
+        size_t wanted = is_near && size < FEW_BYTES ? FEW_BYTES : size;
         log->held_from = position;
+        log->held = 0;
+        if (size > LOG_PIECE)
+            return NULL;
         do
-            log->held = pread(log->descriptor, log->piece, is_near ? LOG_PIECE : BATCH_HEADER_SIZE, (off_t)position);
+            log->held = pread(log->descriptor, log->piece, wanted, (off_t)position);
         while (log->held < 0 && errno == EINTR);
-        if (log->held < BATCH_HEADER_SIZE)
-            return log->held = 0, NULL;
+        if (log->held < (ssize_t)size) {
+            log->held = 0;
+            return NULL;
+        }
     }
     return log->piece + (position - log->held_from);
 }
 
-/* The last offset of the batch or message at this position. Returns whether it is regular and whole. */
-static int last_offset_at(IndexedLog *log, int64_t position, int is_near, int64_t *last_offset)
+/* The size of the batch or message at this position, with its last offset; 0 where it is irregular or not whole. */
+static int64_t extent_at(IndexedLog *log, int64_t position, int is_near, int64_t *last_offset)
 {
-    int64_t room = log->size - position < log->slice_size ? log->size - position : log->slice_size;
-    const uint8_t *p;
-    if (position < 0 || room < BATCH_HEADER_SIZE || !(p = header_at(log, position, is_near)))
+    int64_t room = position < 0 || position > log->size ? 0 : log->size - position;
+    if (room > log->slice_size)
+        room = log->slice_size;
+    const uint8_t *p = room < BATCH_HEADER_SIZE ? NULL : bytes_at(log, position, BATCH_HEADER_SIZE, is_near);
+    if (!p)
         return 0;
     int32_t length = (int32_t)be32(p + 8), delta = (int32_t)be32(p + 23);
     int8_t magic = (int8_t)p[16];
     if (magic < 0 || length < (magic < 2 ? 15 : BATCH_HEADER_SIZE - LOG_OVERHEAD) || length > room - LOG_OVERHEAD)
         return 0;
     *last_offset = magic < 2 ? (int64_t)be64(p) : added((int64_t)be64(p), delta);
-    return 1;
+    return (int64_t)length + LOG_OVERHEAD;
+}
+
+PyDoc_STRVAR(walk_log_doc, "walk_log(descriptor, position, end) -> position\n\n"
+                           "Walk regular batches and messages of a log from there on: the position of the first that is not one.");
+
+static PyObject *walk_log(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    int descriptor;
+    long long position, end;
+    if (!PyArg_ParseTuple(arguments, "iLL:walk_log", &descriptor, &position, &end))
+        return NULL;
+    IndexedLog *log = PyMem_Malloc(sizeof *log);
+    if (!log)
+        return PyErr_NoMemory();
+    log->descriptor = descriptor, log->size = log->slice_size = end;
+    log->held_from = log->held = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    int64_t last_offset, size = 0;
+    while ((size = extent_at(log, position, size < NEAR, &last_offset)))
+        position += size;
+    Py_END_ALLOW_THREADS;
+    PyMem_Free(log);
+    return PyLong_FromLongLong(position);
 }
 
 PyDoc_STRVAR(dump_index_doc,
@@ -1033,7 +1067,7 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
             reason = FULL;
             break;
         }
-        if (!last_offset_at(log, position, position - before < NEAR, &found))
+        if (!extent_at(log, position, position - before < NEAR, &found))
             break;
         before = position;
         if (found != offset) {
@@ -1054,6 +1088,196 @@ end:
     PyBuffer_Release(&entries);
     PyBuffer_Release(&out);
     PyBuffer_Release(&mismatches);
+    return result;
+}
+
+/* An offset index in memory, searched as Kafka does: which matters where its entries are not in order. */
+typedef struct {
+    const uint8_t *entries;
+    int64_t count, base_offset;
+    int tries_end_first;
+} OffsetIndex;
+
+#define WARM_ENTRIES 1024 /* at its end, where consumers read, Kafka looks first */
+
+static inline int64_t offset_in(const OffsetIndex *index, int64_t row)
+{
+    return added(index->base_offset, (int32_t)be32(index->entries + INDEX_ENTRY_SIZE * row));
+}
+
+static int64_t position_for(const OffsetIndex *index, int64_t offset)
+{
+    int64_t low = 0, high = index->count - 1, warm = high > WARM_ENTRIES ? high - WARM_ENTRIES : 0;
+    if (!index->count)
+        return 0;
+    if (index->tries_end_first && offset_in(index, warm) < offset) {
+        low = warm;
+    } else {
+        if (index->tries_end_first)
+            high = warm;
+        if (offset_in(index, 0) > offset)
+            return 0;
+    }
+    while (low < high) {
+        int64_t middle = (low + high + 1) / 2, found = offset_in(index, middle);
+        if (found == offset) {
+            low = high = middle;
+        } else if (found > offset) {
+            high = middle - 1;
+        } else {
+            low = middle;
+        }
+    }
+    return (int32_t)be32(index->entries + INDEX_ENTRY_SIZE * low + 4);
+}
+
+/* The largest timestamp in an uncompressed batch of magic 2, at least -1. Returns whether the batch is regular. */
+static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
+{
+    const uint8_t *end = p + size, *at = p + BATCH_HEADER_SIZE;
+    int64_t base_timestamp = (int64_t)be64(p + 27), max_timestamp = (int64_t)be64(p + 35);
+    int32_t count = (int32_t)be32(p + 57);
+    int is_append_time = p[22] & TIMESTAMP_TYPE_BIT;
+    if ((int8_t)p[16] != 2 || p[22] & CODEC_MASK || count < 0)
+        return 0;
+    *latest = -1;
+    for (; count; count--) {
+        Record record;
+        if (!(at = read_record(at, end, &record)))
+            return 0;
+        int64_t timestamp = is_append_time ? max_timestamp : added(base_timestamp, record.timestamp_delta);
+        *latest = timestamp > *latest ? timestamp : *latest;
+    }
+    return at == end;
+}
+
+/* What is complained of, as the kind of a complaint. */
+enum { NOT_FOUND, TIMESTAMP_MISMATCH, OUT_OF_ORDER };
+
+/* One pass over log and time index: `reached` follows the batches of the log, so that it is known where they begin. */
+typedef struct {
+    IndexedLog *log;
+    const OffsetIndex *index;
+    int64_t reached, reached_size; /* where the walk is, and how large the batch there is */
+    int64_t *complaints;
+    Py_ssize_t complaint_count, complaint_capacity;
+} TimeIndexCheck;
+
+/* Moves the walk on to a position. Returns whether a batch begins there. */
+static int reach(TimeIndexCheck *check, int64_t position)
+{
+    int64_t last_offset;
+    while (check->reached < position) {
+        int64_t size = extent_at(check->log, check->reached, check->reached_size < NEAR, &last_offset);
+        if (!size)
+            return 0;
+        check->reached += size;
+        check->reached_size = size;
+    }
+    return check->reached == position;
+}
+
+static void complain(TimeIndexCheck *check, int64_t kind, int64_t first, int64_t second)
+{
+    int64_t *complaint = check->complaints + 3 * check->complaint_count++;
+    complaint[0] = kind, complaint[1] = first, complaint[2] = second;
+}
+
+/* Compares one entry with the log. Returns whether all that it leads to is regular. */
+static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset, int64_t previous)
+{
+    int64_t position = position_for(check->index, offset), last_offset, size, latest;
+    if (position < 0 || !reach(check, position))
+        return 0;
+    for (size = check->reached_size; (size = extent_at(check->log, position, size < NEAR, &last_offset)); position += size)
+        if (last_offset >= offset)
+            break;
+    if (!size)
+        return 0;
+    if (last_offset != offset) {
+        complain(check, NOT_FOUND, offset, last_offset);
+        return 1;
+    }
+    const uint8_t *p = bytes_at(check->log, position, (size_t)size, size < NEAR);
+    if (!p || !max_timestamp_in(p, size, &latest))
+        return 0;
+    if (latest != timestamp)
+        complain(check, TIMESTAMP_MISMATCH, timestamp, latest);
+    if (previous >= timestamp)
+        complain(check, OUT_OF_ORDER, timestamp, previous);
+    return 1;
+}
+
+PyDoc_STRVAR(dump_time_index_doc,
+             "dump_time_index(program, entries, start, base_offset, previous, offset_index, tries_end_first, reached, descriptor, "
+             "log_size, out, filled, complaints)\n-> (filled, end, previous, reached, complaint_count, reason)\n\n"
+             "Compare entries with the batches they lead to, and write their lines into `out`. `previous` is the timestamp of the "
+             "entry before, `reached` where in the log a batch is known to begin.");
+
+static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer program_bytes, entries, index_bytes, out, complaints;
+    Py_ssize_t start, filled;
+    long long base_offset, previous, reached, log_size;
+    int tries_end_first, descriptor;
+    if (!PyArg_ParseTuple(arguments, "y*y*nLLy*pLiLw*nw*:dump_time_index", &program_bytes, &entries, &start, &base_offset, &previous,
+                          &index_bytes, &tries_end_first, &reached, &descriptor, &log_size, &out, &filled, &complaints))
+        return NULL;
+    PyObject *result = NULL;
+    Program *program = PyMem_Malloc(sizeof *program);
+    IndexedLog *log = PyMem_Malloc(sizeof *log);
+    if (!program || !log) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, program) || start < 0 || start > entries.len || filled < 0 ||
+        filled > out.len - SLACK || reached < 0 || (uintptr_t)complaints.buf % sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or complaints are out of bounds");
+        goto end;
+    }
+    log->descriptor = descriptor, log->size = log->slice_size = log_size;
+    log->held_from = log->held = 0;
+    OffsetIndex index = {index_bytes.buf, index_bytes.len / INDEX_ENTRY_SIZE, base_offset, tries_end_first};
+    TimeIndexCheck check = {
+        .log = log,
+        .index = &index,
+        .reached = reached,
+        .complaints = complaints.buf,
+        .complaint_capacity = complaints.len / (Py_ssize_t)(3 * sizeof(int64_t)),
+    };
+    enum reason reason = STOPPED;
+    uint8_t *to = (uint8_t *)out.buf + filled, *to_end = (uint8_t *)out.buf + out.len - SLACK;
+    const uint8_t *p = (const uint8_t *)entries.buf + start, *entries_end = (const uint8_t *)entries.buf + entries.len;
+    Py_BEGIN_ALLOW_THREADS;
+    Row row;
+    memset(&row, 0, sizeof row);
+    for (; entries_end - p >= TIME_INDEX_ENTRY_SIZE; p += TIME_INDEX_ENTRY_SIZE) {
+        int64_t timestamp = (int64_t)be64(p), offset = added(base_offset, (int32_t)be32(p + 8));
+        if (offset == base_offset && p > (const uint8_t *)entries.buf)
+            break;
+        if ((size_t)(to_end - to) < program->max_size || check.complaint_count + 2 > check.complaint_capacity) {
+            reason = FULL;
+            break;
+        }
+        if (!check_entry(&check, timestamp, offset, previous))
+            break;
+        previous = timestamp;
+        row.column[C_timestamp] = timestamp;
+        row.column[C_offset] = offset;
+        to = put_line(to, program, &row);
+    }
+    Py_END_ALLOW_THREADS;
+    result = Py_BuildValue("nnLLni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf),
+                           previous, (long long)check.reached, check.complaint_count, (int)reason);
+end:
+    PyMem_Free(program);
+    PyMem_Free(log);
+    PyBuffer_Release(&program_bytes);
+    PyBuffer_Release(&entries);
+    PyBuffer_Release(&index_bytes);
+    PyBuffer_Release(&out);
+    PyBuffer_Release(&complaints);
     return result;
 }
 
@@ -1313,6 +1537,39 @@ static PyObject *walk_records(PyObject *self, PyObject *arguments)
     return failed ? NULL : Py_BuildValue("nn", position, walked);
 }
 
+#define FIND_BUDGET (8 << 20) /* bytes under checksums, so that bytes made to look like headers cost little */
+
+PyDoc_STRVAR(find_doc, "find(window, start, is_legacy) -> position\n\n"
+                       "Where the first regular batch (or message) begins whose checksum fits, from `start` on; -1 for nowhere.");
+
+static PyObject *find(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start, found = -1;
+    int is_legacy;
+    if (!PyArg_ParseTuple(arguments, "y*np:find", &window, &start, &is_legacy))
+        return NULL;
+    const uint8_t *bytes = window.buf;
+    int64_t budget = FIND_BUDGET;
+    Py_BEGIN_ALLOW_THREADS;
+    for (; start >= 0 && window.len - start >= MESSAGE_HEADER_SIZE && budget > 0 && found < 0; start++) {
+        const uint8_t *p = bytes + start;
+        size_t room = (size_t)(window.len - start);
+        if (is_legacy ? p[17] & 0xf0 || !is_regular_message(p, room, 0, CODEC_MASK)
+                      : p[16] != 2 || !is_regular_batch(p, room, CODEC_MASK) || p[21] || p[22] & 0x80)
+            continue;
+        size_t size = (size_t)be32(p + 8) + LOG_OVERHEAD;
+        budget -= (int64_t)size;
+        if (is_legacy ? crc32_over(p + MESSAGE_CRC_FROM, size - MESSAGE_CRC_FROM) == be32(p + 12)
+                      : crc32c_over(p + BATCH_CRC_FROM, size - BATCH_CRC_FROM) == be32(p + 17))
+            found = start;
+    }
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    return PyLong_FromSsize_t(found);
+}
+
 PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, /): the CRC-32C of these bytes, going on from `crc`.");
 
 static PyObject *crc32c(PyObject *self, PyObject *arguments)
@@ -1334,6 +1591,9 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"dump", dump, METH_VARARGS, dump_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
+    {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
+    {"find", find, METH_VARARGS, find_doc},
+    {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},

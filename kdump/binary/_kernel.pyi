@@ -18,7 +18,15 @@ def walk_records(
     data: Buffer, position: int, end: int, count: int, pause: int, rows: list[RecordTuple], /
 ) -> tuple[int, int]: ...
 def dump(
-    plan: bytes, window: Buffer, start: int, window_position: int, payload: Buffer | None, out: bytearray, filled: int, state: Any, /
+    plan: bytes,
+    window: Buffer,
+    start: int,
+    window_position: int,
+    payload: Buffer | None,
+    out: bytearray,
+    filled: int,
+    state: Any,
+    /,
 ) -> tuple[int, int, int]: ...
 def dump_index(
     program: bytes,
@@ -36,3 +44,21 @@ def dump_index(
     /,
 ) -> tuple[int, int, int, int]: ...
 def crc32c(data: Buffer | memoryview, crc: int = 0, /) -> int: ...
+def dump_time_index(
+    program: bytes,
+    entries: Buffer,
+    start: int,
+    base_offset: int,
+    previous: int,
+    offset_index: Buffer,
+    tries_end_first: bool,
+    reached: int,
+    descriptor: int,
+    log_size: int,
+    out: bytearray,
+    filled: int,
+    complaints: Any,
+    /,
+) -> tuple[int, int, int, int, int, int]: ...
+def walk_log(descriptor: int, position: int, end: int, /) -> int: ...
+def find(window: Buffer, start: int, is_legacy: bool, /) -> int: ...

@@ -93,7 +93,9 @@ class WholeDecompressor:
         if codec == ZSTD:
             return self._zstandard(compressed)
         try:
-            return _whole_lz4(compressed, self._limit) if codec == LZ4 else b"".join(pieces(codec, compressed, 2, limit=self._limit))
+            return (
+                _whole_lz4(compressed, self._limit) if codec == LZ4 else b"".join(pieces(codec, compressed, 2, limit=self._limit))
+            )
         except CorruptData:
             return None
 

@@ -1,7 +1,7 @@
 """The inner loops over windows of bytes: in C where that was built, in Python otherwise.
 
-`reference` owns all behaviour. The kernel in C does the same to what is regular, and leaves the rest to it. KDUMP_KERNEL=python or
-=c chooses one; `name` is which is in use, and `reason` why.
+`reference` owns all behaviour. The kernel in C does the same to what is regular, and leaves the rest to it.
+KDUMP_KERNEL=python or =c chooses one; `name` is which is in use, and `reason` why.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     BatchHeader = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
     MessageHeader = tuple[int, int, int, int, int, int]
-    Buffer = bytes | bytearray
+    Buffer = bytes | bytearray | memoryview
     Headers = tuple[tuple[bytes, bytes | None], ...]
     RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
 

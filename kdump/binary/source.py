@@ -58,12 +58,29 @@ class Source:
         except OSError as error:
             raise _unreadable(self.path, error, position) from error
 
+    def read_into(self, buffer: memoryview, position: int) -> int:
+        """Fill a buffer from `position` on, as far as the file goes. Returns how many bytes that are."""
+        filled = 0
+        try:
+            while filled < len(buffer):
+                read = os.preadv(self._descriptor, [buffer[filled:]], position + filled)
+                if not read:
+                    break
+                filled += read
+        except OSError as error:
+            raise _unreadable(self.path, error, position) from error
+        return filled
+
     def read_exactly(self, position: int, count: int) -> bytes:
         """The bytes at `position`. Raises Unreadable (`file-io-error`) if they are not there any more."""
         data = self.read(position, count)
         if len(data) < count:
             raise Unreadable("file-io-error", "was cut off while it was read", path=self.path, position=position)
         return data
+
+    def fileno(self) -> int:
+        """The descriptor, for those who read by position themselves; never to be written to."""
+        return self._descriptor
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -86,6 +103,9 @@ class NoSource(Source):
 
     def read(self, position: int, count: int) -> bytes:
         return b""
+
+    def fileno(self) -> int:
+        return -1
 
     def close(self) -> None:
         pass

@@ -16,13 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kdump.binary.kernel import Buffer
+    from kdump.output.parallel import ParallelText
     from kdump.releases.profile import Profile
 
     Write = Callable[[memoryview], None]
     Complain = Callable[[int, int], None]
 
-_OUT_SIZE = 1 << 20
-_ENOUGH = _OUT_SIZE // 2  # so much text is written out before the next compressed batch is begun
+OUT_SIZE = 1 << 20
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
 _GAPS = 1024  # pairs of offsets that can be noted before they are looked at
 
@@ -31,7 +32,7 @@ _NOTHING, _NUMBER, _CHOICE, _OPTIONAL, _HEADERS, _CONTENTS = range(6)
 _NEEDS_VALUE = 1
 _SHOWS_BATCHES, _SHOWS_RECORDS, _CHECKS_FIRST_OFFSET = 1, 2, 4
 _PREVIOUS_OFFSET, _RECORD_START, _RECORDS_LEFT, _GAP_COUNT, _FIRST_GAP = range(5)
-_STOPPED, _FULL, _COMPRESSED = range(3)
+_STOPPED, FULL, _COMPRESSED = range(3)
 
 
 class Contents:
@@ -95,6 +96,15 @@ class Words:
         return _encoded(operation, 0 if operation == _HEADERS else _column(name), choices, literal)
 
 
+def line_program(line: str) -> bytes:
+    """The program of a line of numbers."""
+    template = Template.parse(line)
+    program = b""
+    for literal, field in zip(template.literals, template.fields, strict=False):
+        program += _encoded(_NUMBER, _column(field), (), literal)
+    return program + _encoded(_NOTHING, 0, (), template.literals[-1])
+
+
 def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
     parts = [text.encode() for text in (*texts, literal)]
     return bytes((operation, column, len(texts))) + b"".join(pack("<H", len(part)) + part for part in parts)
@@ -130,6 +140,7 @@ class KernelText:
         shows_records: bool,
         contents: Contents | None = None,
         skips_metadata: bool = False,
+        out_size: int = OUT_SIZE,
     ) -> None:
         assert kernel.native is not None
         self._dump = kernel.native.dump
@@ -148,8 +159,10 @@ class KernelText:
         )
         self._plan = pack("=qq", flags, codec_count - 1) + b"".join(pack("=I", len(program)) + program for program in programs)
         self._decompressor = compression.WholeDecompressor(_MAX_PAYLOAD)
-        self._out = bytearray(_OUT_SIZE)
+        self._out = bytearray(out_size)
+        self._enough = out_size // 2  # so much text is written out before the next compressed batch is begun
         self._filled = 0
+        self.parallel: ParallelText | None = None
         self._state = array("q", [-1, -1, 0, 0]) + array("q", [0] * (2 * _GAPS))
 
     @property
@@ -161,47 +174,55 @@ class KernelText:
     def previous_offset(self, offset: int) -> None:
         self._state[_PREVIOUS_OFFSET] = offset
 
-    def render(self, window: bytes, start: int, window_position: int) -> int:
+    def render_log(self, position: int, end: int) -> int:
+        """Write the lines of what is regular from `position` on by several threads, where that is worth while.
+
+        The answer is where in the log that ends.
+        """
+        return self.parallel.render_log(self, position, end) if self.parallel is not None else position
+
+    def render(self, window: Buffer, start: int, window_position: int) -> int:
         """Write the lines of what is regular from `start` on. The answer is where in the window that ends."""
+        end = self.fill(window, start, window_position)
+        self.flush()
+        return end
+
+    def fill(self, window: Buffer, start: int, window_position: int) -> int:
+        """As `render`, but some of the text may be left to be flushed."""
         payload: bytes | None = None
         while True:
-            before = self._filled
+            end: int
             self._filled, end, reason = self._dump(
-                self._plan, window, start, window_position, payload, self._out, before, self._state
+                self._plan, window, start, window_position, payload, self._out, self._filled, self._state
             )
-            has_gaps = self._state[_GAP_COUNT] > 0
-            if has_gaps:
-                self._drain_gaps()
             if end > start:
                 payload = None
             start = end
             if reason == _STOPPED:
-                self.flush()
-                return end
-            if reason == _FULL:
-                if not self._filled and not has_gaps:  # a line that is longer than the room there is
-                    self._out = bytearray(3 * max(len(window), len(payload or b"")) + _OUT_SIZE)
+                return start
+            if reason == FULL:
+                if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
+                    self._out = bytearray(3 * max(len(window), len(payload or b"")) + OUT_SIZE)
                 self.flush()
             else:
-                if self._filled > _ENOUGH:
+                if self._filled > self._enough:
                     self.flush()
                 payload = self._payload_at(window, start)
                 if payload is None:
-                    self.flush()
-                    return end
+                    return start
 
     def flush(self) -> None:
-        """Write what there is."""
+        """Write what there is, and complain of what there is to complain of."""
+        if self._state[_GAP_COUNT]:
+            self._drain_gaps()
         if self._filled:
             with memoryview(self._out) as text:
                 self._write(text[: self._filled])
             self._filled = 0
 
-    def _payload_at(self, window: bytes, start: int) -> bytes | None:
-        """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
-        end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
-        compressed = window[start + kernel.BATCH_HEADER_SIZE : end]
-        return self._decompressor.decompress(window[start + 22] & 7, compressed)
+    def forget(self) -> None:
+        """Drop what there is instead."""
+        self._state[_GAP_COUNT] = self._filled = 0
 
     def _drain_gaps(self) -> None:
         state = self._state
@@ -209,3 +230,10 @@ class KernelText:
         for previous, offset in zip(state[_FIRST_GAP:end:2], state[_FIRST_GAP + 1 : end : 2], strict=True):
             self._complain(previous, offset)
         state[_GAP_COUNT] = 0
+
+    def _payload_at(self, window: Buffer, start: int) -> bytes | None:
+        """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
+        end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
+        with memoryview(window) as view:
+            compressed = bytes(view[start + kernel.BATCH_HEADER_SIZE : end])
+        return self._decompressor.decompress(window[start + 22] & 7, compressed)

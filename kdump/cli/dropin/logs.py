@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.record import RecordChunk
     from kdump.output.contents import Contents
+    from kdump.output.kernel_text import Complain, KernelText, Write
     from kdump.output.kernel_text import Contents as KernelContents
-    from kdump.output.kernel_text import KernelText
     from kdump.output.topics import RecordDecoder
 
     Decoder = Callable[[bytes], str]
@@ -35,6 +35,7 @@ _TOPIC_DECODERS = (
     "remote-log-metadata-decoder",
     "share-group-state-decoder",
 )
+_WORTH_THREADS = 64 << 20  # bytes of a log
 _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
 
@@ -56,7 +57,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
                 _dump_records(tool, source, log, decoders if prints_data(tool, arguments) else None, arguments)
             else:
                 kernel_text = _kernel_text(tool, source, shows_batches=True, shows_records=False)
-                for chunk in log.chunks(kernel_text and kernel_text.render):
+                for chunk in log.chunks(kernel_text):
                     tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
         except CorruptData as fault:
             if shows_batches and fault.row is not None:  # what the tool had written of a line before it threw
@@ -132,7 +133,7 @@ def _dump_records(
             skips_metadata=skips_metadata,
         )
     previous = -1
-    for chunk in log.chunks(kernel_text and kernel_text.render):
+    for chunk in log.chunks(kernel_text):
         if kernel_text is not None:
             previous = kernel_text.previous_offset
         for part in records.read(source, chunk):
@@ -157,19 +158,41 @@ def _kernel_text(
     """What the kernel in C shows of this log, where it is there and the output is as it stands in Kafka's words."""
     if kernel.native is None or tool.is_terminal:
         return None
-    from kdump.output.kernel_text import KernelText
+    from kdump.output.kernel_text import OUT_SIZE, KernelText
 
     path = absolute(source.path)
-    return KernelText(
-        tool.profile,
-        tool.out.write_bytes,
-        lambda previous, offset: tool.complain(history.NON_CONSECUTIVE, path, previous, offset),
-        codec_count=tool.rules.codec_count,
-        shows_batches=shows_batches,
-        shows_records=shows_records,
-        contents=contents,
-        skips_metadata=skips_metadata,
-    )
+
+    def complain(previous: int, offset: int) -> None:
+        tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
+
+    def text(write: Write, complain: Complain, out_size: int = OUT_SIZE) -> KernelText:
+        return KernelText(
+            tool.profile,
+            write,
+            complain,
+            codec_count=tool.rules.codec_count,
+            shows_batches=shows_batches,
+            shows_records=shows_records,
+            contents=contents,
+            skips_metadata=skips_metadata,
+            out_size=out_size,
+        )
+
+    kernel_text = text(tool.out.write_bytes, complain)
+    if source.size >= _WORTH_THREADS and tool.jobs != 1:
+        from kdump.output import parallel
+
+        jobs = tool.jobs or parallel.jobs_here()
+        if jobs > 1:
+            kernel_text.parallel = parallel.ParallelText(
+                source,
+                lambda write, complain: text(write, complain, parallel.OUT_SIZE),
+                tool.out.write_bytes,
+                complain,
+                jobs=jobs,
+                checks_first_offset=tool.profile.checks_first_offset,
+            )
+    return kernel_text
 
 
 def _write_records(tool: DumpTool, part: RecordChunk, contents_of: Contents, skips_metadata: bool) -> None:
