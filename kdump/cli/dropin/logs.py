@@ -179,7 +179,7 @@ def _kernel_text(
         )
 
     kernel_text = text(tool.out.write_bytes, complain)
-    if source.size >= _WORTH_THREADS and tool.jobs != 1:
+    if source.size >= _WORTH_THREADS and tool.jobs != 1 and source.manners is None:
         from kdump.output import parallel
 
         jobs = tool.jobs or parallel.jobs_here()
