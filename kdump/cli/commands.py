@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import platform
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any
 
 import click
 
 from kdump import __version__
+from kdump.binary import kernel
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
 from kdump.formats import file_name
@@ -44,10 +47,28 @@ class _Group(click.Group):
         formatter.write(_HELP)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="kdump %(version)s")
-def kdump() -> None:
+@click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", "shows_version", is_flag=True, help="Show the version and exit.")
+@click.option("--verbose", "is_verbose", is_flag=True, help="With --version: what is in use, too.")
+@click.pass_context
+def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None:
     """Reads Kafka's files on disk."""
+    if shows_version:
+        click.echo(f"kdump {__version__}" + (_setup() if is_verbose else ""))
+        context.exit()
+    if context.invoked_subcommand is None:
+        raise click.UsageError("Missing command.")
+
+
+def _setup() -> str:
+    """What this installation works with, a line each."""
+    lines = [f"kernel: {kernel.name} ({kernel.reason})", f"Python: {sys.version.split()[0]} on {platform.platform()}"]
+    for package in ("click", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal"):
+        try:
+            lines.append(f"{package}: {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            lines.append(f"{package}: not installed")
+    return "".join("\n" + line for line in lines)
 
 
 Command = Callable[..., Any]  # what a command takes and gives is Click's matter
