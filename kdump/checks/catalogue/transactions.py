@@ -1,0 +1,7 @@
+"""Faults of transactions."""
+
+from __future__ import annotations
+
+from kdump.checks.catalogue.entry import FaultKind
+
+FAULTS: tuple[FaultKind, ...] = ()
