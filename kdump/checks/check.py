@@ -72,9 +72,7 @@ def _check_partition(path: str, settings: Settings, emit: Emit) -> None:
     for base_offset in sorted(files.segments):
         for suffix, name in sorted(files.segments[base_offset].items(), key=lambda item: item[0] != file_name.LOG):
             is_newest = bool(logs) and base_offset == logs[-1]
-            found = _check_file(
-                os.path.join(path, name), settings, emit, is_newest=is_newest, of_segment=facts.get(base_offset)
-            )
+            found = _check_file(os.path.join(path, name), settings, emit, is_newest=is_newest, of_segment=facts.get(base_offset))
             if suffix == file_name.LOG and found is not None:
                 facts[base_offset] = found
 

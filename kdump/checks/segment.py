@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class SegmentFacts:
     """What other files and segments are compared with: what the log itself says, of all batches that are not damaged.
 
-    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset); `max_timestamps`
-    are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with the first offset
+    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
+    `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with the first offset
     of each, in order; `aborted` the transactions that an ABORT marker here ends: (producer id, last offset).
     Rules add what they know of producers and transactions under their own names.
     """
@@ -84,7 +84,9 @@ def _count(context: FileContext, section: Section) -> None:
 def _note(facts: SegmentFacts, section: Section) -> None:
     """Keep what other files are compared with."""
     batches = section.chunk.batches
-    columns = [batches[name] for name in ("position", "size", "base_offset", "last_offset", "timestamp", "partition_leader_epoch")]
+    columns = [
+        batches[name] for name in ("position", "size", "base_offset", "last_offset", "timestamp", "partition_leader_epoch")
+    ]
     for status, position, size, base_offset, last_offset, timestamp, epoch in zip(section.statuses, *columns, strict=True):
         if status == salvage.DAMAGED:
             facts.is_damaged = True
