@@ -9,6 +9,8 @@ from kdump.binary.source import Source
 from kdump.checks import segment, tree
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
+from kdump.checks.partition import PartitionFacts
+from kdump.checks.rules import FILE_CHECKS, directory, log_directory
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name
@@ -61,48 +63,64 @@ def run(job: Job, settings: Settings, emit: Emit) -> None:
     """Do one piece of work; findings and the reports of files go to `emit`."""
     if job.kind == Job.PARTITION:
         _check_partition(job.path, settings, emit)
-    elif job.kind == Job.FILE:
+    elif job.kind == Job.LOG_DIR:
+        log_directory.check(job.path, settings, emit)
+    else:
         _check_file(job.path, settings, emit)
 
 
 def _check_partition(path: str, settings: Settings, emit: Emit) -> None:
+    """All files: segments first, from the oldest on, each with the files beside it; then the others."""
     files = tree.PartitionFiles(path)
-    logs = files.logs
-    facts: dict[int, SegmentFacts] = {}
+    partition = PartitionFacts(path, files, settings, emit)
     for base_offset in sorted(files.segments):
-        for suffix, name in sorted(files.segments[base_offset].items(), key=lambda item: item[0] != file_name.LOG):
-            is_newest = bool(logs) and base_offset == logs[-1]
-            found = _check_file(os.path.join(path, name), settings, emit, is_newest=is_newest, of_segment=facts.get(base_offset))
-            if suffix == file_name.LOG and found is not None:
-                facts[base_offset] = found
+        of_segment = files.segments[base_offset]
+        for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG):
+            _check_file(os.path.join(path, of_segment[suffix]), settings, emit, partition=partition)
+    for name in files.others:
+        _check_file(os.path.join(path, name), settings, emit, partition=partition)
+    directory.check(partition)
 
 
-def _check_file(
-    path: str,
-    settings: Settings,
-    emit: Emit,
-    *,
-    is_newest: bool | None = None,
-    of_segment: SegmentFacts | None = None,
-) -> SegmentFacts | None:
-    """Check one file. What a segment says is the answer; the files beside it are compared with `of_segment`."""
+def _check_file(path: str, settings: Settings, emit: Emit, *, partition: PartitionFacts | None = None) -> None:
+    """Check one file; what a segment says is entered into the partition."""
     name = os.path.basename(path)
     suffix = file_name.suffix(name)
-    try:
-        base_offset = file_name.base_offset(name)
-    except CorruptData:
-        base_offset = None
+    base_offset = _base_offset(name)
+    is_newest: bool | None = None
+    beside: SegmentFacts | None = None
+    if partition is not None and base_offset is not None:
+        is_newest = base_offset == max(partition.files.logs, default=None)
+        beside = partition.segments.get(base_offset)
     try:
         source = Source(path)
     except Unreadable:
-        return None  # TODO a finding
+        return  # the file as an object is a matter of its own rules, which come to stand here
     with source:
         context = FileContext(
-            source, path, suffix.removeprefix(".") or name, settings, emit, base_offset=base_offset, is_newest=is_newest
+            source,
+            path,
+            suffix.removeprefix(".") or name,
+            settings,
+            emit,
+            base_offset=base_offset,
+            is_newest=is_newest,
+            segment=beside,
+            partition=partition,
         )
-        facts: SegmentFacts | None = None
         if suffix in (file_name.LOG, file_name.CHECKPOINT):
-            facts = segment.check(context)
+            context.segment = segment.check(context)
+            if partition is not None and suffix == file_name.LOG and base_offset is not None:
+                partition.segments[base_offset] = context.segment
+        file_check = FILE_CHECKS.get(suffix) or FILE_CHECKS.get(name)
+        if file_check is not None:
+            file_check(context)
         context.finish()
         emit(context.accounts.report(path, context.file_type, source.size))
-        return facts
+
+
+def _base_offset(name: str) -> int | None:
+    try:
+        return file_name.base_offset(name)
+    except CorruptData:
+        return None

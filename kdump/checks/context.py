@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.binary.source import Source
+    from kdump.checks.partition import PartitionFacts
+    from kdump.checks.segment import SegmentFacts
     from kdump.checks.settings import Settings
 
 _PAGE, _SECTOR = 4096, 512
@@ -19,7 +21,8 @@ class FileContext:
     """One file under check: its bytes, its account, and what is found in it, which goes to `emit`.
 
     `is_newest` tells the last segment of a partition, to which a broker may still append, from sealed ones; None where the
-    neighbours are not known.
+    neighbours are not known. `segment` is what the log beside this file says, where it was read; `partition` what is known of
+    the directory, where it is checked as one.
     """
 
     def __init__(
@@ -32,7 +35,11 @@ class FileContext:
         *,
         base_offset: int | None = None,
         is_newest: bool | None = None,
+        segment: SegmentFacts | None = None,
+        partition: PartitionFacts | None = None,
     ) -> None:
+        self.segment = segment
+        self.partition = partition
         self.source = source
         self.path = path
         self.file_type = file_type

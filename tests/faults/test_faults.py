@@ -13,10 +13,20 @@ from kdump.checks.finding import FileReport, Finding
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
-from . import framing
+from . import directories, files, framing, indexes, order, records, snapshots, timestamps, transactions
 from .case import NOW, FaultCase, write
 
-CASES = (*framing.CASES,)
+CASES = (
+    *framing.CASES,
+    *order.CASES,
+    *timestamps.CASES,
+    *transactions.CASES,
+    *records.CASES,
+    *indexes.CASES,
+    *snapshots.CASES,
+    *directories.CASES,
+    *files.CASES,
+)
 GOLDEN = Path(__file__).parents[2] / "golden_outputs" / "faults"
 REMAKE = "KDUMP_REMAKE_FAULTS"
 """Set to write the golden finding lists anew; what changed is then to be read in the diff."""

@@ -37,3 +37,6 @@ class Framing(SegmentRule):
         if code is not None:
             resync = END if damage.end >= self.context.source.size else BY_SCAN
             self.context.report(code, damage.start, damage.end, damage.message, resync=resync, skipped=damage.end - damage.start)
+
+
+RULES: tuple[type[SegmentRule], ...] = (Framing,)

@@ -1,0 +1,11 @@
+"""Snapshots of KRaft: what a segment of them has to begin and end with."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+
+
+def check(context: FileContext) -> None:
+    """Check one file; every byte of it is entered into its account."""

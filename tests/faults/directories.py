@@ -1,0 +1,5 @@
+"""Faults of directories."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()

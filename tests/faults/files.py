@@ -1,0 +1,5 @@
+"""Faults of files."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()

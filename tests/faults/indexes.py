@@ -1,0 +1,5 @@
+"""Faults of indexes."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()

@@ -1,0 +1,5 @@
+"""Faults of order."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()

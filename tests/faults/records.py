@@ -1,0 +1,5 @@
+"""Faults of records."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()

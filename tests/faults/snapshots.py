@@ -1,0 +1,5 @@
+"""Faults of snapshots."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()

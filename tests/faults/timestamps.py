@@ -1,0 +1,5 @@
+"""Faults of timestamps."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()

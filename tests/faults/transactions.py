@@ -1,0 +1,5 @@
+"""Faults of transactions."""
+
+from .case import FaultCase
+
+CASES: tuple[FaultCase, ...] = ()
