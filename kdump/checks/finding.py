@@ -23,8 +23,8 @@ class Finding(Row):
     `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
     exclusive; `offset_first` and `offset_last` the offsets it touches, exact or estimated (`offset_certainty`). `evidence` is
     the first of these bytes in hex, `alignment` the largest of 1, 512 and 4096 that both ends are multiples of. `skipped`
-    counts bytes that were stepped over to go on, `resync` says how. `broker_forecast` is what a broker does at its next start, in a word of
-    catalogue.FORECASTS, with what that loses where it is known.
+    counts bytes that were stepped over to go on, `resync` says how. `broker_forecast` is what a broker does at its next start,
+    in a word of catalogue.FORECASTS, with what that loses where it is known.
     """
 
     code: Text

@@ -19,8 +19,8 @@ class SegmentFacts:
     """What other files and segments are compared with: what the log itself says, of all batches that are not damaged.
 
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
-    `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader
-    epochs with the first offset of each, in order; `aborted` the transactions that an ABORT marker here ends: (producer id, last offset).
+    `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
+    the first offset of each, in order; `aborted` the transactions that an ABORT marker here ends: (producer id, last offset).
     Rules add what they know of producers and transactions under their own names.
     """
 

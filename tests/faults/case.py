@@ -25,8 +25,8 @@ class FaultCase:
     """Files that show the fault `code`, and files that differ little but must not raise it.
 
     `scope` is what is checked: the first file alone, all of them as the partition directory `orders-3`, or as a log directory:
-    then their paths begin with a partition's name. `also` names other codes that the shown files lawfully raise, `near_also` those
-    of the near miss; anything else is a failure. `settings` are those of the check, for both.
+    then their paths begin with a partition's name. `also` names other codes that the shown files lawfully raise, `near_also`
+    those of the near miss; anything else is a failure. `settings` are those of the check, for both.
     """
 
     code: str
