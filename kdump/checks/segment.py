@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import groupby
 
 from kdump.checks import salvage
 from kdump.checks.finding import Accounts
@@ -13,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.tables import Table
 
 
 class SegmentFacts:
@@ -83,20 +86,28 @@ def _count(context: FileContext, section: Section) -> None:
 
 def _note(facts: SegmentFacts, section: Section) -> None:
     """Keep what other files are compared with."""
-    batches = section.chunk.batches
-    columns = [
-        batches[name] for name in ("position", "size", "base_offset", "last_offset", "timestamp", "partition_leader_epoch")
-    ]
-    for status, position, size, base_offset, last_offset, timestamp, epoch in zip(section.statuses, *columns, strict=True):
-        if status == salvage.DAMAGED:
+    chunk, row = section.chunk, 0
+    for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
+        start, row = row, row + len(list(run))
+        if is_damaged:
             facts.is_damaged = True
-            continue
-        first_offset = last_offset if base_offset is None else base_offset
-        facts.positions.append(position)
-        facts.first_offsets.append(first_offset)
-        facts.last_offsets.append(last_offset)
-        facts.max_timestamps.append(timestamp)
-        facts.end = position + size
+        elif row - start == len(chunk.batches):
+            _note_batches(facts, chunk.batches)
+        else:
+            _note_batches(facts, chunk.batches.slice(start, row))
+
+
+def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
+    positions, last_offsets, epochs = batches["position"], batches["last_offset"], batches["partition_leader_epoch"]
+    first_offsets = last_offsets if batches["base_offset"][0] is None else batches["base_offset"]
+    facts.positions.extend(positions)
+    facts.first_offsets.extend(first_offsets)
+    facts.last_offsets.extend(last_offsets)
+    facts.max_timestamps.extend(batches["timestamp"])
+    facts.end = positions[-1] + batches["size"][-1]
+    if epochs.count(epochs[0]) == len(epochs):
+        epochs = epochs[:1]
+    for epoch, first_offset in zip(epochs, first_offsets, strict=False):
         if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
             facts.epochs.append((epoch, first_offset))
 
