@@ -70,6 +70,14 @@ def test_an_offset_commit_of_any_version_is_json(value: bytes, payload: str) -> 
     assert _decoded(OFFSET_KEY, value) == (OFFSET_KEY_JSON, payload)
 
 
+def test_the_older_type_of_offset_commits_has_values_of_all_versions_before_4_1() -> None:
+    key, value = int16(0) + OFFSET_KEY[2:], int16(1) + int64(42) + string("m") + int64(7) + int64(8)
+    shown = '{"version":"1","data":{"offset":42,"metadata":"m","commitTimestamp":7,"expireTimestamp":8}}'
+    assert _decoded(key, value, "4.0.2") == (OFFSET_KEY_JSON.replace('"1"', '"0"', 1), shown)
+    unknown = "Error at offset 5, skipping. Found an unknown record version 1 for 0 type"
+    assert _decoded(key, value, "4.1.0") == (unknown, None)
+
+
 def test_a_null_value_is_a_tombstone() -> None:
     assert _decoded(OFFSET_KEY, None) == (OFFSET_KEY_JSON, "<DELETE>")
 

@@ -85,7 +85,7 @@ HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
 CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
 """Whether a value's version is compared with what is known before its message is read."""
 
-SHARES_OFFSET_VALUE = {FIRST: True, "4.0.0": False}
+SHARES_OFFSET_VALUE = {FIRST: True, "4.1.0": False}
 """Whether records of type 0 may have values of all versions that those of type 1 have."""
 
 SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
