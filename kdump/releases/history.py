@@ -277,9 +277,8 @@ USAGE = {
 
 VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{release}"}
 
-MISSING_DECODERS = {
-    FIRST: ("offsets-decoder",),
-    "0.11.0.0": (),
+MISSING_DECODERS: dict[str, tuple[str, ...]] = {
+    FIRST: (),
     "2.8.0": ("cluster-metadata-decoder",),
     "3.3.0": (),
 }
