@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kdump.errors import UsageError
 from kdump.releases import history
 from kdump.releases.timeline import History, version_of
 
@@ -160,11 +159,10 @@ class Profile:
 def profile_of(release: str) -> Profile:
     """The profile of a release.
 
-    Raises UsageError, with the nearest known release, where it is not known.
+    Raises UsageError, with the nearest known releases, where it is not known.
     """
     if release not in history.RELEASES:
-        newest = history.RELEASES[-1]
-        raise UsageError(
-            f"--release {release} is not known (newest: {newest})", remedy=f"known are {', '.join(history.RELEASES)}"
-        )
+        from kdump.releases.unknown import unknown_release  # only a wrong command line needs it
+
+        raise unknown_release(release)
     return Profile(release)
