@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kdump import __version__
+from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
 from kdump.formats import file_name
@@ -64,9 +65,16 @@ def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
+def _decoder_name(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """A name that `--decode` takes; topics may be called what Kafka calls them."""
+    name = None if value is None else decoding.named(value)
+    if name is not None and name not in decoding.NAMES:
+        raise click.BadParameter(f"'{value}' is none of {', '.join(decoding.NAMES)}.")
+    return name
+
+
 def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
-    kinds = click.Choice(["string", "integer", "long"])
-    return click.option(name, type=kinds, default="string", show_default=True, help=f"How {what} are shown in Kafka's lines.")
+    return click.option(name, type=click.Choice(decoding.PLAIN), help=f"What {what} are, in place of --decode.")
 
 
 _COMMON = (
@@ -101,6 +109,13 @@ _LOG = (
         "--print-data-log", "prints_data", is_flag=True, help="Print keys and values in Kafka's lines, too; implies --deep."
     ),
     click.option("--skip-record-metadata", "skips_metadata", is_flag=True, help="Print nothing but keys and values of records."),
+    click.option(
+        "--decode",
+        metavar="NAME",
+        callback=_decoder_name,
+        help="What keys and values are: " + ", ".join(decoding.NAMES) + ". 'auto' goes by the directory's name, and is the"
+        " default except for Kafka's lines. Any but 'none' implies --deep and --print-data-log.",
+    ),
     _decoder_option("--key-decoder", "keys"),
     _decoder_option("--value-decoder", "values"),
     click.option(

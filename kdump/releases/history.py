@@ -277,6 +277,15 @@ USAGE = {
 
 VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{release}"}
 
+TOPIC_DECODERS = (
+    "offsets-decoder",
+    "transaction-log-decoder",
+    "cluster-metadata-decoder",
+    "remote-log-metadata-decoder",
+    "share-group-state-decoder",
+)
+"""The options that decode the records of an internal topic, in the order in which the tool looks for them; the first counts."""
+
 MISSING_DECODERS = {
     FIRST: ("offsets-decoder",),
     "0.11.0.0": (),

@@ -35,6 +35,7 @@ class Profile:
         self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
         self.missing_decoders = then.at(history.MISSING_DECODERS)
+        self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if self._has_decoder(name))
         self.decoder_classes = then.at(history.DECODER_CLASSES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
@@ -95,6 +96,9 @@ class Profile:
         self.reports_bare_names = then.at(history.REPORTS_BARE_NAMES)
         self.index_size_is_checked = then.at(history.INDEX_SIZE_IS_CHECKED)
         self.limits_message_size = then.at(history.LIMITS_MESSAGE_SIZE)
+
+    def _has_decoder(self, name: str) -> bool:
+        return name in self.options and name not in self.missing_decoders
 
     def message_rules(self) -> MessageRules | None:
         """What the tool takes for sound in logs, if it knows messages only."""
