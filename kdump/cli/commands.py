@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,14 +25,15 @@ Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
 Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them, needs no broker and no JVM.
 
 Look      log index timeindex txnindex snapshot checkpoint
-Kafka's   --files (drop-in for kafka-dump-log.sh)
+Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 
 Examples
   kdump --files 00000000000000000000.log                  as Kafka's tool prints it
   kdump --release 1.0.1 --files x.log --print-data-log    as Kafka 1.0.1 printed it
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
-  kdump log --deep --output ndjson x.log                  records as JSON
+  kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
+  kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
 `kdump COMMAND --help` shows the options of a command, `kdump --files x --help` those of Kafka's tool.
 """
@@ -50,6 +51,9 @@ class _Group(click.Group):
 def kdump() -> None:
     """Reads Kafka's files on disk."""
 
+
+if TYPE_CHECKING:
+    from kdump.cli.releases import ReleasesRequest
 
 Command = Callable[..., Any]  # what a command takes and gives is Click's matter
 
@@ -177,6 +181,26 @@ def snapshot(**options: Any) -> Request:
     return Request(file_name.PRODUCER_SNAPSHOT, **options)
 
 
+@kdump.command()
+@click.argument("releases", nargs=-1, metavar="[RELEASE [RELEASE]]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "ndjson"]),
+    default="text",
+    show_default=True,
+    help="Text, or one JSON object a row.",
+)
+def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
+    """List the releases of Kafka's tool, those that print alike together, and what they changed.
+
+    With one RELEASE: all that it changed, with old and new side by side. With two, also as 2.0.0..2.0.1: how they differ.
+    """
+    from kdump.cli.releases import ReleasesRequest
+
+    return ReleasesRequest(releases, output=output)
+
+
 def main(arguments: list[str]) -> int:
     """Run a command; the exit code says how it went.
 
@@ -198,14 +222,22 @@ def main(arguments: list[str]) -> int:
         raise KeyboardInterrupt
     except SystemExit:
         raise BrokenPipeError  # Click met one while it wrote a screen
-    if not isinstance(request, Request):
-        return int(request or 0)  # a screen was shown
-    from kdump.cli.listing import list_files
-
+    if request is None or isinstance(request, int):
+        return request or 0  # a screen was shown
     try:
-        return list_files(request)
+        return _done(request)
     except UsageError as error:
         return _refused(str(error))
+
+
+def _done(request: Request | ReleasesRequest) -> int:
+    if isinstance(request, Request):
+        from kdump.cli.listing import list_files
+
+        return list_files(request)
+    from kdump.cli.releases import list_releases
+
+    return list_releases(request)
 
 
 def _refused(message: str) -> int:
