@@ -188,7 +188,12 @@ def test_csv_has_objects_as_json(listed: Lister) -> None:
 def test_a_table_shows_what_keys_and_values_say_in_place_of_their_bytes(listed: Lister) -> None:
     _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "table", "--deep")
     assert '{"group":"g","topic":"t","partition":3}   {"offset":42,"metadata":"","commitTimestamp":7,' in out
-    assert "decodeError" not in out
+
+
+def test_a_table_shows_why_a_value_could_not_be_decoded(listed: Lister) -> None:
+    data = batch(records=[record(key=UNKNOWN_KEY, value=b"v")])
+    status, out, _ = listed("__consumer_offsets-0", data, "--output", "table", "--deep")
+    assert status == FINDINGS and "   ? records of type 99 are not known: v   " in out
 
 
 _PAYLOAD = re.compile(
@@ -329,7 +334,8 @@ def test_a_decoder_that_a_release_does_not_have_is_refused_for_its_lines_only(li
     options = ("--decode", "share-group-state", "--release", "1.0.1")
     status, out, err = listed("x", COMMITS, *options)
     assert (status, out) == (USAGE, "")
-    assert err == "kdump: Kafka 1.0.1 has no decoder for share-group-state; --output ndjson decodes for any release\n"
+    message = "in the words of Kafka 1.0.1 there is no decoder for share-group-state"
+    assert err == f"kdump: {message}; --output ndjson decodes for any release\n"
     status, out, _ = listed("x", COMMITS, *options, "--output", "ndjson")
     assert len(_decoded(out)) == 2
 
@@ -338,7 +344,7 @@ def test_a_directory_whose_topic_a_release_cannot_decode_is_listed_as_it_is(list
     status, out, err = listed("__share_group_state-0", COMMITS, "--decode", "auto", "--release", "1.0.1")
     assert status == CLEAN and f" key: {OFFSET_KEY.decode()}" in out
     assert err == (
-        f"kdump: __share_group_state-0/{LOG_NAME}: Kafka 1.0.1 has no decoder for share-group-state; "
+        f"kdump: __share_group_state-0/{LOG_NAME}: in the words of Kafka 1.0.1 there is no decoder for share-group-state; "
         "keys and values are shown as they are\n"
     )
 

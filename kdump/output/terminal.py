@@ -97,13 +97,9 @@ def _column_text(values: Sequence[str], styles: Sequence[str]) -> Text:
     return text
 
 
-_NOTHING = "-"
 _BATCH_COLUMNS = ("position", "offsets", "count", "time", "size", "codec", "producer", "flags", "crc", "status")
 _RIGHT = ("position", "count", "size")
-_RECORD_COLUMNS = (
-    *("offset", "timestamp", "key_size", "value_size", "sequence", "headers", "key", "value", "position", "status"),
-    "decode_error",
-)
+_RECORD_COLUMNS = ("offset", "timestamp", "key_size", "value_size", "sequence", "headers", "key", "value", "position", "status")
 _LEAST_TELLING = ("headers", "sequence", "key_size", "value_size", "position")
 
 
@@ -142,7 +138,7 @@ def _batch_cells(row: Row) -> list[str]:
 
 
 def _record_cells(row: Row) -> list[str]:
-    """Keys and values as what they were decoded to, as text, or as Base64."""
+    """Keys and values as what they were decoded to, as text, or as Base64; behind `?` stands why a value was not decoded."""
     record: Any = row
     cells = {name: _cell(name, getattr(record, name)) for name in _RECORD_COLUMNS}
     for name in ("key", "value"):
@@ -151,7 +147,9 @@ def _record_cells(row: Row) -> list[str]:
             cells[name] = _cut(escaped(_decoded_text(decoded)), _MAX_DECODED)
         elif encoded is not None:
             cells[name] = _cut(f"base64:{encoded}", _MAX_CELL)
-    cells["decode_error"] = _NOTHING if record.decode_error is None else _cut(escaped(record.decode_error), _MAX_DECODED)
+    if record.decode_error is not None:
+        reason = record.decode_error.partition(": ")[2]
+        cells["value"] = _cut(f"? {escaped(reason)}: {cells['value']}", _MAX_DECODED)
     return list(cells.values())
 
 
@@ -163,8 +161,6 @@ def _fitted(shown: list[list[str]], columns: list[Heading], width: int | None) -
     names = list(_RECORD_COLUMNS)
     cells = {name: list(column) for name, column in zip(names, zip(*shown, strict=True), strict=True)}
     headings = dict(zip(names, columns, strict=True))
-    if all(cell == _NOTHING for cell in cells["decode_error"]):
-        del cells["decode_error"]
 
     def excess() -> int:
         widths = [max(len(headings[name][0]), *map(len, column)) for name, column in cells.items()]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
     from kdump.output.contents import Contents
+    from kdump.releases.profile import Profile
 
 AUTO, NONE = "auto", "none"
 PLAIN = ("string", "integer", "long")
@@ -47,6 +48,11 @@ def topic_of(path: str) -> str:
     return named(topic) if topic.startswith("__") and named(topic) in OPTIONS else ""
 
 
+def no_words(profile: Profile, name: str) -> str:
+    """What is said where Kafka's lines cannot have what a decoder of this release says: it has none, or we lack its words."""
+    return f"in the words of Kafka {profile.release} there is no decoder for {name}"
+
+
 class Decoding:
     """How the records of one log are shown: `contents` makes Kafka's words, `of` the objects of the other forms of output.
 
@@ -74,8 +80,7 @@ class Decoding:
 
                 decoder = topics.decoder_of(request.profile, option)
                 return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
-            release = request.profile.release
-            run.say(f"{self._path}: Kafka {release} has no decoder for {self._topic}; keys and values are shown as they are")
+            run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")
         key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
         return contents(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
 

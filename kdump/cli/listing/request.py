@@ -77,8 +77,7 @@ class Request:
         self.decode = decode if decode is not None else "string" if is_plain else default
         option = decoding.OPTIONS.get(self.decode)
         if self.output == "kafka" and option is not None and option not in self.profile.topic_decoders:
-            message = f"Kafka {self.profile.release} has no decoder for {self.decode}"
-            raise UsageError(message, remedy="--output ndjson decodes for any release")
+            raise UsageError(decoding.no_words(self.profile, self.decode), remedy="--output ndjson decodes for any release")
 
     @property
     def has_range(self) -> bool:
