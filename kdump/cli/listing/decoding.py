@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from kdump.decoders import plain
 from kdump.errors import CorruptData
@@ -92,16 +93,10 @@ class Decoding:
         found: list[Decoded | None] = []
         rows = zip(*(part.records[name] for name in ("offset", "key_size", "key", "value_size", "value")), strict=True)
         for is_control, count in zip(control, part.counts, strict=True):
-            for _ in range(count):
-                offset, key_size, key, value_size, value = next(rows)
-                if _is_lost(key, key_size) or _is_lost(value, value_size):
-                    found.append(None)
-                    continue
-                one = None
-                if is_control:
-                    one = decoded.control_record_of(key, value)
-                elif self._decode is not None:
-                    one = self._decode(key, value)
+            decode = decoded.control_record_of if is_control else self._decode
+            for offset, key_size, key, value_size, value in islice(rows, count):
+                is_lost = _is_lost(key, key_size) or _is_lost(value, value_size)
+                one = None if decode is None or is_lost else decode(key, value)
                 if one is not None and one.fault is not None:
                     self._note(offset, one.fault)
                 found.append(one)
