@@ -131,7 +131,7 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
         except CorruptData as fault:
             return None, f"Error at {offset}, skipping. {_message_of(profile, fault, offset)}"
         data = kafka_json.dumps(record.message, record.fields, record.version)
-        return None, f'{{"type":"{_type_name(record.message.name)}","version":{record.version},"data":{data}}}'
+        return None, f'{{"type":"{kafka_json.type_name(record.message)}","version":{record.version},"data":{data}}}'
 
     return decode
 
@@ -154,11 +154,6 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
         return None, texts.text_of(record)
 
     return decode
-
-
-def _type_name(name: str) -> str:
-    """The name of a message in upper case with underscores."""
-    return "".join("_" + letter if letter.isupper() else letter for letter in name).lstrip("_").upper()
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:

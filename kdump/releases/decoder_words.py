@@ -60,7 +60,10 @@ class DecoderWords:
 
 
 OFFSETS_ARE_JSON = {FIRST: False, "3.8.0": True}
+"""Whether `--offsets-decoder` prints JSON, where others print text."""
+
 TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
+"""Whether `--transaction-log-decoder` prints JSON, where others print text."""
 
 SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
 """Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
@@ -78,6 +81,7 @@ SHOWS_BYTES = {FIRST: False, "0.10.1.0": True}
 """Whether user data, and assignments that are not for consumers, can be shown; before, the tool fell over them."""
 
 ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
+"""Whether a member's assignment without user data is shown, where others throw."""
 
 HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
 """Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
@@ -99,23 +103,36 @@ OFFSETS_RECORD_TYPES = {
 """The record types that the JSON form of offsets knows."""
 
 OFFSET_KEY = {FIRST: "offset::{group}:{topic}:{partition}", "2.4.1": "offset_commit::group={group},partition={topic}-{partition}"}
+"""The key of an offset commit."""
+
 OFFSET = {FIRST: "{offset}", "2.4.1": "offset={offset}"}
+"""An offset commit."""
+
 OFFSET_WITH_METADATA = {FIRST: "{offset}:{metadata}", "2.4.1": "offset={offset},metadata={metadata}"}
+"""An offset commit with metadata."""
+
 GROUP_KEY = {
     FIRST: "metadata::{group}",
     "1.0.0": '{{"metadata":{group_json}}}',
     "2.4.1": "group_metadata::group={group}",
 }
+"""The key of group metadata."""
+
 GROUP = {
     FIRST: "{protocolType}:{protocol}:{generation}:{members}",
     "1.0.0": '{{"protocolType":{protocolType_json},"protocol":{protocol_json},"generationId":{generation},'
     '"assignment":{members_json}}}',
 }
+"""Group metadata."""
+
 TRANSACTION_KEY = {FIRST: "transactionalId={transactionalId}", "2.4.1": "transaction_metadata::transactionalId={transactionalId}"}
+"""The key of a transaction."""
+
 TRANSACTION = {
     FIRST: "producerId:{producerId},producerEpoch:{producerEpoch},state={state},partitions={partitions},"
     "txnLastUpdateTimestamp={transactionLastUpdateTimestampMs},txnTimeoutMs={transactionTimeoutMs}"
 }
+"""A transaction."""
 
 LATER_FIELDS = {
     "OffsetCommitValue": {"topicId": "4.1.0"},
@@ -144,7 +161,11 @@ PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
 """How a set of partitions begins, what stands between them, how it ends."""
 
 LAST_OFFSET_VERSION = {FIRST: 1, "2.1.0": 3, "3.4.1": 4}
+"""The last version of an offset commit that a release reads."""
+
 LAST_GROUP_VERSION = {FIRST: 0, "0.10.1.0": 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 4}
+"""The last version of group metadata that a release reads."""
+
 LAST_TRANSACTION_VERSION = {FIRST: 0, "3.4.1": 1}
 """The last version of a value that a release reads."""
 
