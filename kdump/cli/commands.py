@@ -13,6 +13,7 @@ import click
 
 from kdump import __version__
 from kdump.binary import kernel
+from kdump.cli import dropin
 from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
@@ -102,6 +103,14 @@ def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
     return click.option(name, type=click.Choice(decoding.PLAIN), help=f"What {what} are, in place of --decode.")
 
 
+def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Take --nice or --rate to heart, whichever this is; they go together."""
+    asked_for = context.meta.setdefault("kdump.manners", {"nice": False, "rate": None})
+    asked_for[parameter.name] = value
+    if value:
+        dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
+
+
 _COMMON = (
     click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
     click.option(
@@ -115,6 +124,14 @@ _COMMON = (
     click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
     click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
     click.option("--strict-stderr", is_flag=True, help="Only Kafka's own words on stderr."),
+    click.option(
+        "--nice",
+        is_flag=True,
+        callback=_be_polite,
+        expose_value=False,
+        help="Run at the lowest priority, and leave the page cache as it was: for a broker that is at work.",
+    ),
+    click.option("--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster, such as 50MB/s."),
 )
 _OFFSETS = (
     click.option("--from-offset", type=int, help="Only what holds this offset or later ones."),
