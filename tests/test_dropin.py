@@ -19,7 +19,7 @@ from kdump.cli import dropin
 from kdump.output.blocks import Blocks
 
 from .builders.files import aborted_transaction, offset_index, producer_entry, producer_snapshot, time_index, transaction_index
-from .builders.records import batch, message, message_set, record, transaction_marker
+from .builders.records import Message, batch, message, message_set, record, transaction_marker, wrapper
 
 ROOT = Path(kdump.__file__).parent.parent
 LOG = "00000000000000000000.log"
@@ -326,6 +326,33 @@ def test_0_11_0_0_ends_at_a_producer_snapshot_of_another_version(tmp_path: Path)
     assert _run(tmp_path, "--release", "0.11.0.1", "--files", "5.snapshot").exit_code == 0
 
 
+def test_0_11_0_0_names_a_corrupt_producer_snapshot_as_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "6.snapshot").write_bytes(producer_snapshot(crc=7))
+    assert _run(tmp_path, "--release", "0.11.0.0", "--files", "./a//6.snapshot").stderr == (
+        "Snapshot file './a/6.snapshot' is corrupted (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("0.8.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
+        ("0.8.2.2", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
+        ("0.9.0.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5) in deep iterator"),
+        (
+            "0.10.2.0",
+            "org.apache.kafka.common.errors.CorruptRecordException: Record size is less than the minimum record overhead (14)",
+        ),
+    ],
+)
+def test_old_releases_say_it_when_a_size_inside_a_wrapper_is_negative(tmp_path: Path, release: str, message: str) -> None:
+    no_message = (1).to_bytes(8, "big") + (-5).to_bytes(4, "big", signed=True) + bytes(30)
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", magic=0), no_message], magic=0))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
+    assert (printed.exit_code, printed.stderr) == (1, f'Exception in thread "main" {message}\n')
+
+
 def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:
     options = (
         "--value-decoder-class",
@@ -473,6 +500,23 @@ def test_help_wins_over_version(tmp_path: Path) -> None:
 def test_the_version_is_that_of_the_release(tmp_path: Path) -> None:
     assert _run(tmp_path, "--version") == (0, "4.3.1\n", "")
     assert _run(tmp_path, "--version", "--release", "4.3.0") == (0, "4.3.0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "message"),
+    [
+        ("0.8.2.0", "kafka.serializer.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
+        ("3.7.2", "org.apache.kafka.tools.api.Decoder", "ClassNotFoundException: {}"),
+        ("3.8.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
+        ("4.0.0", "kafka.serializer.Decoder", "ClassNotFoundException: {}"),
+        ("4.0.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>()"),
+        ("4.1.0", "org.apache.kafka.tools.api.Decoder", "Could not find a public no-argument constructor for {}"),
+    ],
+)
+def test_what_decoders_implement_is_no_decoder(tmp_path: Path, release: str, name: str, message: str) -> None:
+    printed = _run(_with_log(tmp_path), "--release", release, "--print-data-log", "--value-decoder-class", name, "--files", LOG)
+    assert printed.exit_code == 1
+    assert printed.stderr.endswith(message.format(name) + "\n")
 
 
 @pytest.mark.parametrize(

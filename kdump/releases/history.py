@@ -356,6 +356,13 @@ DECODER_CLASSES: dict[str, dict[str, str]] = {
     "4.0.0": _NEW_DECODERS,
 }
 
+DECODER_INTERFACES: dict[str, tuple[str, ...]] = {
+    FIRST: ("kafka.serializer.Decoder",),
+    "3.8.0": ("kafka.serializer.Decoder", "org.apache.kafka.tools.api.Decoder"),
+    "4.0.0": ("org.apache.kafka.tools.api.Decoder",),
+}
+"""What decoders implement: these classes are there, but nothing can be made of them."""
+
 DEPRECATED_DECODERS: dict[str, dict[str, str]] = {
     FIRST: {},
     "3.8.0": {f"kafka.serializer.{name}": f"org.apache.kafka.tools.api.{name}" for name in _NAMES_OF_DECODERS},

@@ -37,6 +37,7 @@ class Profile:
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
         self.missing_decoders = then.at(history.MISSING_DECODERS)
         self.decoder_classes = then.at(history.DECODER_CLASSES)
+        self.decoder_interfaces = then.at(history.DECODER_INTERFACES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
 

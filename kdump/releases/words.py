@@ -116,6 +116,11 @@ WORDS: dict[str, dict[str, Words]] = {
         "4.0.0": Words("java.lang.ClassCastException", "class {name} cannot be cast to class org.apache.kafka.tools.api.Decoder"),
         "4.1.0": Words("java.lang.ClassCastException", "class {name}"),
     },
+    "decoder-is-interface": {
+        FIRST: Words("java.lang.NoSuchMethodException", "{name}.<init>(kafka.utils.VerifiableProperties)"),
+        "4.0.0": Words("java.lang.NoSuchMethodException", "{name}.<init>()"),
+        "4.1.0": Words(_KAFKA, "Could not find a public no-argument constructor for {name}"),
+    },
     "decoder-value-too-short": _UNDERFLOW,
     # files
     "file-missing": {
@@ -281,7 +286,7 @@ WORDS: dict[str, dict[str, Words]] = {
         )
     },
     "inner-record-size-too-small": {
-        FIRST: Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in shallow iterator"),
+        FIRST: Words(_INVALID_MESSAGE, "Message found with corrupt size ({size})"),
         "0.9.0.0": Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in deep iterator"),
         "0.10.0.0": Words(_INVALID_MESSAGE),  # its message gets lost
         "0.10.2.0": Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})"),
@@ -481,7 +486,7 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "snapshot-crc-mismatch": {
         FIRST: Words(
-            "", "Snapshot file '{name}' is corrupted (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"
+            "", "Snapshot file '{path}' is corrupted (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"
         ),
         "0.11.0.1": Words("", "Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"),
     },
