@@ -541,6 +541,13 @@ def test_a_wrong_number_is_found_behind_the_first_line(tmp_path: Path) -> None:
     assert "Cannot parse argument 'abc' of option max-bytes" in printed.stderr
 
 
+def test_a_wrong_number_is_found_before_the_name_of_an_index_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "abc.index").write_bytes(b"")
+    printed = _run(tmp_path, "--release", "2.7.2", "--strict-stderr", "--max-message-size", "0x10", "--files", "abc.index")
+    assert (printed.exit_code, printed.stdout) == (1, "Dumping abc.index\n")
+    assert "Cannot parse argument '0x10' of option max-message-size" in printed.stderr
+
+
 def test_an_unknown_release_is_an_error_of_usage(tmp_path: Path) -> None:
     printed = _run(tmp_path, "--release", "9.9.9", "--files", LOG)
     assert (printed.exit_code, printed.stdout) == (2, "")
