@@ -353,6 +353,20 @@ def test_old_releases_say_it_when_a_size_inside_a_wrapper_is_negative(tmp_path: 
     assert (printed.exit_code, printed.stderr) == (1, f'Exception in thread "main" {message}\n')
 
 
+def test_from_0_10_2_to_0_10_2_2_a_wrapper_of_magic_0_leaves_no_timestamp_type_inside(tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", timestamp=7)], magic=0))
+    for release, timestamp in (
+        ("0.10.1.1", "CreateTime: 7"),
+        ("0.10.2.0", "NoTimestampType: 7"),
+        ("0.10.2.2", "NoTimestampType: 7"),
+    ):
+        printed = _run(tmp_path, "--release", release, "--deep-iteration", "--files", LOG)
+        assert printed.stdout.splitlines()[2] == (
+            f"offset: 0 position: 0 {timestamp} isvalid: true payloadsize: 1 magic: 1 compresscodec: "
+            f"{'NoCompressionCodec' if release == '0.10.1.1' else 'NONE'} crc: 3580811664"
+        )
+
+
 def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:
     options = (
         "--value-decoder-class",

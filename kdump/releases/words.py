@@ -194,6 +194,10 @@ WORDS: dict[str, dict[str, Words]] = {
         "0.10.0.0": Words(_INVALID_MESSAGE, "Failed to instantiate input stream compressed with {codec_name}"),
         "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
     },
+    "loaded-frame-refused": {
+        FIRST: Words("{java_cause}"),
+        "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
+    },
     "frame-damaged": _NOT_DECOMPRESSED,
     "frame-checksum-mismatch": _NOT_DECOMPRESSED,
     "frame-truncated": _NOT_DECOMPRESSED,
@@ -548,6 +552,9 @@ JAVA_CAUSES = {
     "gzip-truncated": "java.io.EOFException: Unexpected end of ZLIB input stream",
     "snappy-empty": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
     "snappy": "java.io.IOException: FAILED_TO_UNCOMPRESS(5)",
+    "snappy-size": "java.io.IOException: PARSING_ERROR(2)",
+    "snappy-version": "org.xerial.snappy.SnappyIOException: [INCOMPATIBLE_VERSION] Compressed with an incompatible codec version "
+    "{version}. At least version 1 is required",
     "lz4": "java.io.IOException: {message}",
     "lz4-block": "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}",
     "lz4-runtime": "java.lang.RuntimeException: {message}",
