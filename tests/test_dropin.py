@@ -18,6 +18,7 @@ import kdump
 from kdump.cli import dropin
 from kdump.output.blocks import Blocks
 
+from .builders.compression import snappy_xerial
 from .builders.files import aborted_transaction, offset_index, producer_entry, producer_snapshot, time_index, transaction_index
 from .builders.records import Message, batch, message, message_set, record, transaction_marker, wrapper
 
@@ -365,6 +366,33 @@ def test_from_0_10_2_to_0_10_2_2_a_wrapper_of_magic_0_leaves_no_timestamp_type_i
             f"offset: 0 position: 0 {timestamp} isvalid: true payloadsize: 1 magic: 1 compresscodec: "
             f"{'NoCompressionCodec' if release == '0.10.1.1' else 'NONE'} crc: 3580811664"
         )
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("2.0.1", "java.lang.IllegalArgumentException: Unknown compression type id: 4"),
+        ("2.1.0", "org.apache.kafka.common.record.InvalidRecordException: Inner messages must not be compressed"),
+    ],
+)
+def test_zstd_inside_a_wrapper_is_unknown_before_2_1(tmp_path: Path, release: str, message: str) -> None:
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", attributes=4)]))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
+    assert printed.stderr == f'Exception in thread "main" {message}\n'
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("3.5.0", "java.lang.NegativeArraySizeException: -1"),
+        ("3.5.1", "org.xerial.snappy.SnappyError: [INVALID_CHUNK_SIZE] chunkSize is too big or negative : -1"),
+    ],
+)
+def test_a_first_snappy_block_of_negative_size_needs_no_memory(tmp_path: Path, release: str, message: str) -> None:
+    payload = snappy_xerial(b"") + b"\xff\xff\xff\xff"
+    (tmp_path / LOG).write_bytes(batch(codec="snappy", payload=payload, records_count=1))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--print-data-log", "--files", LOG)
+    assert printed.stderr == f'Exception in thread "main" {message}\n'
 
 
 def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:

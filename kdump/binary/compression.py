@@ -60,8 +60,8 @@ def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PA
     """Decompress the payload of a batch or wrapper message of this magic, as far as it is sound.
 
     The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated` (or
-    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-negative-size`,
-    `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
+    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-first-block-size`,
+    `frame-negative-size`, `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
     Raises MissingPackage where the package of the codec is not installed.
     """
     data = bytearray()
@@ -230,7 +230,7 @@ def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
     while position + 4 <= len(compressed):
         if compressed[position : position + 4] == _XERIAL_MAGIC[:4] and xerial != "one stream":  # another stream begins
             if position + _XERIAL_HEADER_SIZE > len(compressed):
-                raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy")
+                raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy-header-cut")
             if compressed[position : position + 8] != _XERIAL_MAGIC:
                 return
             _check_xerial_version(compressed, position, "frame-damaged")  # that of the first header may be any
@@ -238,11 +238,10 @@ def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
             continue
         size = int.from_bytes(compressed[position : position + 4], "big", signed=True)
         position += 4
-        if size < 0 and xerial == "one stream":  # the first block needs memory
-            code = "frame-negative-size" if position == _XERIAL_HEADER_SIZE + 4 else "frame-damaged"
-            raise CorruptData(code, f"a snappy block says it is {size} bytes long", cause="snappy-size", size=size)
         if not 0 <= size <= _XERIAL_MAX_BLOCK:
-            raise CorruptData("frame-block-size", f"a snappy block says it is {size} bytes long", cause="snappy", size=size)
+            is_first = position == _XERIAL_HEADER_SIZE + 4  # Java asks for memory for it, which later blocks have already
+            code = "frame-first-block-size" if is_first and size < 0 else "frame-block-size"
+            raise CorruptData(code, f"a snappy block says it is {size} bytes long", cause="snappy-size", size=size)
         if position + size > len(compressed):
             raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
         yield compressed[position : position + size]

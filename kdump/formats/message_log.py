@@ -285,9 +285,8 @@ def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:
     if payload.error is not None:
         payload.error.values["codec_name"] = codecs.CODECS[codec]
         if payload.error.code == "frame-bad-header":
-            if payload.error.values["cause"] == "lz4-runtime":
-                payload.error.code = "frame-refused"
-            payload.error.code = loaded + payload.error.code
+            is_refused = payload.error.values["cause"] == "lz4-runtime"
+            payload.error.code = "loaded-frame-refused" if is_refused else loaded + payload.error.code
             raise payload.error
     return payload
 

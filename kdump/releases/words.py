@@ -53,8 +53,9 @@ def _numbers(release: str) -> tuple[int, ...]:
 _NOT_DECOMPRESSED = {FIRST: Words(_KAFKA, "Failed to decompress record stream")}
 _REMAINING = {FIRST: Words(_KAFKA, "Error checking for remaining bytes after reading batch")}
 _SNAPPY_ERROR = {
-    "3.5.0": Words("org.xerial.snappy.SnappyError", "[INVALID_CHUNK_SIZE] chunkSize is too big or negative : {size}")
+    "3.5.1": Words("org.xerial.snappy.SnappyError", "[INVALID_CHUNK_SIZE] chunkSize is too big or negative : {size}")
 }
+_NEGATIVE_SIZE = {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")}
 _UNDERFLOW = {FIRST: Words("java.nio.BufferUnderflowException")}
 _PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
 _STILL_REMAINING = "Incorrect declared batch size, records still remaining in file"
@@ -204,12 +205,14 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-ends-early": _changed(_invalid_record(_PREMATURE_EOF), {"3.6.0": Words(_KAFKA, "Failed to decompress record stream")}),
     "frame-ends-early-behind-records": _REMAINING,
     "wrapper-frame-ends-early": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
+    "frame-first-block-size": _NEGATIVE_SIZE | _SNAPPY_ERROR,
+    "frame-first-block-size-behind-records": _NEGATIVE_SIZE | _SNAPPY_ERROR,
+    "wrapper-frame-first-block-size": _NEGATIVE_SIZE | _SNAPPY_ERROR,
     "frame-block-size": _NOT_DECOMPRESSED | _SNAPPY_ERROR,
     "frame-block-size-behind-records": _REMAINING | _SNAPPY_ERROR,
     "wrapper-frame-block-size": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR),
-    "frame-negative-size": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")} | {"3.5.0": _NOT_DECOMPRESSED[FIRST]},
-    "frame-negative-size-behind-records": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")}
-    | {"3.5.0": _REMAINING[FIRST]},
+    "frame-negative-size": _NEGATIVE_SIZE | {"3.5.0": _NOT_DECOMPRESSED[FIRST]},
+    "frame-negative-size-behind-records": _NEGATIVE_SIZE | {"3.5.0": _REMAINING[FIRST]},
     "wrapper-frame-negative-size": {
         FIRST: Words("java.lang.NegativeArraySizeException", "{size}"),
         "3.5.0": Words(_KAFKA, "{java_cause}"),
@@ -552,6 +555,8 @@ JAVA_CAUSES = {
     "gzip-truncated": "java.io.EOFException: Unexpected end of ZLIB input stream",
     "snappy-empty": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
     "snappy": "java.io.IOException: FAILED_TO_UNCOMPRESS(5)",
+    "snappy-header-cut": "org.xerial.snappy.SnappyIOException: [FAILED_TO_UNCOMPRESS] Insufficient header size in a concatenated "
+    "block",
     "snappy-size": "java.io.IOException: PARSING_ERROR(2)",
     "snappy-version": "org.xerial.snappy.SnappyIOException: [INCOMPATIBLE_VERSION] Compressed with an incompatible codec version "
     "{version}. At least version 1 is required",

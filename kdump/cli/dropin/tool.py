@@ -203,6 +203,8 @@ class DumpTool:
         """The fault that this release meets first."""
         if "unbuffered" in fault.variants and fault.values["cause"].partition("-")[0] not in self.profile.decompressed_in_blocks:
             fault = fault.variants["unbuffered"]
+        if "without-zstd" in fault.variants and "zstd" not in self.profile.codec_names:
+            fault = fault.variants["without-zstd"]
         if "unchecked-header-count" in fault.variants and not self.profile.checks_header_count:
             fault = fault.variants["unchecked-header-count"]
         return fault
