@@ -395,6 +395,16 @@ def test_a_first_snappy_block_of_negative_size_needs_no_memory(tmp_path: Path, r
     assert printed.stderr == f'Exception in thread "main" {message}\n'
 
 
+def test_0_8_0_creates_missing_logs_where_there_is_a_folder_for_them(tmp_path: Path) -> None:
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "7.log").exit_code == 0
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "gone/7.log").stderr == (
+        'Exception in thread "main" java.io.FileNotFoundException: gone/7.log (No such file or directory)\n'
+    )
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "a.b/7.index").stderr == (
+        'Exception in thread "main" java.io.IOException: No such file or directory\n'
+    )
+
+
 def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:
     options = (
         "--value-decoder-class",

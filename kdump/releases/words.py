@@ -363,6 +363,7 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "message-varint-too-long": {FIRST: Words(_ILLEGAL_ARGUMENT, _VARINT_TOO_LONG)},
     # indexes
+    "index-folder-missing": {FIRST: Words("java.io.IOException", "No such file or directory")},
     "index-missing": {FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid max index size: -1")},
     "index-position-negative": {
         FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid position: {position}"),

@@ -138,7 +138,7 @@ class DumpTool:
         try:
             source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
-            if error.code == "file-missing" and self.profile.creates_missing_logs:
+            if error.code == "file-missing" and self.profile.creates_missing_logs and _has_folder(path):
                 return NoSource(path)
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
@@ -158,7 +158,7 @@ class DumpTool:
             return index
         except Unreadable as error:
             codes = {
-                "file-missing": "index-missing",
+                "file-missing": "index-missing" if _has_folder(path) else "index-folder-missing",
                 "file-is-directory": "file-is-directory-mapped",
                 "file-permission": "file-permission-mapped",
             }
@@ -227,6 +227,11 @@ def sibling(path: str, suffix: str) -> str:
     """The file of the same segment with another suffix."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{file_name.stem(name)}{suffix}"
+
+
+def _has_folder(path: str) -> bool:
+    """Whether a file of this path could be created."""
+    return os.path.isdir(os.path.dirname(path) or ".")
 
 
 def _java_path(path: str) -> str:
