@@ -37,6 +37,7 @@ class Profile:
         self.missing_decoders = then.at(history.MISSING_DECODERS)
         self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if self._has_decoder(name))
         self.decoder_classes = then.at(history.DECODER_CLASSES)
+        self.decoder_interfaces = then.at(history.DECODER_INTERFACES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
 
@@ -104,6 +105,7 @@ class Profile:
         """What the tool takes for sound in logs, if it knows messages only."""
         if not self.knows_messages_only:
             return None
+        from kdump.binary.compression import OldReader
         from kdump.formats.message_log import MessageRules  # only old releases need it
 
         at = self._then.at
@@ -119,7 +121,10 @@ class Profile:
             ignores_early_end=at(history.IGNORES_EARLY_END),
             checks_slices=at(history.SLICES_ARE_CHECKED),
             slices_overflow=at(history.SLICES_OVERFLOW),
-            has_old_lz4_checksum=at(history.HAS_OLD_LZ4_CHECKSUM),
+            frames=OldReader(
+                lz4_is_padded=at(history.LZ4_IS_PADDED), lz4_is_plain=at(history.LZ4_IS_PLAIN), xerial=at(history.XERIAL)
+            ),
+            wrappers_give_timestamp_type=at(history.WRAPPERS_GIVE_TIMESTAMP_TYPE),
         )
 
     def default_of(self, name: str) -> str:

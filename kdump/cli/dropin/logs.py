@@ -73,6 +73,8 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
     kind = tool.profile.decoder_classes.get(name)
     if kind is None:
         code = "decoder-wrong-type" if name.startswith("java.lang.") else "decoder-unknown"
+        if name in tool.profile.decoder_interfaces:
+            code = "decoder-is-interface"
         raise Fault(code, f"{name} is no decoder; known are {', '.join(tool.profile.decoder_classes)}", name=name)
     if name in tool.profile.deprecated_decoders:
         tool.out.write(tool.profile.deprecation_line.format(old=name, new=tool.profile.deprecated_decoders[name]))
