@@ -280,8 +280,6 @@ VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{re
 MISSING_DECODERS = {
     FIRST: ("offsets-decoder",),
     "0.11.0.0": (),
-    "2.8.0": ("cluster-metadata-decoder",),
-    "3.3.0": (),
 }
 """Decoders of internal topics whose words in these releases are not reproduced yet."""
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kdump.formats.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
+    from kdump.releases.schemas import KnownSchemas
     from kdump.releases.words import Words
 
 
@@ -147,6 +148,13 @@ class Profile:
         if self._decoder_words is None:
             self._decoder_words = DecoderWords(self._then)
         return self._decoder_words
+
+    @property
+    def schemas(self) -> KnownSchemas:
+        """The messages of internal topics as this release knows them."""
+        from kdump.releases.schemas import KnownSchemas  # only runs with such a decoder need them
+
+        return KnownSchemas(self._then)
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
         """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""
