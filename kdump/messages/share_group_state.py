@@ -16,7 +16,6 @@ _STATE_BATCHES = Field(
     Field("lastOffset", "int64"),
     Field("deliveryState", "int8"),
     Field("deliveryCount", "int16"),
-    is_common=True,
 )
 
 RECORDS: dict[int, tuple[Message, Message]] = {
