@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KINDS = LINE, OPTION, TEXT, BEHAVIOUR, EXCEPTION = ("line", "option", "text", "behaviour", "exception")
 
-_NOT_KAFKAS = ("COMMITS", "MISSING_DECODERS")  # each release has its own commit, and what we lack is no change of Kafka's
+_NOT_KAFKAS = ("COMMITS",)  # each release has its own
 _RELEASE = re.compile(r"\d+(\.\d+){2,3}\Z")
 _LABEL = re.compile(r"(\w+)\}?: ?\{")
 _SHORT = 40

@@ -288,13 +288,6 @@ TOPIC_DECODERS = (
 )
 """The options that decode the records of an internal topic, in the order in which the tool looks for them; the first counts."""
 
-MISSING_DECODERS: dict[str, tuple[str, ...]] = {
-    FIRST: (),
-    "2.8.0": ("cluster-metadata-decoder",),
-    "3.3.0": (),
-}
-"""Decoders of internal topics whose words in these releases are not reproduced yet."""
-
 COMMITS = {
     "2.3.0": "fc1aaa116b661c8a",
     "2.3.1": "18a913733fb71c01",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.formats.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
+    from kdump.releases.schemas import KnownSchemas
     from kdump.releases.words import Words
 
 
@@ -34,8 +35,7 @@ class Profile:
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
-        self.missing_decoders = then.at(history.MISSING_DECODERS)
-        self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if self._has_decoder(name))
+        self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if name in self.options)
         self.decoder_classes = then.at(history.DECODER_CLASSES)
         self.decoder_interfaces = then.at(history.DECODER_INTERFACES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
@@ -98,9 +98,6 @@ class Profile:
         self.index_size_is_checked = then.at(history.INDEX_SIZE_IS_CHECKED)
         self.limits_message_size = then.at(history.LIMITS_MESSAGE_SIZE)
 
-    def _has_decoder(self, name: str) -> bool:
-        return name in self.options and name not in self.missing_decoders
-
     def message_rules(self) -> MessageRules | None:
         """What the tool takes for sound in logs, if it knows messages only."""
         if not self.knows_messages_only:
@@ -155,6 +152,13 @@ class Profile:
         if self._decoder_words is None:
             self._decoder_words = DecoderWords(self._then)
         return self._decoder_words
+
+    @property
+    def schemas(self) -> KnownSchemas:
+        """The messages of internal topics as this release knows them."""
+        from kdump.releases.schemas import KnownSchemas  # only runs with such a decoder need them
+
+        return KnownSchemas(self._then)
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
         """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""

@@ -50,6 +50,10 @@ def _numbers(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
+_NULL_VALUE = (
+    'Cannot invoke "java.nio.ByteBuffer.duplicate()" because the return value of'
+    ' "org.apache.kafka.common.record.Record.value()" is null'
+)
 _NOT_DECOMPRESSED = {FIRST: Words(_KAFKA, "Failed to decompress record stream")}
 _REMAINING = {FIRST: Words(_KAFKA, "Error checking for remaining bytes after reading batch")}
 _SNAPPY_ERROR = {
@@ -339,6 +343,10 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "value" is null'),
         "4.1.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.duplicate()" because "value" is null'),
     },
+    "control-message-null": {
+        FIRST: Words(_NULL_POINTER, _NULL_VALUE),
+        "3.5.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.slice()" because "data" is null'),
+    },
     "marker-value-short": _changed(
         _invalid_record("Invalid value size found for end transaction marker. Must have at least 6 bytes, but found only {size}"),
         {"4.1.0": Words("java.nio.BufferUnderflowException")},
@@ -347,6 +355,7 @@ WORDS: dict[str, dict[str, Words]] = {
         "Invalid version found for end transaction marker: {version}. May indicate data corruption"
     ),
     "message-underflow": _UNDERFLOW,
+    "message-out-of-memory": {FIRST: Words("java.lang.OutOfMemoryError", "{reason}")},
     "message-bytes-past-end": {
         FIRST: Words(
             "java.lang.RuntimeException", "Error reading byte array of {size} byte(s): only {remaining} byte(s) available"

@@ -163,7 +163,6 @@ def _item(files: dict[str, bytes | None], chance: random.Random, working_folder:
 
 def _words(release: str, files: str, data: dict[str, bytes | None], chance: random.Random) -> list[str]:
     known = profile_of(release).options
-    missing = profile_of(release).missing_decoders
     given: list[tuple[str, str | None]] = []
     for names, often, make in (
         (FLAGS, 0.2, None),
@@ -173,7 +172,7 @@ def _words(release: str, files: str, data: dict[str, bytes | None], chance: rand
         (SCREENS, 0.01, None),
     ):
         given += [(name, make() if make else None) for name in names if chance.random() < often]
-    given = [(name, value) for name, value in given if name not in missing and (name in known or chance.random() < 0.03)]
+    given = [(name, value) for name, value in given if name in known or chance.random() < 0.03]
     if chance.random() < 0.06:
         given.append((chance.choice(UNKNOWN), chance.choice((None, "5"))))
     if chance.random() < 0.05 and given:

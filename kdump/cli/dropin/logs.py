@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.dropin.tool import absolute
-from kdump.errors import CorruptData, Fault, UsageError
+from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
@@ -58,8 +58,6 @@ def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder]
     """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
     for name in history.TOPIC_DECODERS:
         if arguments.has(name):
-            if name in tool.profile.missing_decoders:
-                raise UsageError(f"--{name} is not supported yet in the words of Kafka {tool.profile.release}")
             from kdump.output import topics
 
             return topics.decoder_of(tool.profile, name)
