@@ -83,11 +83,10 @@ HAS_UNIQUE_INSTANCES = {FIRST: False, "3.0.0": True}
 """Whether the tool trips over a group with two members of one instance id."""
 
 HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
-PROTOCOL_HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.7.0": False}
-"""Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes.
+"""Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
 
-What members of groups tell each other was the first to have such classes.
-"""
+PROTOCOL_HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.7.0": False}
+"""Whether what members of a group tell each other is read by Struct and Schema, too."""
 
 CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
 """Whether a value's version is compared with what is known before its message is read."""
