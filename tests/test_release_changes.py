@@ -183,7 +183,7 @@ def test_one_release_is_compared_with_the_one_before_and_two_with_each_other(
 
 
 def test_a_release_that_changed_nothing_says_so(capfd: pytest.CaptureFixture[str]) -> None:
-    assert _run(capfd, "3.3.1")[1] == "3.3.1 against 3.3.0: prints the same\n3.3.0 - 3.4.0 print alike.\n"
+    assert _run(capfd, "3.3.1")[1] == "3.3.1 against 3.3.0: prints the same\n3.3.0 - 3.3.2 print alike.\n"
     assert _run(capfd, "0.8.0")[1] == "0.8.0 is the first release\n"
 
 
