@@ -124,6 +124,24 @@ def difference(release: str, golden: Golden, printed: Printed) -> str:
     return "".join(shown)
 
 
+def kind_of_difference(wanted: Golden, printed: Printed) -> str:
+    """Name the kind of a difference, so as to put those together that have one cause, as far as that shows."""
+    places = [
+        name
+        for name, differs in (
+            ("exit", wanted.exit_code != printed.exit_code),
+            ("stdout", wanted.stdout != printed.stdout),
+            ("stderr", in_one_order(wanted.stderr) != in_one_order(printed.stderr)),
+        )
+        if differs
+    ]
+    lasts = [
+        re.sub(r"\d+|\{CWD\}\S*", "N", stderr.decode("utf-8", "replace").partition("\n")[0])[:160]
+        for stderr in (wanted.stderr, printed.stderr)
+    ]
+    return f"{' and '.join(places)}; wanted: {lasts[0] or 'nothing'}; got: {lasts[1] or 'nothing'}"
+
+
 def in_one_order(stderr: bytes) -> bytes:
     """Put the reports of several files of one kind in the order of their paths."""
     reports: list[list[bytes]] = []

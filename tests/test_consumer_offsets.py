@@ -343,3 +343,81 @@ def test_a_value_that_reaches_past_its_message_does_not_end_a_run_with_json(tmp_
     stdout, stderr = _printed(tmp_path, "4.3.1", int16(9))
     assert stdout.endswith("key: Error at offset 0, skipping. newLimit > capacity: (1000 > 3)\n")
     assert stderr == ""
+
+
+# --- what other releases know
+
+
+def test_record_types_are_known_from_and_up_to_a_release() -> None:
+    early, state = int16(9) + string("g"), int16(15) + string("g")
+    assert _decoded(early, int16(0) + b"\1\0", "3.9.1") == ("Unknown record type 9 at offset 5, skipping.", None)
+    assert _decoded(early, int16(0) + b"\1\0", "4.0.1")[1] == '{"version":"0","data":{"topics":[]}}'
+    assert _decoded(early, int16(0) + b"\1\0", "4.1.1") == ("Unknown record type 9 at offset 5, skipping.", None)
+    initialized = '{"version":"0","data":{"initializedTopics":[],"deletingTopics":[]}}'
+    assert _decoded(state, int16(0) + b"\1\1\0", "4.0.1")[1] == initialized
+
+
+def test_versions_of_offsets_of_the_oldest_type_are_not_limited_before_4_1() -> None:
+    key, value = int16(0) + string("g") + string("t") + int32(1), int16(3) + int64(5) + int32(6) + string("") + int64(7)
+    payload = '{"version":"3","data":{"offset":5,"leaderEpoch":6,"metadata":"","commitTimestamp":7}}'
+    assert _decoded(key, value, "4.0.1")[1] == payload
+    assert _decoded(key, value, "4.1.1")[0] == "Error at offset 5, skipping. Found an unknown record version 3 for 0 type"
+
+
+def test_common_structs_are_read_in_any_version_where_versions_are_not_checked() -> None:
+    key = int16(8) + string("g") + string("m")
+    value = int16(2) + int32(1) + int32(2) + b"\3\2" + UUID + b"\1" + tagged() + b"\1" + tagged()
+    assert _decoded(key, value, "3.9.1")[1] == (
+        '{"version":"2","data":{"memberEpoch":1,"previousMemberEpoch":2,"state":3,"assignedPartitions":'
+        '[{"topicId":"AAAAAAAAAAEAAAAAAAAAAg","partitions":[]}],"partitionsPendingRevocation":[]}}'
+    )
+    assert _decoded(key, value, "4.0.1")[0] == "Error at offset 5, skipping. Found an unknown record version 2 for 8 type"
+
+
+def _members(*members: tuple[str, str | None, bytes], protocol_type: str = "connect") -> bytes:
+    texts = b""
+    for member_id, instance, subscription in members:
+        texts += string(member_id) + (int16(-1) if instance is None else string(instance)) + string("c") + string("h")
+        texts += int32(7) + int32(9) + sized(subscription) + sized(b"")
+    head = int16(3) + string(protocol_type) + int32(3) + string("range") + string("L") + int64(5)
+    return head + int32(len(members)) + texts
+
+
+def test_a_group_that_goes_on_behind_a_repeated_member_ends_the_run() -> None:
+    repeated = _members(("A", None, b""), ("A", None, b""), ("B", None, b""))
+    assert _thrown(GROUP_KEY, repeated, "3.7.2") == ("java.lang.AssertionError", "assertion failed")
+    last = _members(("A", None, b""), ("B", None, b""), ("A", None, b""))
+    assert str(_decoded(GROUP_KEY, last, "3.7.2")[1]).endswith('"assignment":"{A=,B=}"}')
+
+
+def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
+    value = _members(("A", "i", b""), ("B", "i", b""))
+    assert str(_decoded(GROUP_KEY, value, "2.8.1")[1]).endswith('"assignment":"{A=,B=}"}')
+    assert _thrown(GROUP_KEY, value, "3.0.1") == (
+        "java.lang.IllegalStateException",
+        "Static member with groupInstanceId=i cannot be added to group g1 since it is already a member",
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "subscription", "exception", "message"),
+    [
+        ("2.7.2", int16(0) + int32(-1), "java.lang.RuntimeException", "non-nullable field topics was serialized as null"),
+        (
+            "3.7.2",
+            int16(0) + int32(0) + int32(5) + b"ab",
+            "java.lang.IllegalArgumentException",
+            "newLimit > capacity: (5 > 2)",
+        ),
+        # such a subscription is not what is wrong here: the tool goes on to the assignment, which is empty
+        (
+            "3.7.2",
+            int16(0),
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Buffer underflow while parsing consumer protocol's header",
+        ),
+    ],
+)
+def test_subscriptions_are_read_though_not_shown(release: str, subscription: bytes, exception: str, message: str) -> None:
+    value = _members(("A", None, subscription), protocol_type="consumer")
+    assert _thrown(GROUP_KEY, value, release) == (exception, message)

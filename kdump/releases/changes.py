@@ -12,7 +12,7 @@ import inspect
 import re
 from itertools import pairwise
 
-from kdump.releases import decoder_words, history, words
+from kdump.releases import decoder_words, history, schemas, words
 from kdump.releases.history import RELEASES, ControlType, Option
 from kdump.releases.timeline import History, Part, version_of
 from kdump.releases.words import Words
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KINDS = LINE, OPTION, TEXT, BEHAVIOUR, EXCEPTION = ("line", "option", "text", "behaviour", "exception")
 
-_NOT_KAFKAS = ("COMMITS", "MISSING_DECODERS")  # each release has its own commit, and what we lack is no change of Kafka's
+_NOT_KAFKAS = ("COMMITS",)  # each release has its own
 _RELEASE = re.compile(r"\d+(\.\d+){2,3}\Z")
 _LABEL = re.compile(r"(\w+)\}?: ?\{")
 _SHORT = 40
@@ -118,7 +118,7 @@ def _changes(known: list[Fact], old: list[Plain], new: list[Plain]) -> list[Chan
 
 def facts() -> Iterator[Fact]:
     """Everything that the history declares by release."""
-    for module in (history, decoder_words, words):
+    for module in (history, decoder_words, schemas, words):
         docstrings = _docstrings(module)
         for name, value in vars(module).items():
             if name.isupper() and not name.startswith("_") and name not in _NOT_KAFKAS:
@@ -146,13 +146,19 @@ def _facts_of(name: str, value: object, what: str) -> Iterator[Fact]:
         if _is_timeline(value):
             yield _fact_of_timeline(name, value, what)
         elif all(isinstance(entry, str) and _RELEASE.match(entry) for entry in value.values()):
-            yield Fact(BEHAVIOUR, name, what, _known(value))
+            known = _known(value)
+            yield Fact(BEHAVIOUR, name, what, _others(value, known) if name.endswith(" until") else known)
         elif all(isinstance(entry, dict) and _is_timeline(entry) for entry in value.values()):
             for key, timeline in value.items():
                 yield _fact_of_timeline(key if name == "words" else f"{name} of {key}", timeline, what)
         else:
             for key, entry in value.items():
-                if isinstance(entry, dict) and all(isinstance(since, str) and _RELEASE.match(since) for since in entry.values()):
+                if isinstance(entry, dict) and all(isinstance(timeline, dict) for timeline in entry.values()):
+                    for part, timeline in entry.items():
+                        yield _fact_of_timeline(f"{name}: {part} of {key}", timeline, what)
+                elif isinstance(entry, dict) and all(
+                    isinstance(since, str) and _RELEASE.match(since) for since in entry.values()
+                ):
                     yield Fact(BEHAVIOUR, f"{name} of {key}", what, _known(entry))
 
 
@@ -173,6 +179,17 @@ def _fact_of_option(option: Option) -> Fact:
 def _known(since: dict[str, str]) -> Callable[[History], object]:
     """The names that a release knows, out of those with the release that brought them."""
     return lambda then: [name for name, release in since.items() if version_of(release) <= version_of(then.release)]
+
+
+def _others(until: dict[str, str], known: Callable[[History], object]) -> Callable[[History], object]:
+    """The names of which a release does not know yet that they ended."""
+
+    def others(then: History) -> object:
+        ended = known(then)
+        assert isinstance(ended, list)
+        return [name for name in until if name not in ended]
+
+    return others
 
 
 def _is_timeline(value: dict[object, object]) -> bool:

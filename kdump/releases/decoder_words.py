@@ -32,26 +32,16 @@ class DecoderWords:
         self.allows_null_protocol = then.at(ALLOWS_NULL_PROTOCOL)
         self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
         self.shows_bytes = then.at(SHOWS_BYTES)
+        self.counts_members = then.at(COUNTS_MEMBERS)
+        self.reads_subscriptions = then.at(READS_SUBSCRIPTIONS)
+        self.has_unique_instances = then.at(HAS_UNIQUE_INSTANCES)
         self.has_schema_exceptions = then.at(HAS_SCHEMA_EXCEPTIONS)
+        self.protocol_has_schema_exceptions = then.at(PROTOCOL_HAS_SCHEMA_EXCEPTIONS)
         self.checks_record_version = then.at(CHECKS_RECORD_VERSION)
-        self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
         self.shares_have_type = then.at(SHARES_HAVE_TYPE)
-        self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
-        self._then = then
         self.field_names = FIELD_NAMES
         self.schema_errors = then.at(SCHEMA_ERRORS)
         self._partitions = then.at(PARTITIONS)
-
-    def unknown_fields(self, message: str) -> frozenset[str]:
-        """The fields of a message that a release does not know yet."""
-        fields = LATER_FIELDS.get(message, {})
-        return frozenset(name for name, since in fields.items() if not self._then.find({since: True}))
-
-    def last_version(self, message: str, newest: int) -> int:
-        """The last version of a message that a release knows."""
-        versions = EARLIER_VERSIONS.get(message)
-        known = None if versions is None else self._then.find(versions)
-        return newest if known is None else known
 
     def partitions_text(self, partitions: list[str]) -> str:
         """The partitions of a transaction."""
@@ -83,24 +73,26 @@ SHOWS_BYTES = {FIRST: False, "0.10.1.0": True}
 ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
 """Whether a member's assignment without user data is shown, where others throw."""
 
+COUNTS_MEMBERS = {FIRST: False, "2.1.0": True}
+"""Whether the tool trips over a group that goes on behind a member that it has already."""
+
+READS_SUBSCRIPTIONS = {FIRST: False, "2.7.0": True}
+"""Whether the tool trips over subscriptions that are no such thing, though it does not show them."""
+
+HAS_UNIQUE_INSTANCES = {FIRST: False, "3.0.0": True}
+"""Whether the tool trips over a group with two members of one instance id."""
+
 HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
 """Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
+
+PROTOCOL_HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.7.0": False}
+"""Whether what members of a group tell each other is read by Struct and Schema, too."""
 
 CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
 """Whether a value's version is compared with what is known before its message is read."""
 
-SHARES_OFFSET_VALUE = {FIRST: True, "4.1.0": False}
-"""Whether records of type 0 may have values of all versions that those of type 1 have."""
-
 SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
 """Whether values of share groups have "type" where all others have "version"."""
-
-OFFSETS_RECORD_TYPES = {
-    FIRST: tuple(range(9)),
-    "4.0.0": tuple(range(17)),
-    "4.1.0": (*range(9), *range(10, 18), *range(19, 24)),
-}
-"""The record types that the JSON form of offsets knows."""
 
 OFFSET_KEY = {FIRST: "offset::{group}:{topic}:{partition}", "2.4.1": "offset_commit::group={group},partition={topic}-{partition}"}
 """The key of an offset commit."""
@@ -133,29 +125,6 @@ TRANSACTION = {
     "txnLastUpdateTimestamp={transactionLastUpdateTimestampMs},txnTimeoutMs={transactionTimeoutMs}"
 }
 """A transaction."""
-
-LATER_FIELDS = {
-    "OffsetCommitValue": {"topicId": "4.1.0"},
-    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},
-    "RegisterBrokerRecord": {"cordonedLogDirs": "4.3.0"},
-    "BrokerRegistrationChangeRecord": {"cordonedLogDirs": "4.3.0"},
-    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
-    "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
-    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
-    "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
-    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0", "createTimestamp": "4.1.0", "writeTimestamp": "4.1.0"},
-    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},
-}
-"""Fields that came later than their record, with the release that brought them."""
-
-EARLIER_VERSIONS = {
-    "RegisterBrokerRecord": {"3.7.0": 3, "4.3.0": 4},
-    "BrokerRegistrationChangeRecord": {"3.7.0": 2, "4.3.0": 3},
-}
-"""The last versions of records that got further ones, by the release that brought them."""
 
 PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
 """How a set of partitions begins, what stands between them, how it ends."""
@@ -206,6 +175,11 @@ _MISSING_KEY = "Failed to decode message at offset {offset} using %s (message ha
 _MISSING_OFFSET_KEY = "Failed to decode message using offset topic decoder (message had a missing key)"
 _AT_OFFSET = "Error at offset {offset}, skipping. "
 _DESERIALIZE = "Could not deserialize metadata record"
+_NULL_PARTITIONS = (
+    'Cannot invoke "java.util.List.forEach(java.util.function.Consumer)" because the return value of'
+    ' "{package}.TransactionLogValue.transactionPartitions()" is null'
+)
+_UNKNOWN_FRAME = _DESERIALIZE + " due to unknown frame version {version}"
 _NULL_VALUE = 'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of "{package}.Record.value()" is null'
 
 
@@ -264,6 +238,19 @@ WORDS: dict[str, dict[str, Words]] = {
         "0.11.0.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "buffer" is null'),
     },
     "bytes-not-shown": {FIRST: Words("java.util.IllegalFormatConversionException", "x != scala.math.BigInt")},
+    "consumer-protocol-underflow": {
+        FIRST: Words(
+            "org.apache.kafka.common.protocol.types.SchemaException", "Buffer underflow while parsing consumer protocol's {part}"
+        )
+    },
+    "user-data-past-end": {FIRST: Words("java.lang.IllegalArgumentException", "newLimit > capacity: ({size} > {remaining})")},
+    "group-member-repeated": {FIRST: Words("java.lang.AssertionError", "assertion failed")},
+    "group-instance-repeated": {
+        FIRST: Words(
+            _ILLEGAL_STATE,
+            "Static member with groupInstanceId={instance} cannot be added to group {group} since it is already a member",
+        )
+    },
     "transaction-log-key-null": {
         FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.getShort()" because "buffer" is null')
     },
@@ -284,7 +271,18 @@ WORDS: dict[str, dict[str, Words]] = {
         ),
         "3.0.0": Words(_ILLEGAL_STATE, "Unknown transaction state id {state} from the transaction status message"),
     },
-    "partitions-null": {FIRST: Words("java.lang.NullPointerException", 'Cannot read the array length because "$this" is null')},
+    "transaction-log-feature-unknown": {
+        FIRST: Words("java.lang.IllegalArgumentException", "No feature:transaction.version with feature level {level}")
+    },
+    "partitions-null": {
+        FIRST: Words("java.lang.NullPointerException", 'Cannot read the array length because "$this" is null'),
+        "2.5.0": Words("java.lang.NullPointerException", 'Cannot read the array length because "topicPartitionArray" is null'),
+        "2.8.0": Words("java.lang.NullPointerException", _NULL_PARTITIONS.format(package="kafka.internals.generated")),
+        "3.9.0": Words(
+            "java.lang.NullPointerException",
+            _NULL_PARTITIONS.format(package="org.apache.kafka.coordinator.transaction.generated"),
+        ),
+    },
     # the framing of metadata; these stand behind `Error at` and the offset
     "metadata-number-short": {FIRST: Words("", "Error while reading {number}")},
     "metadata-number-too-large": {FIRST: Words("", "Value for {number} was too large.")},
@@ -295,14 +293,21 @@ WORDS: dict[str, dict[str, Words]] = {
             " to newer versions are not supported.",
         )
     },
+    "metadata-value-null": {FIRST: Words("", 'Cannot invoke "java.nio.ByteBuffer.get()" because "buffer" is null')},
     "metadata-frame-unknown": {
         # Kafka leaves out the blank before the parenthesis; we do too.
-        FIRST: Words("", _DESERIALIZE + " due to unknown frame version {version}(only frame version 1 is supported)")
+        FIRST: Words("", _UNKNOWN_FRAME + "(only frame version 0 is supported)"),
+        "3.0.0": Words("", _UNKNOWN_FRAME + "(only frame version 1 is supported)"),
     },
     "metadata-id-unknown": {
-        FIRST: Words("", "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {id}")
+        FIRST: Words("", "Unknown metadata id {id}"),
+        "3.0.0": Words("", "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {id}"),
     },
-    "metadata-unreadable": {FIRST: Words("", "Failed to deserialize record with type {id}")},
+    "metadata-unreadable": {
+        FIRST: Words("", "{inner_message}"),
+        "3.0.0": Words("", "Failed to deserialize record with type {id}"),
+    },
+    "metadata-out-of-memory": {FIRST: Words("", "{inner_message}")},
     "metadata-garbage": {FIRST: Words("", "Found {size} byte(s) of garbage after {id}")},
     # what tiered storage does not accept
     "remote-value-null": {

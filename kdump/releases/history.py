@@ -288,13 +288,6 @@ TOPIC_DECODERS = (
 )
 """The options that decode the records of an internal topic, in the order in which the tool looks for them; the first counts."""
 
-MISSING_DECODERS: dict[str, tuple[str, ...]] = {
-    FIRST: (),
-    "2.8.0": ("cluster-metadata-decoder",),
-    "3.3.0": (),
-}
-"""Decoders of internal topics whose words in these releases are not reproduced yet."""
-
 COMMITS = {
     "2.3.0": "fc1aaa116b661c8a",
     "2.3.1": "18a913733fb71c01",
@@ -368,6 +361,13 @@ DECODER_CLASSES: dict[str, dict[str, str]] = {
     "4.0.0": _NEW_DECODERS,
 }
 """The classes that decode keys and values, with what they make of them."""
+
+DECODER_INTERFACES: dict[str, tuple[str, ...]] = {
+    FIRST: ("kafka.serializer.Decoder",),
+    "3.8.0": ("kafka.serializer.Decoder", "org.apache.kafka.tools.api.Decoder"),
+    "4.0.0": ("org.apache.kafka.tools.api.Decoder",),
+}
+"""What decoders implement: these classes are there, but nothing can be made of them."""
 
 DEPRECATED_DECODERS: dict[str, dict[str, str]] = {
     FIRST: {},
@@ -744,5 +744,16 @@ REFUSES_NESTED_WRAPPERS = {FIRST: False, "0.10.2.0": True}
 IGNORES_EARLY_END = {FIRST: False, "0.9.0.0": True, "0.10.2.2": False}
 """Whether a gzip stream that ends too early only ends its wrapper."""
 
-HAS_OLD_LZ4_CHECKSUM = {FIRST: True, "0.10.0.0": False}
-"""Whether the header of an lz4 frame must have the checksum that early writers made: over its magic bytes, too."""
+LZ4_IS_PLAIN = {FIRST: True, "0.10.0.0": False}
+"""Whether the header of an lz4 frame may ask for checksums of blocks only, and must have the checksum of early writers, which
+takes its magic bytes in."""
+
+LZ4_IS_PADDED = {FIRST: True, "0.10.2.2": False}
+"""Whether what is missing of a number at the end of an lz4 frame is taken for set bits, where others fail."""
+
+XERIAL = {FIRST: "one stream", "0.10.0.0": "any header", "0.10.0.1": "streams"}
+"""What counts as snappy blocks in the framing of xerial: one header of a known version, any that begins with the right byte, or
+several headers."""
+
+WRAPPERS_GIVE_TIMESTAMP_TYPE = {FIRST: False, "0.10.2.0": True}
+"""Whether messages of magic 1 in a wrapper of magic 0 have no type of timestamp, as it has none."""

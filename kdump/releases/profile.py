@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.formats.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
+    from kdump.releases.schemas import KnownSchemas
     from kdump.releases.words import Words
 
 
@@ -34,9 +35,9 @@ class Profile:
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
-        self.missing_decoders = then.at(history.MISSING_DECODERS)
-        self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if self._has_decoder(name))
+        self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if name in self.options)
         self.decoder_classes = then.at(history.DECODER_CLASSES)
+        self.decoder_interfaces = then.at(history.DECODER_INTERFACES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
 
@@ -97,13 +98,11 @@ class Profile:
         self.index_size_is_checked = then.at(history.INDEX_SIZE_IS_CHECKED)
         self.limits_message_size = then.at(history.LIMITS_MESSAGE_SIZE)
 
-    def _has_decoder(self, name: str) -> bool:
-        return name in self.options and name not in self.missing_decoders
-
     def message_rules(self) -> MessageRules | None:
         """What the tool takes for sound in logs, if it knows messages only."""
         if not self.knows_messages_only:
             return None
+        from kdump.binary.compression import OldReader
         from kdump.formats.message_log import MessageRules  # only old releases need it
 
         at = self._then.at
@@ -119,7 +118,10 @@ class Profile:
             ignores_early_end=at(history.IGNORES_EARLY_END),
             checks_slices=at(history.SLICES_ARE_CHECKED),
             slices_overflow=at(history.SLICES_OVERFLOW),
-            has_old_lz4_checksum=at(history.HAS_OLD_LZ4_CHECKSUM),
+            frames=OldReader(
+                lz4_is_padded=at(history.LZ4_IS_PADDED), lz4_is_plain=at(history.LZ4_IS_PLAIN), xerial=at(history.XERIAL)
+            ),
+            wrappers_give_timestamp_type=at(history.WRAPPERS_GIVE_TIMESTAMP_TYPE),
         )
 
     def default_of(self, name: str) -> str:
@@ -150,6 +152,13 @@ class Profile:
         if self._decoder_words is None:
             self._decoder_words = DecoderWords(self._then)
         return self._decoder_words
+
+    @property
+    def schemas(self) -> KnownSchemas:
+        """The messages of internal topics as this release knows them."""
+        from kdump.releases.schemas import KnownSchemas  # only runs with such a decoder need them
+
+        return KnownSchemas(self._then)
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
         """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""

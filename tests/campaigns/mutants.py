@@ -250,25 +250,7 @@ def _judge(
     if agreement is not Agreement.DIFFERENT:
         return agreement.value, ""
     diff = goldens.difference(release, wanted, printed).partition("\n")[2]
-    return _kind_of_difference(wanted, printed), "\n".join([title, command, diff])
-
-
-def _kind_of_difference(wanted: Golden, printed: Printed) -> str:
-    """Put differences together that have one cause, as far as that shows."""
-    places = [
-        name
-        for name, differs in (
-            ("exit", wanted.exit_code != printed.exit_code),
-            ("stdout", wanted.stdout != printed.stdout),
-            ("stderr", goldens.in_one_order(wanted.stderr) != goldens.in_one_order(printed.stderr)),
-        )
-        if differs
-    ]
-    lasts = [
-        re.sub(r"\d+|\{CWD\}\S*", "N", stderr.decode("utf-8", "replace").partition("\n")[0])[:160]
-        for stderr in (wanted.stderr, printed.stderr)
-    ]
-    return f"{' and '.join(places)}; wanted: {lasts[0] or 'nothing'}; got: {lasts[1] or 'nothing'}"
+    return goldens.kind_of_difference(wanted, printed), "\n".join([title, command, diff])
 
 
 class _Worker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.binary import kernel
 from kdump.binary.java_text import text_of
 from kdump.cli.dropin.tool import absolute
-from kdump.errors import CorruptData, Fault, UsageError
+from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
@@ -64,8 +64,6 @@ def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder]
     """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
     for name in history.TOPIC_DECODERS:
         if arguments.has(name):
-            if name in tool.profile.missing_decoders:
-                raise UsageError(f"--{name} is not supported yet in the words of Kafka {tool.profile.release}")
             from kdump.output import topics
 
             return topics.decoder_of(tool.profile, name)
@@ -79,6 +77,8 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
     kind = tool.profile.decoder_classes.get(name)
     if kind is None:
         code = "decoder-wrong-type" if name.startswith("java.lang.") else "decoder-unknown"
+        if name in tool.profile.decoder_interfaces:
+            code = "decoder-is-interface"
         raise Fault(code, f"{name} is no decoder; known are {', '.join(tool.profile.decoder_classes)}", name=name)
     if name in tool.profile.deprecated_decoders:
         tool.out.write(tool.profile.deprecation_line.format(old=name, new=tool.profile.deprecated_decoders[name]))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one index up to its zero tail, or to where the tool throws. Raises Fault there."""
+    window_size = arguments.number("max-message-size")  # before the name is looked at
     base_offset = file_name.base_offset(name)
-    window_size = arguments.number("max-message-size")
     full_path = absolute(path)
     with tool.open(tool.sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path) as index:
         if tool.profile.index_names_empty and not offset_index.entry_count(index):

@@ -140,7 +140,7 @@ class DumpTool:
         try:
             source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
-            if error.code == "file-missing" and self.profile.creates_missing_logs:
+            if error.code == "file-missing" and self.profile.creates_missing_logs and _has_folder(path):
                 return NoSource(path)
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
@@ -160,7 +160,7 @@ class DumpTool:
             return index
         except Unreadable as error:
             codes = {
-                "file-missing": "index-missing",
+                "file-missing": "index-missing" if _has_folder(path) else "index-folder-missing",
                 "file-is-directory": "file-is-directory-mapped",
                 "file-permission": "file-permission-mapped",
             }
@@ -205,6 +205,8 @@ class DumpTool:
         """The fault that this release meets first."""
         if "unbuffered" in fault.variants and fault.values["cause"].partition("-")[0] not in self.profile.decompressed_in_blocks:
             fault = fault.variants["unbuffered"]
+        if "without-zstd" in fault.variants and "zstd" not in self.profile.codec_names:
+            fault = fault.variants["without-zstd"]
         if "unchecked-header-count" in fault.variants and not self.profile.checks_header_count:
             fault = fault.variants["unchecked-header-count"]
         return fault
@@ -227,6 +229,11 @@ def sibling(path: str, suffix: str) -> str:
     """The file of the same segment with another suffix."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{file_name.stem(name)}{suffix}"
+
+
+def _has_folder(path: str) -> bool:
+    """Whether a file of this path could be created."""
+    return os.path.isdir(os.path.dirname(path) or ".")
 
 
 def _java_path(path: str) -> str:
