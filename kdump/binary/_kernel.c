@@ -144,7 +144,8 @@ static int has_crc_instruction(void)
 {
     return __builtin_cpu_supports("sse4.2");
 }
-#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__)
+#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&                               \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* clang names its builtins otherwise; the bytes of a word are to come in order */
 #define HAS_CRC_INSTRUCTION 1
 #include <sys/auxv.h>
 #define WITH_CRC __attribute__((target("+crc")))
@@ -419,10 +420,14 @@ static int parsed_text(const uint8_t **p, const uint8_t *end, Program *program, 
     return 1;
 }
 
-static int parse_program(const uint8_t *p, size_t size, Program *program)
+/* Lines of records show their texts, each at most once: that much room is made for them. Other lines have none. */
+enum { WITHOUT_TEXTS, WITH_TEXTS };
+
+static int parse_program(const uint8_t *p, size_t size, int with_texts, Program *program)
 {
     const uint8_t *end = p + size;
     uint16_t pool_end = 0;
+    int headers_left = with_texts, contents_left = with_texts;
     program->step_count = program->uses_crc = 0;
     program->max_size = 0;
     while (p < end) {
@@ -436,6 +441,8 @@ static int parse_program(const uint8_t *p, size_t size, Program *program)
         if (step->text_count < (step->operation == OPTIONAL || step->operation == CONTENTS ? 3 : step->operation == CHOICE))
             return 0;
         if (step->operation == OPTIONAL && !step->column)
+            return 0;
+        if ((step->operation == HEADERS && !headers_left--) || (step->operation == CONTENTS && !contents_left--))
             return 0;
         for (int text = 0; text < step->text_count; text++)
             if (!parsed_text(&p, end, program, &pool_end, &step->texts[text]))
@@ -584,7 +591,7 @@ static inline void read_message(const uint8_t *p, int64_t position, int with_crc
     int64_t *column = row->column;
     int32_t length = (int32_t)be32(p + 8);
     int8_t magic = (int8_t)p[16], attributes = (int8_t)p[17];
-    memset(column, 0, sizeof row->column);
+    memset(row, 0, sizeof *row);
     column[C_last_offset] = column[C_offset] = (int64_t)be64(p);
     column[C_position] = position;
     column[C_timestamp_type] = magic ? (attributes & TIMESTAMP_TYPE_BIT) != 0 : NO_TIMESTAMP_TYPE;
@@ -798,7 +805,7 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, Row *row, int *is_do
         if (codec && !dump->payload)
             return COMPRESSED;
     }
-    read_batch(p, dump->window_position + (p - dump->window), plan->uses_crc, row);
+    read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
         if (!has_room(dump, &plan->program[BATCH_PROGRAM], 0))
             return FULL;
@@ -819,17 +826,17 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     const Plan *plan = dump->plan;
     int64_t flags = plan->number[PLAN_FLAGS];
     const Program *program = &plan->program[MESSAGE_PROGRAM], *record_program = &plan->program[MESSAGE_RECORD_PROGRAM];
-    size_t needed = (flags & SHOWS_BATCHES ? program->max_size : 0) + (flags & SHOWS_RECORDS ? record_program->max_size : 0);
+    uint64_t needed = (flags & SHOWS_BATCHES ? program->max_size : 0) + (flags & SHOWS_RECORDS ? record_program->max_size : 0);
     *is_done = 0;
     if (flags & SHOWS_RECORDS && p[17] & CODEC_MASK)
         return STOPPED;
-    read_message(p, dump->window_position + (p - dump->window), plan->uses_crc, row);
+    read_message(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_RECORDS) {
         if (!read_message_contents(p, row))
             return STOPPED;
-        needed += 3 * (size_t)row->column[C_size];
+        needed += 3 * (uint64_t)row->column[C_size];
     }
-    if ((size_t)(dump->out_end - dump->out) < needed)
+    if ((uint64_t)(dump->out_end - dump->out) < needed)
         return FULL;
     if (flags & SHOWS_RECORDS && !note_offset(dump, row->column[C_offset]))
         return FULL;
@@ -880,7 +887,8 @@ static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
             return 0;
         memcpy(&program_size, p, 4);
         p += 4;
-        if (program_size > end - p || !parse_program(p, program_size, &plan->program[program]))
+        int with_texts = program == BATCH_RECORD_PROGRAM || program == MESSAGE_RECORD_PROGRAM ? WITH_TEXTS : WITHOUT_TEXTS;
+        if (program_size > (size_t)(end - p) || !parse_program(p, program_size, with_texts, &plan->program[program]))
             return 0;
         p += program_size;
         plan->uses_crc |= plan->program[program].uses_crc;
@@ -916,6 +924,11 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "start, out or state is out of bounds");
         goto end;
     }
+    int64_t gap_capacity = (state.len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2;
+    if (numbers[GAP_COUNT] < 0 || numbers[GAP_COUNT] > gap_capacity) {
+        PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
+        goto end;
+    }
     Dump dump = {
         .plan = plan,
         .window = window.buf,
@@ -926,7 +939,7 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
         .out = (uint8_t *)out.buf + filled,
         .out_end = (uint8_t *)out.buf + out.len - SLACK,
         .state = numbers,
-        .gap_capacity = (state.len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2,
+        .gap_capacity = gap_capacity,
     };
     const uint8_t *position = dump.window + start;
     enum reason reason;
@@ -1045,8 +1058,9 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
         PyErr_NoMemory();
         goto end;
     }
-    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, program) || start < 0 || start > entries.len || filled < 0 ||
-        filled > out.len - SLACK || count < 0 || count > capacity || (uintptr_t)mismatches.buf % sizeof(int64_t)) {
+    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, WITHOUT_TEXTS, program) || start < 0 ||
+        start > entries.len || filled < 0 || filled > out.len - SLACK || count < 0 || count > capacity ||
+        (uintptr_t)mismatches.buf % sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or mismatches are out of bounds");
         goto end;
     }
@@ -1135,10 +1149,12 @@ static int64_t position_for(const OffsetIndex *index, int64_t offset)
 static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
 {
     const uint8_t *end = p + size, *at = p + BATCH_HEADER_SIZE;
+    if ((int8_t)p[16] != 2)
+        return 0;
     int64_t base_timestamp = (int64_t)be64(p + 27), max_timestamp = (int64_t)be64(p + 35);
     int32_t count = (int32_t)be32(p + 57);
     int is_append_time = p[22] & TIMESTAMP_TYPE_BIT;
-    if ((int8_t)p[16] != 2 || p[22] & CODEC_MASK || count < 0)
+    if (p[22] & CODEC_MASK || count < 0)
         return 0;
     *latest = -1;
     for (; count; count--) {
@@ -1232,8 +1248,9 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         PyErr_NoMemory();
         goto end;
     }
-    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, program) || start < 0 || start > entries.len || filled < 0 ||
-        filled > out.len - SLACK || reached < 0 || (uintptr_t)complaints.buf % sizeof(int64_t)) {
+    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, WITHOUT_TEXTS, program) || start < 0 ||
+        start > entries.len || filled < 0 || filled > out.len - SLACK || reached < 0 ||
+        (uintptr_t)complaints.buf % sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or complaints are out of bounds");
         goto end;
     }
@@ -1446,7 +1463,8 @@ static PyObject *walk_extents(PyObject *self, PyObject *arguments)
                 break;
             offset += delta;
         }
-        failed = !append(lists[0], PyLong_FromLongLong(window_position + start)) || !append(lists[1], PyLong_FromLongLong(offset));
+        failed = !append(lists[0], PyLong_FromLongLong(added(window_position, start))) ||
+                 !append(lists[1], PyLong_FromLongLong(offset));
         if (failed)
             break;
         start += (Py_ssize_t)length + LOG_OVERHEAD;
@@ -1610,8 +1628,11 @@ static int fill_module(PyObject *module)
 {
     choose_checksums();
     PyObject *columns = PyTuple_New(COLUMN_COUNT);
-    for (int column = 0; columns && column < COLUMN_COUNT; column++)
-        PyTuple_SetItem(columns, column, PyUnicode_FromString(column_names[column]));
+    for (int column = 0; columns && column < COLUMN_COUNT; column++) {
+        PyObject *name = PyUnicode_FromString(column_names[column]);
+        if (!name || PyTuple_SetItem(columns, column, name) < 0)
+            Py_CLEAR(columns);
+    }
     if (!columns || PyModule_AddObjectRef(module, "COLUMNS", columns) < 0) {
         Py_XDECREF(columns);
         return -1;

@@ -145,10 +145,25 @@ class WholeDecompressor:
             if zstandard.frame_content_size(compressed) > self._limit:
                 return None
             room = min(self._limit, max(_ZSTD_ROOM, 16 * len(compressed)))
-            data: bytes = self._zstd.decompress(compressed, max_output_size=room, allow_extra_data=False)
+            data: bytes = self._zstd.decompress(compressed, max_output_size=room)
+            parameters = zstandard.get_frame_parameters(compressed)
+            first_block = zstandard.frame_header_size(compressed)
         except zstandard.ZstdError:
             return None
-        return data
+        # zstandard's allow_extra_data=False does not see what is behind a frame that does not say how much it holds
+        end = _end_of_zstd_blocks(compressed, first_block) + 4 * parameters.has_checksum
+        return data if end == len(compressed) else None
+
+
+def _end_of_zstd_blocks(frame: bytes, position: int) -> int:
+    """The position behind the blocks of a sound frame, the first of which is at `position`."""
+    is_last = 0
+    while not is_last:
+        header = int.from_bytes(frame[position : position + 3], "little")
+        is_last, kind, size = header & 1, header >> 1 & 3, header >> 3
+        position += 3 + (1 if kind == _ZSTD_RUN else size)
+        is_last |= position > len(frame)
+    return position
 
 
 def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
@@ -489,6 +504,7 @@ _ZSTD_INPUT = 512  # of so few bytes, even a bomb makes no more than some 16 MiB
 _ZSTD_BOMB_INPUT = 32  # what it gets from then on
 _JAVA_ZSTD_INPUT = 131_075  # zstd's own recommendation, which the Java library follows
 _ZSTD_MAX_WINDOW = 1 << 27
+_ZSTD_RUN = 1  # the kind of a block that is one byte, repeated
 _ZSTD_ROOM = 256 << 10
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OUT_SIZE = 1 << 20
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
+_WORDS = 64 << 10  # more than a line takes without keys, values and headers
 _GAPS = 1024  # pairs of offsets that can be noted before they are looked at
 
 # As in _kernel.c: operations of a program, numbers of a plan, places in the state, reasons to come back
@@ -204,7 +205,7 @@ class KernelText:
                 return start
             if reason == FULL:
                 if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
-                    self._out = bytearray(3 * max(len(window), len(payload or b"")) + OUT_SIZE)
+                    self._out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
                 self.flush()
             else:
                 if self._filled > self._enough:

@@ -11,6 +11,7 @@ import os
 from threading import Condition, Thread
 
 from kdump.binary import kernel
+from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class _Worker:
         self._take_turn()
         if previous == _UNKNOWN:
             previous = self._run.previous_offset
-            if offset == previous + 1 or previous == -1 and not self._parent._checks_first_offset:
+            if offset == as_int64(previous + 1) or previous == -1 and not self._parent._checks_first_offset:
                 return
         self._parent._complain(previous, offset)
 
