@@ -161,8 +161,8 @@ def test_all_releases_are_read_as_they_were_written() -> None:
     newest = [Golden("a", ("x",), 0, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"newest\n", b"")]
     older = [Golden("a", ("x",), 1, b"same\n", b"\xff"), Golden("b", ("y",), 0, b"older\n", b"")]
     oldest = [Golden("a", ("x",), 0, b"oldest\n", b""), Golden("b", ("y",), 0, b"older\n", b"")]
-    stored.write({"1.0.1": oldest, stored.NEWEST: newest, "2.0.0": older})
-    assert stored.releases() == [stored.NEWEST, "2.0.0", "1.0.1"]
+    stored.write({"1.0.1": oldest, "3.0.0": newest, "2.0.0": older})
+    assert stored.releases() == ["3.0.0", "2.0.0", "1.0.1"]
     assert [list(stored.read(release)) for release in stored.releases()] == [newest, older, oldest]
 
 

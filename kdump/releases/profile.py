@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.errors import UsageError
 from kdump.releases import history
-from kdump.releases.timeline import History, version_of
+from kdump.releases.timeline import History
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Profile:
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
 
-        self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if version_of(since) <= version_of(release))
+        self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if then.has_reached(since))
         self.opens_directories = then.at(history.OPENS_DIRECTORIES)
         self.ignores_names_without_dot = then.at(history.IGNORES_NAMES_WITHOUT_DOT)
 
