@@ -14,8 +14,10 @@ import io
 import multiprocessing
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -95,14 +97,29 @@ def _by_case(release: str) -> dict[str, list[Golden]]:
     return by_case
 
 
+@contextlib.contextmanager
+def copy_of(case: str) -> Iterator[Path]:
+    """A copy of a case in a folder without dots, for the tools before 0.8.2 take what is before the first dot of a path."""
+    with tempfile.TemporaryDirectory(prefix="kdump-golden-") as folder:
+        yield Path(shutil.copytree(CASES / case, Path(folder) / "case"))
+
+
 def unexpected_differences(case: str) -> list[str]:
     """Compare kdump with all goldens of a case; show each run that differs and is not known to."""
     found = []
-    for release, golden in distinct(case=glob.escape(case)):
-        printed = run_in_process(release, golden.arguments, CASES / golden.case)
-        if compare(golden, printed) is Agreement.DIFFERENT and not known_difference(release, golden):
-            found.append(difference(release, golden, printed))
+    with copy_of(case) as folder:
+        before = _files(folder)
+        for release, golden in distinct(case=glob.escape(case)):
+            printed = run_in_process(release, golden.arguments, folder)
+            if compare(golden, printed) is Agreement.DIFFERENT and not known_difference(release, golden):
+                found.append(difference(release, golden, printed))
+        if _files(folder) != before:
+            found.append(f"{case}: kdump touched its input\n")
     return found
+
+
+def _files(folder: Path) -> dict[Path, tuple[int, int]]:
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))}
 
 
 def run_in_process(release: str, arguments: Sequence[str], folder: Path) -> Printed:
@@ -225,12 +242,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--words", action="store_true", help="show also where only the words of a Java exception differ")
     parser.add_argument("--jobs", type=int, default=PROCESSES, help="how many processes compare, by default one a processor")
     options = parser.parse_args(arguments)
-    asked = (options.release, options.case, options.arguments)
-    cases = list(dict.fromkeys(golden.case for _, golden in distinct(*asked)))
+    asked = distinct(options.release, options.case, options.arguments)
+    cases = list(dict.fromkeys(golden.case for _, golden in asked))
     counts: Counter[Agreement] = Counter()
     shown = 0
     with ProcessPoolExecutor(options.jobs, mp_context=FORK) as processes:
-        for agreements, texts in processes.map(functools.partial(_compare_case, *asked, options.words), cases):
+        for agreements, texts in processes.map(
+            functools.partial(_compare_case, options.release, options.arguments, options.words), cases
+        ):
             counts += agreements
             for text in texts[: options.show - shown]:
                 shown += 1
@@ -239,15 +258,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if counts[Agreement.DIFFERENT] else 0
 
 
-def _compare_case(release: str, _: str, arguments: str, shows_words: bool, case: str) -> tuple[Counter[Agreement], list[str]]:
+def _compare_case(release: str, arguments: str, shows_words: bool, case: str) -> tuple[Counter[Agreement], list[str]]:
     agreements: Counter[Agreement] = Counter()
     texts = []
-    for kept, golden in distinct(release, glob.escape(case), arguments):
-        printed = run_in_process(kept, golden.arguments, CASES / case)
-        agreement = compare(golden, printed)
-        agreements[agreement] += 1
-        if agreement is Agreement.DIFFERENT or (shows_words and agreement is Agreement.WORDS_DIFFER):
-            texts.append(difference(kept, golden, printed))
+    with copy_of(case) as folder:
+        for kept, golden in distinct(release, glob.escape(case), arguments):
+            printed = run_in_process(kept, golden.arguments, folder)
+            agreement = compare(golden, printed)
+            agreements[agreement] += 1
+            if agreement is Agreement.DIFFERENT or (shows_words and agreement is Agreement.WORDS_DIFFER):
+                texts.append(difference(kept, golden, printed))
     return agreements, texts
 
 
