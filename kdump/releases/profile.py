@@ -139,6 +139,12 @@ class Profile:
             return self._then.at(decoder_words.WORDS[code])
         return self._then.at(words.WORDS[code])
 
+    def java_cause(self, kind: str) -> str:
+        """What the codec libraries of this release throw for a kind of failure."""
+        from kdump.releases.words import JAVA_CAUSES
+
+        return self._then.at(JAVA_CAUSES[kind])
+
     @property
     def decoder_words(self) -> DecoderWords:
         """How the decoders of internal topics put what they read."""

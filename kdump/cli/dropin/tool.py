@@ -138,7 +138,8 @@ class DumpTool:
         try:
             source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
-            if error.code == "file-missing" and self.profile.creates_missing_logs:
+            has_folder = os.path.isdir(os.path.dirname(path) or ".")
+            if error.code == "file-missing" and has_folder and self.profile.creates_missing_logs:
                 return NoSource(path)
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
@@ -179,12 +180,11 @@ class DumpTool:
 
     def message_of(self, fault: Fault) -> str:
         """What the tool says of a fault: an exception as Java prints it, or a line."""
-        from kdump.releases.words import JAVA_CAUSES
-
         words = self.profile.words(fault.code)
         name = str(fault.path).rpartition("/")[2]
         values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
-        values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
+        cause = fault.values.get("cause")
+        values["java_cause"] = self.profile.java_cause(cause).format(**values) if cause else ""
         values["codec_name"] = self.profile.codec_names.get(values.get("codec_name", ""), "")
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
