@@ -15,4 +15,24 @@ class KnownDifference(NamedTuple):
     reason: str
 
 
-KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = ()
+_OLD_OFFSETS = "the decoder of offsets is not reproduced before 0.11"
+_EARLY_OFFSETS = "records of offsets and groups are read by schemas of later releases"
+_EARLY_METADATA = "records of cluster metadata are read by schemas of later releases"
+_EARLY_SHARES = "records of share groups are read by schemas of later releases"
+_EARLY_REMOTE_LOGS = "records of remote log metadata are read by schemas of later releases"
+_EARLY_TRANSACTIONS = "a transaction of an unknown version fails otherwise"
+
+KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = (
+    KnownDifference("0.9.0.1", "consumer-offsets-*", "--offsets-decoder *", _OLD_OFFSETS),
+    KnownDifference("0.10.*", "consumer-offsets-*", "--offsets-decoder *", _OLD_OFFSETS),
+    KnownDifference("1.0.0", "consumer-offsets-*", "--offsets-decoder *", _EARLY_OFFSETS),
+    KnownDifference("2.[1-8].*", "consumer-offsets-random-records", "--offsets-decoder *", _EARLY_OFFSETS),
+    KnownDifference("3.*", "consumer-offsets-random-records", "--offsets-decoder *", _EARLY_OFFSETS),
+    KnownDifference("4.0.*", "consumer-offsets-*", "--offsets-decoder *", _EARLY_OFFSETS),
+    KnownDifference("2.8.*", "cluster-metadata-*", "--cluster-metadata-decoder *", _EARLY_METADATA),
+    KnownDifference("3.*", "cluster-metadata-*", "--cluster-metadata-decoder *", _EARLY_METADATA),
+    KnownDifference("3.4.*", "bootstrap-checkpoint-*", "--cluster-metadata-decoder *", _EARLY_METADATA),
+    KnownDifference("4.0.*", "share-group-state-*", "--share-group-state-decoder *", _EARLY_SHARES),
+    KnownDifference("3.9.*", "remote-log-metadata-*", "--remote-log-metadata-decoder *", _EARLY_REMOTE_LOGS),
+    KnownDifference("4.0.*", "transaction-state-random-records", "--transaction-log-decoder *", _EARLY_TRANSACTIONS),
+)
