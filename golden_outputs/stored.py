@@ -243,3 +243,7 @@ def _write_compact(release: str, newer: str, goldens: Mapping[str, Mapping[RunOf
         return  # to pack it again takes longer
     packed = lzma.compress(content, format=lzma.FORMAT_XZ, check=lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
     path.write_bytes(packed)
+
+
+NEWEST = releases()[0]
+"""The newest release that is kept, as text."""

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from golden_outputs.make import settled
 from golden_outputs.runs import CASES, cases
-from golden_outputs.stored import Golden, releases
+from golden_outputs.stored import NEWEST, Golden
 from tests import goldens, oracle
 from tests.campaigns.damage import damage
 from tests.goldens import Agreement, Printed
@@ -308,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", type=int, action="append", help="only the mutant of this number; may be repeated")
-    parser.add_argument("--release", default=releases()[0])
+    parser.add_argument("--release", default=NEWEST)
     parser.add_argument("--jobs", type=int, default=1, help="each runs a JVM and kdump side by side")
     parser.add_argument("--keep", type=Path, help="keep the differing mutants in this folder")
     parser.add_argument("--show", type=int, default=20, help="show so many kinds of differences")

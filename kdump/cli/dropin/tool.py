@@ -138,8 +138,7 @@ class DumpTool:
         try:
             source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
-            has_folder = os.path.isdir(os.path.dirname(path) or ".")
-            if error.code == "file-missing" and has_folder and self.profile.creates_missing_logs:
+            if error.code == "file-missing" and self.profile.creates_missing_logs and _has_folder(path):
                 return NoSource(path)
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
@@ -225,6 +224,11 @@ def sibling(path: str, suffix: str) -> str:
     """The file of the same segment with another suffix."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{file_name.stem(name)}{suffix}"
+
+
+def _has_folder(path: str) -> bool:
+    """Whether a file of this path could be created."""
+    return os.path.isdir(os.path.dirname(path) or ".")
 
 
 def _java_path(path: str) -> str:
