@@ -38,8 +38,13 @@ def comparisons(request: pytest.FixtureRequest) -> Iterator[Comparisons]:
     for release in stored.releases():
         stored.read(release)  # before the processes part
     with ProcessPoolExecutor(goldens.PROCESSES, mp_context=goldens.FORK) as processes:
-        yield {case: processes.submit(goldens.unexpected_differences, case) for case in chosen}
+        largest_first = sorted(chosen, key=_size, reverse=True)
+        yield {case: processes.submit(goldens.unexpected_differences, case) for case in largest_first}
         processes.shutdown(cancel_futures=True)
+
+
+def _size(case: str) -> int:
+    return sum(path.stat().st_size for path in (CASES / case).rglob("*"))
 
 
 @pytest.mark.parametrize("case", cases())
