@@ -93,9 +93,9 @@ def test_releases_are_compared_by_their_numbers() -> None:
 
 
 def test_a_part_is_in_the_releases_from_since_up_to_until() -> None:
-    part = Part("x", since="2.0.0", until="2.2.0")
-    assert [part.is_in(release) for release in ("1.1.1", "2.0.0", "2.1.1", "2.2.0")] == [False, True, True, False]
-    assert Part("x").is_in("0.8.0")
+    parts = (Part("a"), Part("b", since="2.0.0", until="2.2.0"))
+    lines = {release: History(release).line(parts) for release in ("0.8.0", "1.1.1", "2.0.0", "2.1.1", "2.2.0")}
+    assert lines == {"0.8.0": ("a",), "1.1.1": ("a",), "2.0.0": ("ab",), "2.1.1": ("ab",), "2.2.0": ("a",)}
 
 
 def test_a_line_is_cut_where_the_tool_begins_another_write() -> None:

@@ -58,7 +58,7 @@ TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
 SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
 """Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
 
-EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: True, "0.10.1.0": False, "1.0.0": True}
+EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: True, "0.10.1.0": False, "1.0.1": True}
 """Whether the protocol type of a group without members is shown, where others know it from the members."""
 
 SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}

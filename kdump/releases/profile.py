@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.releases import history
-from kdump.releases.timeline import History, version_of
+from kdump.releases.timeline import History
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Profile:
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
 
-        self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if version_of(since) <= version_of(release))
+        self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if then.has_reached(since))
         self.opens_directories = then.at(history.OPENS_DIRECTORIES)
         self.ignores_names_without_dot = then.at(history.IGNORES_NAMES_WITHOUT_DOT)
 
@@ -143,6 +143,12 @@ class Profile:
 
             return self._then.at(decoder_words.WORDS[code])
         return self._then.at(words.WORDS[code])
+
+    def java_cause(self, kind: str) -> str:
+        """What the codec libraries of this release throw for a kind of failure."""
+        from kdump.releases.words import JAVA_CAUSES
+
+        return self._then.at(JAVA_CAUSES[kind])
 
     @property
     def decoder_words(self) -> DecoderWords:

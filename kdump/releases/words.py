@@ -560,20 +560,26 @@ WORDS: dict[str, dict[str, Words]] = {
 """What the tool says of a fault, by its code."""
 
 JAVA_CAUSES = {
-    "gzip": "java.util.zip.ZipException: {message}",
-    "gzip-eof": "java.io.EOFException",
-    "gzip-truncated": "java.io.EOFException: Unexpected end of ZLIB input stream",
-    "snappy-empty": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
-    "snappy": "java.io.IOException: FAILED_TO_UNCOMPRESS(5)",
-    "snappy-header-cut": "org.xerial.snappy.SnappyIOException: [FAILED_TO_UNCOMPRESS] Insufficient header size in a concatenated "
-    "block",
-    "snappy-size": "java.io.IOException: PARSING_ERROR(2)",
-    "snappy-version": "org.xerial.snappy.SnappyIOException: [INCOMPATIBLE_VERSION] Compressed with an incompatible codec version "
-    "{version}. At least version 1 is required",
-    "lz4": "java.io.IOException: {message}",
-    "lz4-block": "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}",
-    "lz4-runtime": "java.lang.RuntimeException: {message}",
-    "lz4-underflow": "java.nio.BufferUnderflowException",
-    "zstd": "com.github.luben.zstd.ZstdIOException: {message}",
+    "gzip": {FIRST: "java.util.zip.ZipException: {message}"},
+    "gzip-eof": {FIRST: "java.io.EOFException"},
+    "gzip-truncated": {FIRST: "java.io.EOFException: Unexpected end of ZLIB input stream"},
+    "snappy-empty": {
+        FIRST: "java.io.IOException: PARSING_ERROR(2)",
+        "0.8.2.0": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
+    },
+    "snappy": {FIRST: "java.io.IOException: FAILED_TO_UNCOMPRESS(5)"},
+    "snappy-header-cut": {
+        FIRST: "org.xerial.snappy.SnappyIOException: [FAILED_TO_UNCOMPRESS] Insufficient header size in a concatenated block"
+    },
+    "snappy-size": {FIRST: "java.io.IOException: PARSING_ERROR(2)"},
+    "snappy-version": {
+        FIRST: "org.xerial.snappy.SnappyIOException: [INCOMPATIBLE_VERSION] Compressed with an incompatible codec version "
+        "{version}. At least version 1 is required"
+    },
+    "lz4": {FIRST: "java.io.IOException: {message}"},
+    "lz4-block": {FIRST: "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}"},
+    "lz4-runtime": {FIRST: "java.lang.RuntimeException: {message}"},
+    "lz4-underflow": {FIRST: "java.nio.BufferUnderflowException"},
+    "zstd": {FIRST: "com.github.luben.zstd.ZstdIOException: {message}"},
 }
 """What a codec library throws, by its kind of failure; some of our own messages stand for those of the libraries."""

@@ -58,6 +58,11 @@ LAUNCHER_OPTIONS = (
     "-XX:+ExplicitGCInvokesConcurrent",
     "-Djava.awt.headless=true",
 )
+# What else releases need. Snappy of 0.8.0 and 0.8.1 loads itself by ways that Java has closed since.
+OPENED_PACKAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("0.8.0", ("--add-opens=java.base/java.lang=ALL-UNNAMED",)),
+    ("0.8.2.0", ()),
+)
 # What many short runs in one JVM need: no long compilation, words in every exception, System.exit intercepted.
 BATCH_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
@@ -180,7 +185,7 @@ class _Jvm:
     def __init__(self, release: str, working_folder: Path) -> None:
         _make_empty(working_folder)
         class_path = os.pathsep.join([str(_runner_classes()), fetch(release)])
-        command = ["java", *LAUNCHER_OPTIONS, *BATCH_OPTIONS, _logging_option(), "-cp", class_path]
+        command = ["java", *_launcher_options(release), *BATCH_OPTIONS, "-cp", class_path]
         self._process = subprocess.Popen(
             [*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)],
             cwd=working_folder,
@@ -246,7 +251,7 @@ def _run_alone(release: str, run: Run, working_folder: Path, seconds: float) -> 
     if working_folder.exists():
         shutil.rmtree(working_folder)
     shutil.copytree(run.folder, working_folder)
-    command = ["java", *LAUNCHER_OPTIONS, _logging_option(), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
+    command = ["java", *_launcher_options(release), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
     process = subprocess.Popen(
         [*command, *run.arguments],
         cwd=working_folder,
@@ -316,6 +321,10 @@ def _runner_classes() -> Path:
                     raise OracleError(f"javac cannot compile {JAVA_SOURCE.name}: {done.stderr.strip()}")
                 shutil.copytree(folder, classes)
     return classes
+
+
+def _launcher_options(release: str) -> list[str]:
+    return [*LAUNCHER_OPTIONS, *_since(OPENED_PACKAGES, release), _logging_option()]
 
 
 def _logging_option() -> str:

@@ -181,12 +181,11 @@ class DumpTool:
 
     def message_of(self, fault: Fault) -> str:
         """What the tool says of a fault: an exception as Java prints it, or a line."""
-        from kdump.releases.words import JAVA_CAUSES
-
         words = self.profile.words(fault.code)
         name = str(fault.path).rpartition("/")[2]
         values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
-        values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
+        cause = fault.values.get("cause")
+        values["java_cause"] = self.profile.java_cause(cause).format(**values) if cause else ""
         values["codec_name"] = self.profile.codec_names.get(values.get("codec_name", ""), "")
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
