@@ -49,7 +49,7 @@ def offsets(profile: Profile) -> RecordDecoder:
         if fields is None:
             return UNKNOWN_KEY.format(version=version), None
         if version == before_json.GROUP_KEY_VERSION:
-            key_text = words.group_key.format(**_with_json(fields))
+            key_text = words.group_key.format(**_with_json(words, fields))
             if value is None:
                 return key_text, TOMBSTONE
             group = before_json.value_of(
@@ -156,12 +156,12 @@ def _snake(name: str) -> str:
     return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)
 
 
-def _with_json(fields: dict[str, Value]) -> dict[str, Value]:
+def _with_json(words: DecoderWords, fields: dict[str, Value]) -> dict[str, Value]:
     """The fields, and beside each string its JSON form."""
     json: dict[str, Value] = {}
     for name, value in fields.items():
         if value is None or isinstance(value, str):
-            json[name + "_json"] = "null" if value is None else kafka_json.text(value)
+            json[name + "_json"] = "null" if value is None else kafka_json.text(value) if words.escapes_json else f'"{value}"'
     return {name: "null" if value is None else value for name, value in fields.items()} | json
 
 
@@ -188,7 +188,7 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
         texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(words, data)}")
     if not assignments and not words.empty_groups_have_protocol_type:
         group = group | {"protocolType": ""}
-    return _with_json(group | {"members": "{" + ",".join(texts) + "}"})
+    return _with_json(words, group | {"members": "{" + ",".join(texts) + "}"})
 
 
 def _check_members(words: DecoderWords, group: dict[str, Value]) -> None:

@@ -28,6 +28,7 @@ class DecoderWords:
         self.last_transaction_version = then.at(LAST_TRANSACTION_VERSION)
         self.shows_tombstones = then.at(SHOWS_TOMBSTONES)
         self.empty_groups_have_protocol_type = then.at(EMPTY_GROUPS_HAVE_PROTOCOL_TYPE)
+        self.escapes_json = then.at(ESCAPES_JSON)
         self.shows_unknown_keys = then.at(SHOWS_UNKNOWN_KEYS)
         self.allows_null_protocol = then.at(ALLOWS_NULL_PROTOCOL)
         self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
@@ -60,6 +61,9 @@ SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
 
 EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: True, "0.10.1.0": False, "1.0.1": True}
 """Whether the protocol type of a group without members is shown, where others know it from the members."""
+
+ESCAPES_JSON = {FIRST: False, "1.0.1": True}
+"""Whether quotes and control characters are escaped in JSON."""
 
 SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
 """Whether text decoders go on behind keys of unknown versions (KIP-915)."""
