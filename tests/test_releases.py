@@ -175,7 +175,7 @@ def _raised_codes() -> set[str]:
             # codes on their way to a fault: `code = ...`, dicts of codes, and what the kernel's loops return
             if isinstance(node, ast.Assign) and any("code" in ast.unparse(target).lower() for target in node.targets):
                 codes |= _codes_in(node.value)
-            if path.name == "kernel.py" and isinstance(node, ast.Return) and node.value is not None:
+            if path.name == "reference.py" and isinstance(node, ast.Return) and node.value is not None:
                 codes |= _codes_in(node.value)
     return codes
 
@@ -217,8 +217,8 @@ def test_words_name_only_values_that_some_fault_has() -> None:
     for name, call in _calls():
         if name in _RAISING or name == "_header_cut":
             values |= {keyword.arg for keyword in call.keywords if keyword.arg is not None}
-    kernel = ast.parse((PACKAGE / "binary" / "kernel.py").read_text())
-    for node in ast.walk(kernel):
+    reference = ast.parse((PACKAGE / "binary" / "reference.py").read_text())
+    for node in ast.walk(reference):
         if isinstance(node, ast.Dict):
             values |= {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
     for code, timeline in words.WORDS.items():

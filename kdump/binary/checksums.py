@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from zlib import crc32
 
+from kdump.binary import kernel
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
@@ -23,6 +25,9 @@ _FEW_BYTES = 32 << 10  # our loop takes 2 ms for these; to import the package ta
 
 def crc32c_for(byte_count: int) -> Checksum:
     """The function for CRC-32C that suits this many bytes: few are not worth the import of the package."""
+    if kernel.native is not None:
+        native: Checksum = kernel.native.crc32c
+        return native
     if byte_count <= _FEW_BYTES and "crc32c" not in sys.modules:
         return _table_crc32c()
     from crc32c import crc32c

@@ -15,6 +15,8 @@ from kdump.errors import CorruptData, MissingPackage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
+    from typing import Any
 
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
@@ -87,6 +89,96 @@ def pieces(
         if left < 0:
             raise _too_large(limit)
         yield piece
+
+
+class WholeDecompressor:
+    """Decompresses payloads of batches of magic 2 in one call each, where they are sound and plain. One for each thread.
+
+    What it gives equals what `pieces` give; what is damaged, or framed in an unusual way, is theirs alone.
+    """
+
+    __slots__ = ("_inflate", "_limit", "_zstd")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._zstd: Any = None
+        self._inflate: ModuleType | None = None
+
+    def decompress(self, codec: int, compressed: bytes) -> bytes | None:
+        """The payload, or None where it is not plain, not sound, or larger than the limit."""
+        if codec == GZIP:
+            return self._gzip(compressed)
+        if codec == ZSTD:
+            return self._zstandard(compressed)
+        try:
+            return (
+                _whole_lz4(compressed, self._limit) if codec == LZ4 else b"".join(pieces(codec, compressed, 2, limit=self._limit))
+            )
+        except CorruptData:
+            return None
+
+    def _gzip(self, compressed: bytes) -> bytes | None:
+        if compressed[:4] != b"\x1f\x8b\x08\0":  # a header without further fields
+            return None
+        if self._inflate is None:
+            try:
+                from isal import isal_zlib
+
+                self._inflate = isal_zlib  # twice as fast, where it is installed
+            except ImportError:
+                self._inflate = zlib
+        inflater = self._inflate.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            data: bytes = inflater.decompress(compressed, self._limit)
+        except self._inflate.error:
+            return None
+        return data if inflater.eof and not inflater.unused_data else None
+
+    def _zstandard(self, compressed: bytes) -> bytes | None:
+        try:
+            import zstandard
+        except ImportError:
+            return None
+        if self._zstd is None:
+            self._zstd = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
+        try:
+            if zstandard.frame_content_size(compressed) > self._limit:
+                return None
+            room = min(self._limit, max(_ZSTD_ROOM, 16 * len(compressed)))
+            data: bytes = self._zstd.decompress(compressed, max_output_size=room)
+            parameters = zstandard.get_frame_parameters(compressed)
+            first_block = zstandard.frame_header_size(compressed)
+        except zstandard.ZstdError:
+            return None
+        # zstandard's allow_extra_data=False does not see what is behind a frame that does not say how much it holds
+        end = _end_of_zstd_blocks(compressed, first_block) + 4 * parameters.has_checksum
+        return data if end == len(compressed) else None
+
+
+def _end_of_zstd_blocks(frame: bytes, position: int) -> int:
+    """The position behind the blocks of a sound frame, the first of which is at `position`."""
+    is_last = 0
+    while not is_last:
+        header = int.from_bytes(frame[position : position + 3], "little")
+        is_last, kind, size = header & 1, header >> 1 & 3, header >> 3
+        position += 3 + (1 if kind == _ZSTD_RUN else size)
+        is_last |= position > len(frame)
+    return position
+
+
+def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
+    if len(compressed) * _LZ4_MAX_RATIO > limit or compressed[:4] != _LZ4_MAGIC:
+        return None
+    _, _, has_block_checksum, _ = _lz4_header(compressed, 2, None)
+    if has_block_checksum:
+        return None
+    import lz4.frame
+
+    try:
+        data, read = lz4.frame.decompress(compressed, return_bytes_read=True)
+    except RuntimeError:
+        return None
+    return data if read == len(compressed) else None
 
 
 def _gzip(compressed: bytes, _magic: int, _limit: int, _old: OldReader | None) -> Iterator[bytes]:
@@ -274,6 +366,7 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
 
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_STORED = 0x80000000
+_LZ4_MAX_RATIO = 256  # a byte of a block makes no more than so many
 _LZ4_FEATURES = (
     (0x01, "Preset dictionary is unsupported"),
     (0x02, "Reserved1 field must be 0"),
@@ -411,6 +504,8 @@ _ZSTD_INPUT = 512  # of so few bytes, even a bomb makes no more than some 16 MiB
 _ZSTD_BOMB_INPUT = 32  # what it gets from then on
 _JAVA_ZSTD_INPUT = 131_075  # zstd's own recommendation, which the Java library follows
 _ZSTD_MAX_WINDOW = 1 << 27
+_ZSTD_RUN = 1  # the kind of a block that is one byte, repeated
+_ZSTD_ROOM = 256 << 10
 
 
 def _zstd(compressed: bytes, _magic: int, _limit: int, _old: OldReader | None) -> Iterator[bytes]:

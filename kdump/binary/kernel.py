@@ -1,294 +1,102 @@
-"""The inner loops over windows of bytes: plain Python that owns all behaviour.
+"""The inner loops over windows of bytes: in C where that was built, in Python otherwise.
 
-The loops know layouts, but neither releases nor wording. Whatever is irregular they leave to their caller, by stopping in
-front of it or by naming it with a code.
+`reference` owns all behaviour. The kernel in C does the same to what is regular, and leaves the rest to it.
+KDUMP_KERNEL=python or =c chooses one; `name` is which is in use, and `reason` why.
 """
 
 from __future__ import annotations
 
-from struct import Struct
-from zlib import crc32
+import os
+
+from kdump.binary import reference
+from kdump.binary.reference import (
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    CRC_COVERS_FROM,
+    LOG_OVERHEAD,
+    MESSAGE_HEADER,
+    MIN_BATCH_LENGTH,
+    VarintTooLong,
+    fault_of_headers,
+    read_varint,
+)
+from kdump.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.checksums import Checksum
+    from types import ModuleType
 
-    BatchHeader = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
-    MessageHeader = tuple[int, int, int, int, int, int]
-    Buffer = bytes | bytearray
-    Headers = tuple[tuple[bytes, bytes | None], ...]
-    RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
+    from kdump.binary.reference import BatchHeader, Buffer, Headers, MessageHeader, RecordTuple
 
-BATCH_HEADER = Struct(">qiibIhiqqqhii")
-"""A batch of magic 2: baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp,
-maxTimestamp, producerId, producerEpoch, baseSequence, recordsCount (Kafka: DefaultRecordBatch)."""
+__all__ = [
+    "BATCH_HEADER",
+    "BATCH_HEADER_SIZE",
+    "CRC_COVERS_FROM",
+    "LOG_OVERHEAD",
+    "MESSAGE_HEADER",
+    "MIN_BATCH_LENGTH",
+    "BatchHeader",
+    "Buffer",
+    "Headers",
+    "MessageHeader",
+    "RecordTuple",
+    "VarintTooLong",
+    "fault_of_headers",
+    "read_varint",
+]
 
-BATCH_HEADER_SIZE = BATCH_HEADER.size
-LOG_OVERHEAD = 12  # offset and length stand in front of what the length counts
-CRC_COVERS_FROM = 21  # of a batch of magic 2
-MIN_BATCH_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
+VARIABLE = "KDUMP_KERNEL"
+PYTHON, C = "python", "c"
 
-MESSAGE_HEADER = Struct(">qiIbb")
-"""A message of magic 0 or 1: offset, size, crc, magic, attributes; magic 1 goes on with the timestamp (Kafka: LegacyRecord)."""
+name = PYTHON
+reason = ""
+native: ModuleType | None = None
+"""The kernel in C, if it is in use; what it has beyond the functions below, others may only speed up with."""
 
-_TIMESTAMP = Struct(">q")
-_EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on
-_unpack_batch = BATCH_HEADER.unpack_from
-_unpack_message = MESSAGE_HEADER.unpack_from
-_unpack_extent = _EXTENT.unpack_from
-_unpack_timestamp = _TIMESTAMP.unpack_from
-
-_NO_HEADERS: Headers = ()
+walk_batches = reference.walk_batches
+walk_messages = reference.walk_messages
+walk_extents = reference.walk_extents
+walk_records = reference.walk_records
 
 
-def walk_batches(
-    window: bytes, start: int, max_codec: int, crc32c: Checksum
-) -> tuple[list[BatchHeader], list[int], list[bool], int]:
-    """Walk the regular batches of magic 2 (and higher) from `start`, up to the first that is not one or not whole.
+def use(choice: str = "") -> None:
+    """Use the kernel of this name from now on; without a name, C if it is there.
 
-    A codec above `max_codec` is irregular. The answer is their headers, where each starts in the window, whether its checksum
-    fits, and where the walk ended.
+    Raises UsageError for another name, and where C is asked for by name but was not built.
     """
-    headers: list[BatchHeader] = []
-    starts: list[int] = []
-    valid: list[bool] = []
-    view = memoryview(window)
-    size = len(window)
-    last_header = size - BATCH_HEADER_SIZE
-    while start <= last_header:
-        header = _unpack_batch(window, start)
-        length = header[1]
-        end = start + LOG_OVERHEAD + length
-        if header[3] < 2 or length < MIN_BATCH_LENGTH or end > size or header[5] & 7 > max_codec:
-            break
-        headers.append(header)
-        starts.append(start)
-        valid.append(crc32c(view[start + CRC_COVERS_FROM : end]) == header[4])
-        start = end
-    return headers, starts, valid, start
+    global name, reason, native, walk_batches, walk_messages, walk_extents, walk_records
+    if choice not in ("", PYTHON, C):
+        raise UsageError(f"{VARIABLE} is {choice!r}; it can be {PYTHON!r} or {C!r}")
+    name, reason, native = PYTHON, f"{VARIABLE} says so", None
+    if choice != PYTHON:
+        try:
+            from kdump.binary import _kernel
+        except ImportError as error:
+            if choice == C:
+                raise UsageError(f"{VARIABLE} asks for the kernel in C, which was not built ({error})") from error
+            reason = f"the kernel in C was not built ({error})"
+        else:
+            name, native = C, _kernel
+            reason = f"it was built; CRC-32C by {_kernel.CRC32C}"
+    if native is None:
+        walk_batches, walk_messages = reference.walk_batches, reference.walk_messages
+        walk_extents, walk_records = reference.walk_extents, reference.walk_records
+    else:
+        walk_batches, walk_messages, walk_extents = native.walk_batches, native.walk_messages, native.walk_extents
+        walk_records = _walk_records
 
 
-def walk_messages(
-    window: bytes, start: int, min_magic: int, max_codec: int
-) -> tuple[list[MessageHeader], list[int], list[bool], int]:
-    """Walk the regular messages of magic 0 and 1 from `start`, up to the first that is not one or not whole.
-
-    A magic below `min_magic` or a codec above `max_codec` is irregular. A header ends with the timestamp; magic 0 has none,
-    which is -1.
-    """
-    headers: list[MessageHeader] = []
-    starts: list[int] = []
-    valid: list[bool] = []
-    view = memoryview(window)
-    size = len(window)
-    last_header = size - 26
-    while start <= last_header:
-        offset, length, crc, magic, attributes = _unpack_message(window, start)
-        end = start + LOG_OVERHEAD + length
-        if not min_magic <= magic <= 1 or length < 14 or end > size or attributes & 7 > max_codec:
-            break
-        timestamp = _unpack_timestamp(window, start + 18)[0] if magic else -1
-        headers.append((offset, length, crc, magic, attributes, timestamp))
-        starts.append(start)
-        valid.append(crc32(view[start + 16 : end]) == crc)
-        start = end
-    return headers, starts, valid, start
-
-
-def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[int], list[int], int]:
-    """Walk regular batches and messages of any magic from `start`, up to the first that is not one or not whole.
-
-    The answer is where each starts in the file, its last offset, and where the walk ended.
-    """
-    positions: list[int] = []
-    last_offsets: list[int] = []
-    size = len(window)
-    last_header = size - _EXTENT.size
-    while start <= last_header:
-        offset, length, magic, last_offset_delta = _unpack_extent(window, start)
-        end = start + LOG_OVERHEAD + length
-        if end > size or magic < 0:
-            break
-        if magic >= 2:
-            if length < MIN_BATCH_LENGTH:
-                break
-            offset += last_offset_delta
-            if not -0x8000000000000000 <= offset < 0x8000000000000000:
-                break
-        elif length < 15:  # room for what was unpacked
-            break
-        positions.append(window_position + start)
-        last_offsets.append(offset)
-        start = end
-    return positions, last_offsets, start
-
-
-def walk_records(
+def _walk_records(
     data: Buffer, position: int, end: int, count: int, pause: int, limits_records: bool, rows: list[RecordTuple]
 ) -> tuple[int, str, dict[str, int]]:
-    """Walk `count` records of magic 2, or fewer once one ends at or behind `pause`.
-
-    Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
-    `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
-    The answer is the position behind the last good record and, if the next is bad, the code of its fault with values.
-    """
-    append = rows.append
-    try:
-        for _ in range(count):
-            start = position
-            # the length of the record
-            byte = data[position]
-            position += 1
-            if byte < 0x80:
-                length = byte >> 1 ^ -(byte & 1)
-            else:
-                low = data[position]
-                position += 1
-                if low < 0x80:
-                    byte = byte & 0x7F | low << 7
-                    length = byte >> 1 ^ -(byte & 1)
-                else:
-                    length, position = read_varint(data, start, end)
-            body = position
-            if position + length > end or position > end:
-                if position > end:
-                    raise IndexError
-                return start, "record-length-past-end", {"size": length, "remaining": end - position}
-            if limits_records:
-                if length < 0:
-                    return start, "record-length-negative", {"size": length}
-                limit = position + length
-            else:
-                limit = end
-            try:
-                # attributes (unused), timestamp delta, offset delta
-                position += 1
-                byte = data[position]
-                position += 1
-                if byte < 0x80:
-                    timestamp_delta = byte >> 1 ^ -(byte & 1)
-                else:
-                    timestamp_delta, position = read_varint(data, position - 1, limit, 10)
-                byte = data[position]
-                position += 1
-                if byte < 0x80:
-                    offset_delta = byte >> 1 ^ -(byte & 1)
-                else:
-                    offset_delta, position = read_varint(data, position - 1, limit)
-                # key
-                byte = data[position]
-                position += 1
-                if byte < 0x80:
-                    key_size = byte >> 1 ^ -(byte & 1)
-                else:
-                    key_size, position = read_varint(data, position - 1, limit)
-                if key_size >= 0:
-                    key_start = position
-                    position += key_size
-                    key: Buffer | None = data[key_start:position]
-                else:
-                    key = None
-                # value
-                byte = data[position]
-                position += 1
-                if byte < 0x80:
-                    value_size = byte >> 1 ^ -(byte & 1)
-                else:
-                    value_size, position = read_varint(data, position - 1, limit)
-                if value_size >= 0:
-                    value_start = position
-                    position += value_size
-                    value: Buffer | None = data[value_start:position]
-                else:
-                    value = None
-                # headers
-                byte = data[position]
-                position += 1
-                if position > limit:
-                    raise IndexError
-                if byte == 0:
-                    headers = _NO_HEADERS
-                else:
-                    header_count, position = read_varint(data, position - 1, limit)
-                    if header_count < 0:
-                        return start, "header-count-negative", {"count": header_count}
-                    if header_count > limit - position:
-                        values = {"count": header_count, "position": position, "limit": limit}
-                        return start, "header-count-too-high", values
-                    headers, position, code, values = read_headers(data, position, limit, header_count)
-                    if code:
-                        return start, code, values
-            except (IndexError, VarintTooLong):
-                return start, "record-structure-invalid", {}
-            if position - body != length:
-                return start, "record-body-mismatch", {"size": length, "read": position - body}
-            append((timestamp_delta, offset_delta, key_size, value_size, headers, key, value))
-            if position >= pause:
-                break
-    except IndexError:
-        return start, "record-count-too-high", {}
-    except VarintTooLong as error:
-        return start, "record-length-varint-too-long", {"value": error.value}
-    return position, "", {}
+    """As the reference: regular records in C, and from the first that is not on, whatever it is, the reference."""
+    assert native is not None
+    walked = 0
+    if position <= end <= len(data):
+        position, walked = native.walk_records(data, position, end, count, pause, rows)
+    if walked == count or walked and position >= pause:
+        return position, "", {}
+    return reference.walk_records(data, position, end, count - walked, pause, limits_records, rows)
 
 
-def read_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[Headers, int, str, dict[str, int]]:
-    """The headers of a record, the position behind them and, if one is bad, the code of its fault with values.
-
-    Raises IndexError and VarintTooLong as `read_varint`, and IndexError where a value reaches past `limit`.
-    """
-    headers: list[tuple[bytes, bytes | None]] = []
-    for _ in range(count):
-        size, position = read_varint(data, position, limit)
-        if size < 0:
-            return (), position, "header-key-null", {"size": size}
-        if position + size > limit:
-            return (), position, "header-key-past-end", {"offset": position, "size": size, "length": limit}
-        key = bytes(data[position : position + size])
-        position += size
-        size, position = read_varint(data, position, limit)
-        value = None
-        if size >= 0:
-            if position + size > limit:
-                raise IndexError
-            value = bytes(data[position : position + size])
-            position += size
-        headers.append((key, value))
-    return tuple(headers), position, "", {}
-
-
-def fault_of_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[str, dict[str, int]]:
-    """What is wrong first with headers of which there cannot be as many as a record says."""
-    try:
-        _, _, code, values = read_headers(data, position, limit, count)
-    except (IndexError, VarintTooLong):
-        return "record-structure-invalid", {}
-    return code, values
-
-
-class VarintTooLong(Exception):
-    """A varint does not end in time; `value` is what had been read by then."""
-
-    def __init__(self, value: int, size: int) -> None:
-        super().__init__(value)
-        self.value = value
-        self.size = size
-
-
-def read_varint(data: Buffer, position: int, end: int, size: int = 5) -> tuple[int, int]:
-    """A zig-zag varint of at most `size` bytes (5 for 32 bits, 10 for 64), and the position behind it.
-
-    Raises IndexError where it reaches past `end`, VarintTooLong where it does not end in time.
-    """
-    value = shift = 0
-    for at in range(position, position + size):
-        if at >= end:
-            raise IndexError
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            mask = 0xFFFFFFFF if size == 5 else 0xFFFFFFFFFFFFFFFF
-            value &= mask
-            return value >> 1 ^ -(value & 1), at + 1
-        shift += 7
-    raise VarintTooLong(value & (0xFFFFFFFF if size == 5 else 0xFFFFFFFFFFFFFFFF), size)
+use(os.environ.get(VARIABLE, ""))

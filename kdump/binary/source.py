@@ -10,6 +10,9 @@ from kdump.errors import Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import ClassVar
+
+    from kdump.binary.manners import Manners
 
 WINDOW_SIZE = 1 << 20
 """How many bytes are read at once."""
@@ -25,6 +28,9 @@ class Source:
     Raises Unreadable with the codes `file-missing`, `file-permission`, `file-is-directory`, `file-not-regular` or
     `file-io-error`.
     """
+
+    manners: ClassVar[Manners | None] = None
+    """How all files of this process are read, if not as fast as can be."""
 
     __slots__ = ("_descriptor", "path", "size")
 
@@ -44,6 +50,9 @@ class Source:
 
     def read(self, position: int, count: int) -> bytes:
         """The bytes at `position`, fewer than `count` only at the end of the file."""
+        if self.manners is not None:
+            buffer = bytearray(max(0, min(count, self.size - position)))
+            return bytes(buffer[: self.read_into(memoryview(buffer), position)])
         try:
             piece = os.pread(self._descriptor, count, position)
             if len(piece) == count or not piece:
@@ -58,12 +67,32 @@ class Source:
         except OSError as error:
             raise _unreadable(self.path, error, position) from error
 
+    def read_into(self, buffer: memoryview, position: int) -> int:
+        """Fill a buffer from `position` on, as far as the file goes. Returns how many bytes that are."""
+        filled = 0
+        try:
+            while filled < len(buffer):
+                if self.manners is not None:
+                    read = self.manners.read_into(self._descriptor, buffer[filled:], position + filled)
+                else:
+                    read = os.preadv(self._descriptor, [buffer[filled:]], position + filled)
+                if not read:
+                    break
+                filled += read
+        except OSError as error:
+            raise _unreadable(self.path, error, position) from error
+        return filled
+
     def read_exactly(self, position: int, count: int) -> bytes:
         """The bytes at `position`. Raises Unreadable (`file-io-error`) if they are not there any more."""
         data = self.read(position, count)
         if len(data) < count:
             raise Unreadable("file-io-error", "was cut off while it was read", path=self.path, position=position)
         return data
+
+    def fileno(self) -> int:
+        """The descriptor, for those who read by position themselves; never to be written to."""
+        return self._descriptor
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -86,6 +115,9 @@ class NoSource(Source):
 
     def read(self, position: int, count: int) -> bytes:
         return b""
+
+    def fileno(self) -> int:
+        return -1
 
     def close(self) -> None:
         pass

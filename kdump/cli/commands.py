@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import errno
+import platform
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kdump import __version__
+from kdump.binary import kernel
+from kdump.cli import dropin
 from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
@@ -46,10 +50,28 @@ class _Group(click.Group):
         formatter.write(_HELP)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="kdump %(version)s")
-def kdump() -> None:
+@click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", "shows_version", is_flag=True, help="Show the version and exit.")
+@click.option("--verbose", "is_verbose", is_flag=True, help="With --version: what is in use, too.")
+@click.pass_context
+def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None:
     """Reads Kafka's files on disk."""
+    if shows_version:
+        click.echo(f"kdump {__version__}" + (_setup() if is_verbose else ""))
+        context.exit()
+    if context.invoked_subcommand is None:
+        raise click.UsageError("Missing command.")
+
+
+def _setup() -> str:
+    """What this installation works with, a line each."""
+    lines = [f"kernel: {kernel.name} ({kernel.reason})", f"Python: {sys.version.split()[0]} on {platform.platform()}"]
+    for package in ("click", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal"):
+        try:
+            lines.append(f"{package}: {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            lines.append(f"{package}: not installed")
+    return "".join("\n" + line for line in lines)
 
 
 if TYPE_CHECKING:
@@ -81,6 +103,14 @@ def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
     return click.option(name, type=click.Choice(decoding.PLAIN), help=f"What {what} are, in place of --decode.")
 
 
+def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Take --nice or --rate to heart, whichever this is; they go together."""
+    asked_for = context.meta.setdefault("kdump.manners", {"nice": False, "rate": None})
+    asked_for[parameter.name] = value
+    if value:
+        dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
+
+
 _COMMON = (
     click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
     click.option(
@@ -94,6 +124,14 @@ _COMMON = (
     click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
     click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
     click.option("--strict-stderr", is_flag=True, help="Only Kafka's own words on stderr."),
+    click.option(
+        "--nice",
+        is_flag=True,
+        callback=_be_polite,
+        expose_value=False,
+        help="Run at the lowest priority, and leave the page cache as it was: for a broker that is at work.",
+    ),
+    click.option("--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster, such as 50MB/s."),
 )
 _OFFSETS = (
     click.option("--from-offset", type=int, help="Only what holds this offset or later ones."),

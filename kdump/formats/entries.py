@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 
 def read(source: Source, layout: Struct) -> Iterator[list[tuple[Any, ...]]]:
     """All whole entries as they are unpacked, a window at a time."""
+    for window in windows(source, layout.size):
+        yield list(layout.iter_unpack(window))
+
+
+def windows(source: Source, entry_size: int) -> Iterator[bytes]:
+    """The bytes of all whole entries, a window at a time."""
     position = 0
-    window_size = WINDOW_SIZE - WINDOW_SIZE % layout.size
-    while position + layout.size <= source.size:
+    window_size = WINDOW_SIZE - WINDOW_SIZE % entry_size
+    while position + entry_size <= source.size:
         window = source.read(position, window_size)
-        size = len(window) - len(window) % layout.size
+        size = len(window) - len(window) % entry_size
         if not size:
             return  # the file was cut off meanwhile
-        yield list(layout.iter_unpack(memoryview(window)[:size]))
+        yield window[:size]
         position += size
 
 

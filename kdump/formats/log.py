@@ -14,11 +14,21 @@ from kdump.tables import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any, TypeVar
+    from typing import Any, Protocol, TypeVar
 
     from kdump.binary.source import Source
 
     Item = TypeVar("Item")
+
+    class Shower(Protocol):
+        """Shows the regular batches of a log."""
+
+        def render_log(self, position: int, end: int) -> int:
+            """Show batches from `position` on, none where that is not worth while, and say where in the log that ends."""
+
+        def render(self, window: bytes, start: int, window_position: int) -> int:
+            """Show batches in a window from `start` on, and say where in it that ends."""
+
 
 HEADER_UP_TO_MAGIC = 17
 """The first bytes of every batch have one shape, up to its magic."""
@@ -79,6 +89,8 @@ class LogRules:
 
 STRICT_RULES = LogRules()
 
+_LONGEST_RUN = 1024
+
 
 class Log:
     """The batches of a log from a position on.
@@ -109,13 +121,15 @@ class Log:
         self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
         self._crc32c = crc32c_for(self.end - start)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Read on from `position`, a window at a time.
+    def chunks(self, shower: Shower | None = None) -> Iterator[Chunk]:
+        """Read on from `position`, a window at a time. What `shower` shows is left out.
 
         Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
-        return self._walk(self._regular_chunk, self._lone_batch)
+        if shower is None:
+            return self._walk(self._regular_chunk, self._lone_batch)
+        return self._walk(_Remainder(self._regular_chunk, shower), self._lone_batch, shower)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
@@ -125,7 +139,10 @@ class Log:
         return self._walk(self._regular_extents, self._lone_extent)
 
     def _walk(
-        self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], lone: Callable[[int, int], Item]
+        self,
+        regular: Callable[[bytes, int, int, int], tuple[Item | None, int]],
+        lone: Callable[[int, int], Item],
+        shower: Shower | None = None,
     ) -> Iterator[Item]:
         """Go through the log: runs of `regular` batches in one window, and each other batch on its own."""
         window, window_position = b"", self.position
@@ -133,6 +150,8 @@ class Log:
             start = self.position - window_position
             header = window[start : start + HEADER_UP_TO_MAGIC]
             if len(header) < HEADER_UP_TO_MAGIC and self._is_more():
+                if shower is not None:
+                    self.position = shower.render_log(self.position, self.end)
                 window_position = self.position
                 window = self.source.read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)
@@ -148,6 +167,7 @@ class Log:
             item, end = regular(window, start, window_position, magic)
             if item is not None:
                 yield item
+            if item is not None or end > start:
                 self.position = window_position + end
             else:
                 yield lone(magic, size)
@@ -283,6 +303,31 @@ class Log:
             view=(self._start, self.end),
             **values,
         )
+
+
+class _Remainder:
+    """Takes from regular batches what is not shown: a batch, and more of them the more often none is shown."""
+
+    __slots__ = ("_regular", "_render", "_run")
+
+    def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], shower: Shower) -> None:
+        self._regular = regular
+        self._render = shower.render
+        self._run = 1
+
+    def __call__(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+        end = self._render(window, start, window_position)
+        if end > start:
+            self._run = 1
+            return None, end
+        for _ in range(self._run):
+            size = kernel.LOG_OVERHEAD + int.from_bytes(window[end + 8 : end + kernel.LOG_OVERHEAD], "big", signed=True)
+            if size < kernel.LOG_OVERHEAD or end + size > len(window):
+                break
+            end += size
+        self._run = min(2 * self._run, _LONGEST_RUN)
+        chunk, walked = self._regular(window[start:end], 0, window_position + start, magic)
+        return chunk, start + walked
 
 
 def _is_empty_or_short(chunk: Chunk) -> bool:

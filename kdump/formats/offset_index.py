@@ -30,10 +30,20 @@ class OffsetIndexEntry(Row):
 
 def read(source: Source, base_offset: int) -> Iterator[Table[OffsetIndexEntry]]:
     """All whole entries, zero tail included; the offset of a zero entry is the base offset."""
-    for rows in entries.read(source, _ENTRY):
-        relative_offsets, positions = zip(*rows, strict=True)
-        offsets = [as_int64(base_offset + offset) for offset in relative_offsets]
-        yield Table(OffsetIndexEntry, {"offset": offsets, "position": positions})
+    for window in windows(source):
+        yield table_of(window, base_offset)
+
+
+def windows(source: Source) -> Iterator[bytes]:
+    """The bytes of all whole entries, a window at a time."""
+    return entries.windows(source, ENTRY_SIZE)
+
+
+def table_of(data: bytes, base_offset: int) -> Table[OffsetIndexEntry]:
+    """Entries as a table, given the bytes of at least one."""
+    relative_offsets, positions = zip(*_ENTRY.iter_unpack(data), strict=True)
+    offsets = [as_int64(base_offset + offset) for offset in relative_offsets]
+    return Table(OffsetIndexEntry, {"offset": offsets, "position": positions})
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:

@@ -25,6 +25,11 @@ class Blocks:
         if self._size >= BLOCK_SIZE:
             self._drain()
 
+    def write_bytes(self, text: memoryview) -> None:
+        """Write text that is UTF-8 already, at once; it may change afterwards."""
+        self._drain()
+        self._put(text)
+
     def flush(self) -> None:
         """Write what is left, whatever its size."""
         self._drain()
@@ -38,6 +43,8 @@ class Blocks:
             data = "".join(self._texts).encode("utf-8", "surrogateescape")
             self._texts.clear()
             self._size = 0
-            rest = memoryview(data)
-            while rest:  # an unbuffered stream may take less than it is given
-                rest = rest[self._stream.write(rest) :]
+            self._put(memoryview(data))
+
+    def _put(self, rest: memoryview) -> None:
+        while rest:  # an unbuffered stream may take less than it is given
+            rest = rest[self._stream.write(rest) :]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.decoders.plain import Decoder
     from kdump.errors import CorruptData
     from kdump.formats.record import RecordChunk
+    from kdump.output import kernel_text
     from kdump.output.topics import Content, RecordDecoder
     from kdump.releases.profile import Profile
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
     """What stands behind the fields of each record's line, up to a record whose contents cannot be had."""
+
+_PAYLOAD_PREFIX = " payload: "
 
 
 def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, *, skips_metadata: bool) -> Contents:
@@ -82,10 +85,20 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder
     return column
 
 
+def kernel_contents(profile: Profile, *, skips_metadata: bool) -> kernel_text.Contents:
+    """How keys and values stand there as text."""
+    from kdump.output import kernel_text
+
+    key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
+    return kernel_text.Contents(
+        key_prefix, lone_payload_prefix, _PAYLOAD_PREFIX, needs_value=not profile.shows_keys_of_null_values
+    )
+
+
 def _prefixes(profile: Profile, skips_metadata: bool) -> tuple[str, str]:
     """What stands in front of a key, and of a payload without a key."""
     has_bar = skips_metadata and profile.skipped_metadata_prefixes_payload
-    return "| key: " if skips_metadata else " key: ", "| payload: " if has_bar else " payload: "
+    return "| key: " if skips_metadata else " key: ", "| payload: " if has_bar else _PAYLOAD_PREFIX
 
 
 def _record_text(profile: Profile, decoder: RecordDecoder, skips_metadata: bool) -> Callable[[int, bytes | None, Content], str]:
@@ -95,7 +108,7 @@ def _record_text(profile: Profile, decoder: RecordDecoder, skips_metadata: bool)
         key_text, payload = decoder(offset, key, value)
         if payload is None:
             return "" if key_text is None else key_prefix + key_text
-        return lone_payload_prefix + payload if key_text is None else f"{key_prefix}{key_text} payload: {payload}"
+        return lone_payload_prefix + payload if key_text is None else f"{key_prefix}{key_text}{_PAYLOAD_PREFIX}{payload}"
 
     return text
 
@@ -111,7 +124,7 @@ def _data_text(
             return "" if needs_value or key is None else key_prefix + key_decoder(key)
         if key is None:
             return lone_payload_prefix + value_decoder(value)
-        return f"{key_prefix}{key_decoder(key)} payload: {value_decoder(value)}"
+        return f"{key_prefix}{key_decoder(key)}{_PAYLOAD_PREFIX}{value_decoder(value)}"
 
     return text
 

@@ -104,11 +104,11 @@ class KafkaText:
         def column(name: str) -> Sequence[object]:
             values = batches[name]
             if name in ("is_transactional", "is_control", "isvalid"):
-                return _mapped(values, _boolean)
+                return _mapped(values, java_boolean)
             if name == "compresscodec":
                 return _mapped(values, lambda codec: self._profile.codec_names.get(codec, codec))
             if name == "delete_horizon_ms":
-                return _mapped(values, _java_optional)
+                return _mapped(values, java_optional)
             return values
 
         return column
@@ -169,7 +169,7 @@ class KafkaText:
             if name == "record_crc":
                 return records["crc"]
             if name == "record_isvalid":
-                return _mapped(records["isvalid"], _boolean) if is_legacy else ["true"] * len(records)
+                return _mapped(records["isvalid"], java_boolean) if is_legacy else ["true"] * len(records)
             if name in records.columns and name != "isvalid":
                 return records[name]
             return _spread(batch_column(name), chunk.counts)[: len(records)]
@@ -249,11 +249,13 @@ def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[s
     return list(map(function, values))
 
 
-def _java_optional(value: int | None) -> str:
+def java_optional(value: int | None) -> str:
+    """A number that may be absent, as java.util.OptionalLong prints itself."""
     return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
-def _boolean(value: bool) -> str:
+def java_boolean(value: bool) -> str:
+    """A boolean as Java prints it."""
     return "true" if value else "false"
 
 

@@ -14,47 +14,84 @@ if TYPE_CHECKING:
 
 _RELEASE_OPTION = "--release"
 _STRICT_OPTION = "--strict-stderr"
+_JOBS_OPTION = "--jobs"
+_NICE_OPTION = "--nice"
+_RATE_OPTION = "--rate"
+_WITH_VALUE = {
+    _RELEASE_OPTION: f"a release, such as {history.RELEASES[-1]}",
+    _JOBS_OPTION: "a number of threads",
+    _RATE_OPTION: "a rate, such as 50MB/s",
+}
 _OPTIONS_WITH_VALUES = ("files", "max-bytes", "max-message-size")
 
 
 def main(arguments: list[str], stdout: BinaryIO, stderr: BinaryIO, *, is_terminal: bool = False) -> int:
     """Do what Kafka's tool does with these arguments, and return its exit code.
 
-    Of our own are only `--release`, for the release whose output is wanted, and `--strict-stderr`, for no word of ours on stderr.
+    Of our own are only the options of `OwnOptions`.
     """
     try:
-        words, release, is_strict = _own_options(arguments)
-        profile = profile_of(release)
+        own = OwnOptions(arguments)
+        profile = profile_of(own.release)
+        if own.is_nice or own.rate:
+            be_polite(own.rate, is_nice=own.is_nice)
     except UsageError as error:
         stderr.write(f"kdump: {error}\n".encode("utf-8", "backslashreplace"))
         return USAGE
-    tool = DumpTool(profile, Blocks(stdout), Blocks(stderr), is_strict=is_strict, is_terminal=is_terminal)
+    tool = DumpTool(profile, Blocks(stdout), Blocks(stderr), is_strict=own.is_strict, is_terminal=is_terminal, jobs=own.jobs)
     try:
-        return tool.run(words)
+        return tool.run(own.others)
     finally:
         tool.out.close()
         tool.err.close()
 
 
-def _own_options(arguments: list[str]) -> tuple[list[str], str, bool]:
-    """Kafka's arguments, the release, and whether stderr is to be strict."""
-    words: list[str] = []
-    release, is_strict = history.RELEASES[-1], False
-    remaining = iter(arguments)
-    for word in remaining:
-        if word == "--":
-            words += [word, *remaining]
-        elif word == _STRICT_OPTION:
-            is_strict = True
-        elif word == _RELEASE_OPTION:
-            found = next(remaining, None)
-            if found is None:
-                raise UsageError(f"{_RELEASE_OPTION} takes a release, such as {history.RELEASES[-1]}")
-            release = found
-        elif word.startswith(_RELEASE_OPTION + "="):
-            release = word.removeprefix(_RELEASE_OPTION + "=")
+class OwnOptions:
+    """The options of ours that the drop-in form takes, and the `others`, which are Kafka's.
+
+    `--release R` for the release whose output is wanted, `--strict-stderr` for no word of ours on stderr, `--jobs N` for the
+    number of threads (0: as many as suit the machine), `--nice` for a low priority and a page cache left alone, `--rate R` for so
+    many bytes a second. Raises UsageError where a value is missing or wrong.
+    """
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.release, self.is_strict, self.jobs = history.RELEASES[-1], False, 0
+        self.is_nice, self.rate = False, ""
+        self.others: list[str] = []
+        remaining = iter(arguments)
+        for word in remaining:
+            name, equals, value = word.partition("=")
+            if word == "--":
+                self.others += [word, *remaining]
+            elif word == _STRICT_OPTION:
+                self.is_strict = True
+            elif word == _NICE_OPTION:
+                self.is_nice = True
+            elif name in _WITH_VALUE:
+                self._take(name, value if equals else next(remaining, None))
+            else:
+                self.others.append(word)
+                if word.lstrip("-") in _OPTIONS_WITH_VALUES:
+                    self.others += [value for value in (next(remaining, None),) if value is not None]
+
+    def _take(self, name: str, value: str | None) -> None:
+        if value is None:
+            raise UsageError(f"{name} takes {_WITH_VALUE[name]}")
+        if name == _RELEASE_OPTION:
+            self.release = value
+        elif name == _RATE_OPTION:
+            self.rate = value
+        elif value.isascii() and value.isdigit():
+            self.jobs = int(value)
         else:
-            words.append(word)
-            if word.lstrip("-") in _OPTIONS_WITH_VALUES:
-                words += [value for value in (next(remaining, None),) if value is not None]
-    return words, release, is_strict
+            raise UsageError(f"{name} takes {_WITH_VALUE[name]}, not {value!r}")
+
+
+def be_polite(rate: str, *, is_nice: bool) -> None:
+    """Let this process read files as one that others come before. Raises UsageError for a rate that is none."""
+    from kdump.binary.manners import Manners, lower_priority, rate_of
+    from kdump.binary.source import Source
+
+    Source.manners = Manners(rate_of(rate) if rate else None, drops_pages=is_nice)
+    if is_nice:
+        lower_priority()

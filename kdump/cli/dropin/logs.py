@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.binary import kernel
+from kdump.binary.java_text import text_of
 from kdump.cli.dropin.tool import absolute
 from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.record import RecordChunk
     from kdump.output.contents import Contents
+    from kdump.output.kernel_text import Complain, KernelText, Write
+    from kdump.output.kernel_text import Contents as KernelContents
     from kdump.output.topics import RecordDecoder
 
     Decoder = Callable[[bytes], str]
 
+_WORTH_THREADS = 64 << 20  # bytes of a log
 _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
 
@@ -43,7 +48,8 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             if is_deep:
                 _dump_records(tool, source, log, decoders if prints_data(tool, arguments) else None, arguments)
             else:
-                for chunk in log.chunks():
+                kernel_text = _kernel_text(tool, source, shows_batches=True, shows_records=False)
+                for chunk in log.chunks(kernel_text):
                     tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
         except CorruptData as fault:
             if shows_batches and fault.row is not None:  # what the tool had written of a line before it threw
@@ -102,19 +108,83 @@ def _dump_records(
     tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
 ) -> None:
     from kdump.formats import records
-    from kdump.output.contents import contents
+    from kdump.output.contents import contents, kernel_contents
 
     skips_metadata = arguments.has("skip-record-metadata")
     contents_of = contents(tool.profile, decoders, skips_metadata=skips_metadata)
     path = absolute(source.path)
+    kernel_text = None
+    if decoders is None or decoders == (text_of, text_of):
+        shown = kernel_contents(tool.profile, skips_metadata=skips_metadata) if decoders else None
+        kernel_text = _kernel_text(
+            tool,
+            source,
+            shows_batches=tool.profile.deep_shows_batches,
+            shows_records=True,
+            contents=shown,
+            skips_metadata=skips_metadata,
+        )
     previous = -1
-    for chunk in log.chunks():
+    for chunk in log.chunks(kernel_text):
+        if kernel_text is not None:
+            previous = kernel_text.previous_offset
         for part in records.read(source, chunk):
             offsets = part.records["offset"]
             if offsets:
                 _check_consecutive(tool, path, previous, offsets)
                 previous = offsets[-1]
             _write_records(tool, part, contents_of, skips_metadata)
+        if kernel_text is not None:
+            kernel_text.previous_offset = previous
+
+
+def _kernel_text(
+    tool: DumpTool,
+    source: Source,
+    *,
+    shows_batches: bool,
+    shows_records: bool,
+    contents: KernelContents | None = None,
+    skips_metadata: bool = False,
+) -> KernelText | None:
+    """What the kernel in C shows of this log, where it is there and the output is as it stands in Kafka's words."""
+    if kernel.native is None or tool.is_terminal:
+        return None
+    from kdump.output.kernel_text import OUT_SIZE, KernelText
+
+    path = absolute(source.path)
+
+    def complain(previous: int, offset: int) -> None:
+        tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
+
+    def text(write: Write, complain: Complain, out_size: int = OUT_SIZE) -> KernelText:
+        return KernelText(
+            tool.profile,
+            write,
+            complain,
+            codec_count=tool.rules.codec_count,
+            shows_batches=shows_batches,
+            shows_records=shows_records,
+            contents=contents,
+            skips_metadata=skips_metadata,
+            out_size=out_size,
+        )
+
+    kernel_text = text(tool.out.write_bytes, complain)
+    if source.size >= _WORTH_THREADS and tool.jobs != 1 and source.manners is None:
+        from kdump.output import parallel
+
+        jobs = tool.jobs or parallel.jobs_here()
+        if jobs > 1:
+            kernel_text.parallel = parallel.ParallelText(
+                source,
+                lambda write, complain: text(write, complain, parallel.OUT_SIZE),
+                tool.out.write_bytes,
+                complain,
+                jobs=jobs,
+                checks_first_offset=tool.profile.checks_first_offset,
+            )
+    return kernel_text
 
 
 def _write_records(tool: DumpTool, part: RecordChunk, contents_of: Contents, skips_metadata: bool) -> None:

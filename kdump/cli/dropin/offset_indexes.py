@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from kdump.binary import kernel
+from kdump.binary.source import Source
 from kdump.checks import offset_index as check
 from kdump.cli.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name, offset_index
+from kdump.formats.offset_index import ENTRY_SIZE
 from kdump.output.kafka_text import Template
 from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.source import Source
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
+    from kdump.formats.offset_index import OffsetIndexEntry
+    from kdump.output.kernel_index import OffsetIndexText
+    from kdump.tables import Table
 
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
@@ -32,28 +37,81 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
 
 
 def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, window_size: int, *, is_quiet: bool) -> None:
-    line = Template.parse(tool.profile.index_line)
-    checks_zero_entry = tool.profile.index_checks_zero_entry
+    kernel_text = _kernel_text(tool, log, index, base_offset, window_size, is_quiet=is_quiet)
     is_first = True
-    for table in offset_index.read(index, base_offset):
-        shown = 0
-        try:
-            for offset, position in zip(table["offset"], table["position"], strict=True):
-                is_tail = offset == base_offset and not is_first
-                if is_tail and not checks_zero_entry:
+    for window in offset_index.windows(index):
+        start, run = 0, ENTRY_SIZE
+        while start < len(window):
+            end = len(window)
+            if kernel_text is not None:
+                by_kernel = kernel_text.render(window, start, is_first=is_first)
+                run = ENTRY_SIZE if by_kernel > start else 2 * run
+                start, end = by_kernel, min(by_kernel + run, end)
+                is_first = is_first and not start
+            if start < end:
+                table = offset_index.table_of(window[start:end], base_offset)
+                if not _dump_table(tool, log, index, table, base_offset, window_size, is_first=is_first, is_quiet=is_quiet):
                     return
-                found = _offset_at(tool, log, position, window_size)
-                if found != offset:
-                    tool.complain(history.MISMATCHES, index.path, offset, found)
-                if is_tail:
-                    return
-                is_first = False
-                shown += 1
-        except CorruptData as fault:
-            raise tool.with_records(fault, log, is_slice=True)
-        finally:
-            if not is_quiet and shown:
-                tool.out.write("".join(line.lines(table.slice(0, shown).__getitem__, shown)))
+                start, is_first = end, False
+
+
+def _dump_table(
+    tool: DumpTool,
+    log: Source,
+    index: Source,
+    table: Table[OffsetIndexEntry],
+    base_offset: int,
+    window_size: int,
+    *,
+    is_first: bool,
+    is_quiet: bool,
+) -> bool:
+    """Dump entries; whether they go on behind these."""
+    checks_zero_entry = tool.profile.index_checks_zero_entry
+    shown = 0
+    try:
+        for offset, position in zip(table["offset"], table["position"], strict=True):
+            is_tail = offset == base_offset and not is_first
+            if is_tail and not checks_zero_entry:
+                return False
+            found = _offset_at(tool, log, position, window_size)
+            if found != offset:
+                tool.complain(history.MISMATCHES, index.path, offset, found)
+            if is_tail:
+                return False
+            is_first = False
+            shown += 1
+        return True
+    except CorruptData as fault:
+        raise tool.with_records(fault, log, is_slice=True)
+    finally:
+        if not is_quiet and shown:
+            line = Template.parse(tool.profile.index_line)
+            tool.out.write("".join(line.lines(table.slice(0, shown).__getitem__, shown)))
+
+
+def _kernel_text(
+    tool: DumpTool, log: Source, index: Source, base_offset: int, window_size: int, *, is_quiet: bool
+) -> OffsetIndexText | None:
+    """The lines by the kernel in C, for releases that compare with the last offset of a batch."""
+    if (
+        kernel.native is None
+        or Source.manners is not None
+        or tool.message_rules is not None
+        or tool.profile.index_compares_first_record
+    ):
+        return None
+    from kdump.output.kernel_index import OffsetIndexText
+
+    return OffsetIndexText(
+        tool.profile.index_line,
+        tool.out.write_bytes,
+        lambda offset, found: tool.complain(history.MISMATCHES, index.path, offset, found),
+        log=log,
+        base_offset=base_offset,
+        slice_size=window_size,
+        is_quiet=is_quiet,
+    )
 
 
 def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:

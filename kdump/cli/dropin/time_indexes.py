@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.binary import kernel
+from kdump.binary.source import Source
 from kdump.checks import message_index
 from kdump.checks import time_index as check
 from kdump.checks.offset_index import Lookup
@@ -9,6 +11,7 @@ from kdump.cli.dropin.tool import absolute, sibling
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.formats.time_index import ENTRY_SIZE
 from kdump.output.kafka_text import Template
 from kdump.releases import history
 
@@ -16,10 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.binary.source import Source
     from kdump.checks.time_index import Landing
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
+    from kdump.output.kernel_index import TimeIndexText
 
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
@@ -37,35 +40,96 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             check.check_sanity(index, base_offset)
             tool.out.write(tool.profile.sanity_line.format(path=path))
             return
+        _dump_entries(tool, log, index, offset_index, base_offset, is_quiet=arguments.has("verify-index-only"))
+
+
+def _dump_entries(tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int, *, is_quiet: bool) -> None:
+    kernel_text = _kernel_text(tool, log, index, offset_index, base_offset, is_quiet=is_quiet)
+    entries: _Entries | None = None
+    data = b""
+    row, run, previous = 0, 1, NO_TIMESTAMP
+    while True:
+        end: int | None = None
+        if kernel_text is not None:
+            data = data or index.read(0, index.size - index.size % ENTRY_SIZE)
+            kernel_text.previous = previous
+            by_kernel = kernel_text.render(data, row * ENTRY_SIZE) // ENTRY_SIZE
+            run = 1 if by_kernel > row else 2 * run
+            row, previous = by_kernel, kernel_text.previous
+            if row * ENTRY_SIZE == len(data):
+                return
+            end = row + run
+        if entries is None:
+            entries = _Entries(tool, log, index, offset_index, base_offset)
+        previous = entries.dump(row, end, previous, is_quiet=is_quiet)
+        if end is None or end >= len(entries.offsets) or entries.are_over:
+            return
+        row = end
+
+
+class _Entries:
+    """All entries of a time index, as the reference dumps them."""
+
+    def __init__(self, tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int) -> None:
+        self._tool = tool
+        self._log = log
+        self._path = index.path
+        self._base_offset = base_offset
+        with_zero_tail = tool.profile.time_index_checks_zero_entry
+        self._timestamps, self.offsets = check.entries(index, base_offset, with_zero_tail=with_zero_tail)
         lookup = Lookup(offset_index, base_offset, tries_end_first=tool.profile.index_lookup_tries_end_first)
-        _dump_entries(tool, log, index, lookup, base_offset, is_quiet=arguments.has("verify-index-only"))
+        self._landings = _landings(tool, log, self.offsets, [lookup.position_of(offset) for offset in self.offsets])
+        self.are_over = False
+
+    def dump(self, start: int, end: int | None, previous: int, *, is_quiet: bool) -> int:
+        """Dump the entries from row `start` up to `end`; `previous` is the timestamp in front. Returns the last timestamp."""
+        tool, row = self._tool, start
+        try:
+            for timestamp, offset in zip(self._timestamps[start:end], self.offsets[start:end], strict=True):
+                landing = self._landings.landing(row)
+                is_found = landing.position is not None and landing.last_offset == offset
+                if is_found:
+                    _compare_timestamps(tool, self._log, self._path, landing, timestamp, previous)
+                else:
+                    found = -1 if landing.position is None else landing.last_offset
+                    tool.complain(history.NOT_FOUND, self._path, offset, found)
+                if is_found and offset == self._base_offset and row > 0:
+                    self.are_over = True
+                    break
+                previous = timestamp
+                row += 1
+        except CorruptData as fault:
+            raise tool.with_records(fault, self._log, is_slice=True)
+        finally:
+            if not is_quiet and row > start:
+                columns = {"timestamp": list(self._timestamps[start:row]), "offset": list(self.offsets[start:row])}
+                tool.out.write("".join(Template.parse(tool.profile.time_index_line).lines(columns.__getitem__, row - start)))
+        return previous
 
 
-def _dump_entries(tool: DumpTool, log: Source, index: Source, lookup: Lookup, base_offset: int, *, is_quiet: bool) -> None:
-    with_zero_tail = tool.profile.time_index_checks_zero_entry
-    timestamps, offsets = check.entries(index, base_offset, with_zero_tail=with_zero_tail)
-    landings = _landings(tool, log, offsets, [lookup.position_of(offset) for offset in offsets])
-    previous = NO_TIMESTAMP
-    shown = 0
-    try:
-        for timestamp, offset in zip(timestamps, offsets, strict=True):
-            landing = landings.landing(shown)
-            is_found = landing.position is not None and landing.last_offset == offset
-            if is_found:
-                _compare_timestamps(tool, log, index.path, landing, timestamp, previous)
-            else:
-                found = -1 if landing.position is None else landing.last_offset
-                tool.complain(history.NOT_FOUND, index.path, offset, found)
-            if is_found and offset == base_offset and shown > 0:
-                break
-            previous = timestamp
-            shown += 1
-    except CorruptData as fault:
-        raise tool.with_records(fault, log, is_slice=True)
-    finally:
-        if not is_quiet and shown:
-            columns = {"timestamp": list(timestamps[:shown]), "offset": list(offsets[:shown])}
-            tool.out.write("".join(Template.parse(tool.profile.time_index_line).lines(columns.__getitem__, shown)))
+def _kernel_text(
+    tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int, *, is_quiet: bool
+) -> TimeIndexText | None:
+    """The lines by the kernel in C, where nothing can go wrong behind an entry's batch."""
+    if kernel.native is None or Source.manners is not None or tool.message_rules is not None:
+        return None
+    from kdump.output import kernel_index
+
+    if not kernel_index.can_hold(offset_index) or not kernel_index.can_hold(index):
+        return None
+    if tool.profile.time_index_reads_to_end and not kernel_index.walks_to_end(log):
+        return None
+    return kernel_index.TimeIndexText(
+        tool.profile.time_index_line,
+        tool.out.write_bytes,
+        lambda kind, first, second: tool.complain(kind, index.path, first, second),
+        log=log,
+        offset_index=offset_index,
+        base_offset=base_offset,
+        tries_end_first=tool.profile.index_lookup_tries_end_first,
+        previous=NO_TIMESTAMP,
+        is_quiet=is_quiet,
+    )
 
 
 def _landings(

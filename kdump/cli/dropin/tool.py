@@ -36,12 +36,14 @@ _COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex",
 
 
 class DumpTool:
-    """A run of the tool, in the words of a release."""
+    """A run of the tool, in the words of a release, by as many threads as `jobs` says; 0 is for as many as suit the machine."""
 
-    def __init__(self, profile: Profile, out: Blocks, err: Blocks, *, is_strict: bool, is_terminal: bool) -> None:
+    def __init__(self, profile: Profile, out: Blocks, err: Blocks, *, is_strict: bool, is_terminal: bool, jobs: int = 1) -> None:
         self.profile = profile
         self.out = out
         self.err = err
+        self.is_terminal = is_terminal
+        self.jobs = jobs
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow

@@ -1,0 +1,1660 @@
+/* The inner loops over windows of bytes, in C: the same functions as kdump/binary/reference.py, and lines of text.
+
+   It knows the layouts of batches, messages and records, but neither releases nor wording: what a line looks like comes to it
+   as a program, rules come as numbers. Whatever is irregular (a length that cannot be, a varint that is longer than it need be,
+   a control record, an old magic) it leaves alone: it stops in front of it, and the reference goes on.
+
+   Bytes are hostile. No length is used before it is compared with what is left; sums that may overflow are made unsigned.
+   The loops of `dump` and `dump_index` run without the GIL. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_OVERHEAD 12
+#define BATCH_HEADER_SIZE 61
+#define MESSAGE_HEADER_SIZE 26 /* with the timestamp of magic 1 */
+#define EXTENT_SIZE 27         /* up to the last offset delta */
+#define BATCH_CRC_FROM 21
+#define MESSAGE_CRC_FROM 16
+
+#define CODEC_MASK 0x07
+#define TIMESTAMP_TYPE_BIT 0x08
+#define TRANSACTIONAL_BIT 0x10
+#define CONTROL_BIT 0x20
+#define DELETE_HORIZON_BIT 0x40
+
+/* --- Numbers as they lie in files ---------------------------------------------------------------------------------- */
+
+static inline uint64_t be64(const uint8_t *p)
+{
+    return (uint64_t)p[0] << 56 | (uint64_t)p[1] << 48 | (uint64_t)p[2] << 40 | (uint64_t)p[3] << 32 |
+           (uint64_t)p[4] << 24 | (uint64_t)p[5] << 16 | (uint64_t)p[6] << 8 | (uint64_t)p[7];
+}
+
+static inline uint32_t be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
+}
+
+static inline int16_t be16(const uint8_t *p)
+{
+    return (int16_t)(uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline int64_t added(int64_t a, int64_t b) /* wraps, as Java's does */
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* A zig-zag varint of 32 bits. Returns what is behind it, or NULL: it reaches past the end, or is longer than 32 bits are. */
+static inline const uint8_t *varint32(const uint8_t *p, const uint8_t *end, int32_t *value)
+{
+    uint32_t raw = 0;
+    for (int shift = 0; p < end; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 28 && byte > 0x0f)
+            return NULL;
+        raw |= (uint32_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *value = (int32_t)(raw >> 1 ^ (0u - (raw & 1)));
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* The same of 64 bits. */
+static inline const uint8_t *varint64(const uint8_t *p, const uint8_t *end, int64_t *value)
+{
+    uint64_t raw = 0;
+    for (int shift = 0; p < end; shift += 7) {
+        uint8_t byte = *p++;
+        if (shift == 63 && byte > 1)
+            return NULL;
+        raw |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *value = (int64_t)(raw >> 1 ^ (0u - (raw & 1)));
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* The sequence number `increment` later: behind 2147483647 follows 0. */
+static inline int32_t later_sequence(int32_t sequence, int32_t increment)
+{
+    uint32_t room = 0x7fffffffu - (uint32_t)increment;
+    if (sequence > (int32_t)room)
+        return (int32_t)((uint32_t)increment - (0x7fffffffu - (uint32_t)sequence) - 1u);
+    return (int32_t)((uint32_t)sequence + (uint32_t)increment);
+}
+
+/* --- Checksums ----------------------------------------------------------------------------------------------------- */
+
+typedef uint32_t Checksum(uint32_t crc, const uint8_t *p, size_t size); /* of the inverted register, as the loops keep it */
+
+static uint32_t crc32c_table[8][256], crc32_table[8][256];
+
+static void fill_table(uint32_t table[8][256], uint32_t polynomial)
+{
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ polynomial : crc >> 1;
+        table[0][byte] = crc;
+    }
+    for (int slice = 1; slice < 8; slice++)
+        for (uint32_t byte = 0; byte < 256; byte++)
+            table[slice][byte] = table[slice - 1][byte] >> 8 ^ table[0][table[slice - 1][byte] & 0xff];
+}
+
+static inline uint32_t by_table(uint32_t table[8][256], uint32_t crc, const uint8_t *p, size_t size)
+{
+    for (; size >= 8; p += 8, size -= 8) {
+        crc ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+        crc = table[7][crc & 0xff] ^ table[6][crc >> 8 & 0xff] ^ table[5][crc >> 16 & 0xff] ^ table[4][crc >> 24] ^
+              table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
+    }
+    for (; size; size--)
+        crc = crc >> 8 ^ table[0][(crc ^ *p++) & 0xff];
+    return crc;
+}
+
+static uint32_t crc32c_by_table(uint32_t crc, const uint8_t *p, size_t size)
+{
+    return by_table(crc32c_table, crc, p, size);
+}
+
+static Checksum *crc32c_of = crc32c_by_table; /* chosen once, when the module is loaded */
+static const char *crc32c_name = "tables";
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAS_CRC_INSTRUCTION 1
+#include <nmmintrin.h>
+#define WITH_CRC __attribute__((target("sse4.2")))
+#define CRC_8(crc, p) _mm_crc32_u64(crc, loaded64(p))
+#define CRC_1(crc, p) _mm_crc32_u8((uint32_t)(crc), *(p))
+static int has_crc_instruction(void)
+{
+    return __builtin_cpu_supports("sse4.2");
+}
+#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&                               \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* clang names its builtins otherwise; the bytes of a word are to come in order */
+#define HAS_CRC_INSTRUCTION 1
+#include <sys/auxv.h>
+#define WITH_CRC __attribute__((target("+crc")))
+#define CRC_8(crc, p) __builtin_aarch64_crc32cx((uint32_t)(crc), loaded64(p))
+#define CRC_1(crc, p) __builtin_aarch64_crc32cb((uint32_t)(crc), *(p))
+static int has_crc_instruction(void)
+{
+    return (getauxval(AT_HWCAP) & 1 << 7) != 0; /* HWCAP_CRC32 */
+}
+#endif
+
+#ifdef HAS_CRC_INSTRUCTION
+/* The instruction takes three cycles but one can start in each, so three strips of a block are done side by side. What the
+   first strips give is then moved behind the zeros that would stand in for the strips after them, by tables. */
+
+#define LONG_STRIP 4096
+#define SHORT_STRIP 256
+
+static uint32_t behind_long[4][256], behind_short[4][256];
+
+static inline uint64_t loaded64(const uint8_t *p)
+{
+    uint64_t value;
+    memcpy(&value, p, 8);
+    return value;
+}
+
+static void fill_behind(uint32_t table[4][256], size_t zeros)
+{
+    /* The register is linear: where each of its bits goes is enough. */
+    uint32_t bit_goes_to[32];
+    for (int bit = 0; bit < 32; bit++) {
+        uint32_t crc = 1u << bit;
+        for (size_t zero = 0; zero < zeros; zero++)
+            crc = crc >> 8 ^ crc32c_table[0][crc & 0xff];
+        bit_goes_to[bit] = crc;
+    }
+    for (int place = 0; place < 4; place++)
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            uint32_t crc = 0;
+            for (int bit = 0; bit < 8; bit++)
+                if (byte >> bit & 1)
+                    crc ^= bit_goes_to[8 * place + bit];
+            table[place][byte] = crc;
+        }
+}
+
+static inline uint32_t moved_behind(uint32_t table[4][256], uint32_t crc)
+{
+    return table[0][crc & 0xff] ^ table[1][crc >> 8 & 0xff] ^ table[2][crc >> 16 & 0xff] ^ table[3][crc >> 24];
+}
+
+WITH_CRC static inline uint32_t three_strips(uint32_t crc, const uint8_t *p, size_t strip, uint32_t behind[4][256])
+{
+    uint64_t first = crc, second = 0, third = 0;
+    for (const uint8_t *end = p + strip; p < end; p += 8) {
+        first = CRC_8(first, p);
+        second = CRC_8(second, p + strip);
+        third = CRC_8(third, p + 2 * strip);
+    }
+    return moved_behind(behind, moved_behind(behind, (uint32_t)first) ^ (uint32_t)second) ^ (uint32_t)third;
+}
+
+WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, size_t size)
+{
+    for (; size >= 3 * LONG_STRIP; p += 3 * LONG_STRIP, size -= 3 * LONG_STRIP)
+        crc = three_strips(crc, p, LONG_STRIP, behind_long);
+    for (; size >= 3 * SHORT_STRIP; p += 3 * SHORT_STRIP, size -= 3 * SHORT_STRIP)
+        crc = three_strips(crc, p, SHORT_STRIP, behind_short);
+    uint64_t rest = crc;
+    for (; size >= 8; p += 8, size -= 8)
+        rest = CRC_8(rest, p);
+    crc = (uint32_t)rest;
+    for (; size; size--)
+        crc = CRC_1(crc, p++);
+    return crc;
+}
+#endif
+
+static void choose_checksums(void)
+{
+    fill_table(crc32c_table, 0x82f63b78);
+    fill_table(crc32_table, 0xedb88320);
+#ifdef HAS_CRC_INSTRUCTION
+    if (has_crc_instruction()) {
+        fill_behind(behind_long, LONG_STRIP);
+        fill_behind(behind_short, SHORT_STRIP);
+        crc32c_of = crc32c_by_instruction;
+        crc32c_name = "instruction";
+    }
+#endif
+}
+
+static inline uint32_t crc32c_over(const uint8_t *p, size_t size)
+{
+    return ~crc32c_of(0xffffffff, p, size);
+}
+
+static inline uint32_t crc32_over(const uint8_t *p, size_t size)
+{
+    return ~by_table(crc32_table, 0xffffffff, p, size);
+}
+
+/* --- Text on its way out ------------------------------------------------------------------------------------------- */
+
+/* Whoever writes has made sure that there is room; the room ends SLACK bytes before the buffer does, for copies of fixed size. */
+#define SLACK 64
+
+static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
+                                 "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
+                                 "9293949596979899";
+
+static inline uint8_t *put_number(uint8_t *out, int64_t number)
+{
+    uint64_t rest = (uint64_t)number;
+    if (number < 0) {
+        *out++ = '-';
+        rest = 0 - rest;
+    }
+    if (rest < 10) {
+        *out = (uint8_t)('0' + rest);
+        return out + 1;
+    }
+    char digits[20];
+    int at = 20;
+    for (; rest >= 100; rest /= 100)
+        memcpy(digits + (at -= 2), two_digits + 2 * (rest % 100), 2);
+    if (rest >= 10)
+        memcpy(digits + (at -= 2), two_digits + 2 * rest, 2);
+    else
+        digits[--at] = (char)('0' + rest);
+    memcpy(out, digits + at, (size_t)(20 - at));
+    return out + (20 - at);
+}
+
+static inline int continues(const uint8_t *p, const uint8_t *end)
+{
+    return p < end && (*p & 0xc0) == 0x80;
+}
+
+/* How many bytes from `p` on are one character of UTF-8; if they are none, how many are malformed as one, negative.
+   Java takes an encoded surrogate for one malformed part. */
+static inline int character_size(const uint8_t *p, const uint8_t *end)
+{
+    uint8_t lead = p[0], low = 0x80, high = 0xbf;
+    if (lead < 0x80)
+        return 1;
+    if (lead < 0xc2 || lead > 0xf4)
+        return -1;
+    if (lead == 0xe0)
+        low = 0xa0;
+    else if (lead == 0xf0)
+        low = 0x90;
+    else if (lead == 0xf4)
+        high = 0x8f;
+    if (p + 1 >= end || p[1] < low || p[1] > high)
+        return -1;
+    if (lead < 0xe0)
+        return 2;
+    if (lead == 0xed && p[1] >= 0xa0)
+        return continues(p + 2, end) ? -3 : -2;
+    if (!continues(p + 2, end))
+        return -2;
+    if (lead < 0xf0)
+        return 3;
+    return continues(p + 3, end) ? 4 : -3;
+}
+
+/* UTF-8 as Java decodes it, with U+FFFD for each malformed part: up to three times as many bytes as it is given. */
+static uint8_t *put_text(uint8_t *out, const uint8_t *p, size_t size)
+{
+    const uint8_t *end = p + size;
+    while (p < end) {
+        while (end - p >= 8) { /* eight bytes of ASCII at once */
+            uint64_t eight;
+            memcpy(&eight, p, 8);
+            memcpy(out, &eight, 8);
+            if (eight & 0x8080808080808080u)
+                break;
+            p += 8, out += 8;
+        }
+        for (int tries = 8; p < end && tries; tries--) {
+            int taken = character_size(p, end);
+            if (taken == 1) {
+                *out++ = *p++;
+            } else if (taken > 0) {
+                for (int byte = 0; byte < taken; byte++)
+                    *out++ = *p++;
+            } else {
+                *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
+                p -= taken;
+            }
+        }
+    }
+    return out;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------------- */
+
+#define COLUMNS(_)                                                                                                            \
+    _(base_offset) _(last_offset) _(count) _(base_sequence) _(last_sequence) _(producer_id) _(producer_epoch)                  \
+    _(partition_leader_epoch) _(is_transactional) _(is_control) _(has_delete_horizon) _(delete_horizon_ms) _(position)         \
+    _(timestamp_type) _(batch_timestamp) _(size) _(magic) _(compresscodec) _(crc) _(isvalid)                                   \
+    _(offset) _(timestamp) _(key_size) _(value_size) _(sequence)
+
+#define AS_MEMBER(name) C_##name,
+#define AS_TEXT(name) #name,
+enum column { COLUMNS(AS_MEMBER) COLUMN_COUNT };
+static const char *const column_names[] = {COLUMNS(AS_TEXT)};
+
+#define NO_TIMESTAMP_TYPE 2
+
+typedef struct {
+    int64_t column[COLUMN_COUNT];
+    const uint8_t *key, *value, *headers; /* headers: of which there are `header_count`, checked before */
+    int32_t header_count;
+} Row;
+
+/* --- Lines as programs --------------------------------------------------------------------------------------------- */
+
+/* A program is a sequence of steps: a literal, then what follows it. Each step is encoded as
+       operation u8, column u8, number of texts u8, then that many texts and the literal, each a size u16 and its bytes;
+   numbers are little-endian. */
+
+enum operation {
+    NOTHING,
+    NUMBER,
+    CHOICE,   /* the text whose number the column gives */
+    OPTIONAL, /* the column before tells whether there is a value: texts are what is put if not, and what stands around it */
+    HEADERS,
+    CONTENTS, /* key and value; texts: before a key, before a value without key, before a value behind a key */
+    OPERATION_COUNT
+};
+
+#define NEEDS_VALUE 1 /* in place of a column of CONTENTS: a record without value shows no key, either */
+
+#define MAX_STEPS 48
+#define MAX_TEXTS 8
+#define POOL_SIZE 4096
+#define COPY_SIZE 32 /* short texts are copied at this size, whatever theirs is */
+
+typedef struct {
+    uint16_t at, size; /* in the pool */
+} Text;
+
+typedef struct {
+    uint8_t operation, column, text_count;
+    Text literal, texts[MAX_TEXTS];
+} Step;
+
+typedef struct {
+    int step_count, uses_crc;
+    size_t max_size; /* of a line, without texts of keys, values and headers */
+    Step steps[MAX_STEPS];
+    uint8_t pool[POOL_SIZE + COPY_SIZE];
+} Program;
+
+static int parsed_text(const uint8_t **p, const uint8_t *end, Program *program, uint16_t *pool_end, Text *text)
+{
+    if (end - *p < 2)
+        return 0;
+    uint16_t size = (uint16_t)((*p)[0] | (*p)[1] << 8);
+    *p += 2;
+    if (size > end - *p || size > POOL_SIZE - *pool_end)
+        return 0;
+    text->at = *pool_end;
+    text->size = size;
+    memcpy(program->pool + *pool_end, *p, size);
+    *pool_end = (uint16_t)(*pool_end + size);
+    *p += size;
+    program->max_size += size;
+    return 1;
+}
+
+/* Lines of records show their texts, each at most once: that much room is made for them. Other lines have none. */
+enum { WITHOUT_TEXTS, WITH_TEXTS };
+
+static int parse_program(const uint8_t *p, size_t size, int with_texts, Program *program)
+{
+    const uint8_t *end = p + size;
+    uint16_t pool_end = 0;
+    int headers_left = with_texts, contents_left = with_texts;
+    program->step_count = program->uses_crc = 0;
+    program->max_size = 0;
+    while (p < end) {
+        if (end - p < 3 || program->step_count == MAX_STEPS)
+            return 0;
+        Step *step = &program->steps[program->step_count++];
+        step->operation = p[0], step->column = p[1], step->text_count = p[2];
+        p += 3;
+        if (step->operation >= OPERATION_COUNT || step->column >= COLUMN_COUNT || step->text_count > MAX_TEXTS)
+            return 0;
+        if (step->text_count < (step->operation == OPTIONAL || step->operation == CONTENTS ? 3 : step->operation == CHOICE))
+            return 0;
+        if (step->operation == OPTIONAL && !step->column)
+            return 0;
+        if ((step->operation == HEADERS && !headers_left--) || (step->operation == CONTENTS && !contents_left--))
+            return 0;
+        for (int text = 0; text < step->text_count; text++)
+            if (!parsed_text(&p, end, program, &pool_end, &step->texts[text]))
+                return 0;
+        if (!parsed_text(&p, end, program, &pool_end, &step->literal))
+            return 0;
+        program->max_size += 20; /* a number, or the brackets of headers */
+        if (step->column == C_isvalid && step->operation == CHOICE)
+            program->uses_crc = 1;
+    }
+    return 1;
+}
+
+static inline uint8_t *put(uint8_t *out, const Program *program, Text text)
+{
+    const uint8_t *source = program->pool + text.at;
+    memcpy(out, source, COPY_SIZE);
+    if (text.size > COPY_SIZE)
+        memcpy(out + COPY_SIZE, source + COPY_SIZE, text.size - COPY_SIZE);
+    return out + text.size;
+}
+
+static uint8_t *put_headers(uint8_t *out, const Row *row)
+{
+    const uint8_t *p = row->headers;
+    *out++ = '[';
+    for (int32_t header = 0; header < row->header_count; header++) {
+        int32_t size = 0;
+        p = varint32(p, p + 5, &size);
+        if (header)
+            *out++ = ',';
+        out = put_text(out, p, (size_t)size);
+        p += size;
+        p = varint32(p, p + 5, &size);
+        p += size > 0 ? size : 0;
+    }
+    *out++ = ']';
+    return out;
+}
+
+static inline uint8_t *put_contents(uint8_t *out, const Program *program, const Step *step, const Row *row)
+{
+    int has_key = row->column[C_key_size] >= 0, has_value = row->column[C_value_size] >= 0;
+    if (!has_value && (!has_key || step->column & NEEDS_VALUE))
+        return out;
+    if (has_key) {
+        out = put(out, program, step->texts[0]);
+        out = put_text(out, row->key, (size_t)row->column[C_key_size]);
+    }
+    if (has_value) {
+        out = put(out, program, step->texts[has_key ? 2 : 1]);
+        out = put_text(out, row->value, (size_t)row->column[C_value_size]);
+    }
+    return out;
+}
+
+static uint8_t *put_line(uint8_t *out, const Program *program, const Row *row)
+{
+    for (int at = 0; at < program->step_count; at++) {
+        const Step *step = &program->steps[at];
+        int64_t value = row->column[step->column];
+        out = put(out, program, step->literal);
+        switch (step->operation) {
+        case NUMBER:
+            out = put_number(out, value);
+            break;
+        case CHOICE:
+            if (value >= 0 && value < step->text_count)
+                out = put(out, program, step->texts[value]);
+            break;
+        case OPTIONAL:
+            if (row->column[step->column - 1]) {
+                out = put(out, program, step->texts[1]);
+                out = put_number(out, value);
+                out = put(out, program, step->texts[2]);
+            } else {
+                out = put(out, program, step->texts[0]);
+            }
+            break;
+        case HEADERS:
+            out = put_headers(out, row);
+            break;
+        case CONTENTS:
+            out = put_contents(out, program, step, row);
+            break;
+        default:
+            break;
+        }
+    }
+    return out;
+}
+
+/* --- Batches, messages and records as rows -------------------------------------------------------------------------- */
+
+static inline int is_regular_batch(const uint8_t *p, size_t room, int max_codec)
+{
+    if (room < BATCH_HEADER_SIZE || (int8_t)p[16] < 2)
+        return 0;
+    int32_t length = (int32_t)be32(p + 8);
+    return length >= BATCH_HEADER_SIZE - LOG_OVERHEAD && (size_t)length <= room - LOG_OVERHEAD &&
+           (p[22] & CODEC_MASK) <= max_codec;
+}
+
+static inline int is_regular_message(const uint8_t *p, size_t room, int min_magic, int max_codec)
+{
+    if (room < MESSAGE_HEADER_SIZE)
+        return 0;
+    int8_t magic = (int8_t)p[16];
+    int32_t length = (int32_t)be32(p + 8);
+    return magic >= min_magic && magic <= 1 && length >= 14 && (size_t)length <= room - LOG_OVERHEAD &&
+           (p[17] & CODEC_MASK) <= max_codec;
+}
+
+static inline void read_batch(const uint8_t *p, int64_t position, int with_crc, Row *row)
+{
+    int64_t *column = row->column;
+    int32_t length = (int32_t)be32(p + 8), last_offset_delta = (int32_t)be32(p + 23);
+    int16_t attributes = be16(p + 21);
+    int32_t base_sequence = (int32_t)be32(p + 53);
+    column[C_base_offset] = (int64_t)be64(p);
+    column[C_last_offset] = added(column[C_base_offset], last_offset_delta);
+    column[C_count] = (int32_t)be32(p + 57);
+    column[C_base_sequence] = base_sequence;
+    column[C_last_sequence] = base_sequence == -1 ? -1 : later_sequence(base_sequence, last_offset_delta);
+    column[C_producer_id] = (int64_t)be64(p + 43);
+    column[C_producer_epoch] = be16(p + 51);
+    column[C_partition_leader_epoch] = (int32_t)be32(p + 12);
+    column[C_is_transactional] = (attributes & TRANSACTIONAL_BIT) != 0;
+    column[C_is_control] = (attributes & CONTROL_BIT) != 0;
+    column[C_has_delete_horizon] = (attributes & DELETE_HORIZON_BIT) != 0;
+    column[C_delete_horizon_ms] = (int64_t)be64(p + 27);
+    column[C_position] = position;
+    column[C_timestamp_type] = (attributes & TIMESTAMP_TYPE_BIT) != 0;
+    column[C_batch_timestamp] = (int64_t)be64(p + 35);
+    column[C_size] = (int64_t)length + LOG_OVERHEAD;
+    column[C_magic] = (int8_t)p[16];
+    column[C_compresscodec] = attributes & CODEC_MASK;
+    column[C_crc] = be32(p + 17);
+    column[C_isvalid] =
+        with_crc && crc32c_over(p + BATCH_CRC_FROM, (size_t)length + LOG_OVERHEAD - BATCH_CRC_FROM) == be32(p + 17);
+}
+
+/* What a message has of a batch; all else is 0. */
+static inline void read_message(const uint8_t *p, int64_t position, int with_crc, Row *row)
+{
+    int64_t *column = row->column;
+    int32_t length = (int32_t)be32(p + 8);
+    int8_t magic = (int8_t)p[16], attributes = (int8_t)p[17];
+    memset(row, 0, sizeof *row);
+    column[C_last_offset] = column[C_offset] = (int64_t)be64(p);
+    column[C_position] = position;
+    column[C_timestamp_type] = magic ? (attributes & TIMESTAMP_TYPE_BIT) != 0 : NO_TIMESTAMP_TYPE;
+    column[C_batch_timestamp] = column[C_timestamp] = magic ? (int64_t)be64(p + 18) : -1;
+    column[C_size] = (int64_t)length + LOG_OVERHEAD;
+    column[C_magic] = magic;
+    column[C_compresscodec] = attributes & CODEC_MASK;
+    column[C_crc] = be32(p + 12);
+    column[C_isvalid] =
+        with_crc && crc32_over(p + MESSAGE_CRC_FROM, (size_t)length + LOG_OVERHEAD - MESSAGE_CRC_FROM) == be32(p + 12);
+}
+
+/* Key and value of a regular message. Returns whether they lie inside of it. */
+static inline int read_message_contents(const uint8_t *p, Row *row)
+{
+    const uint8_t *end = p + row->column[C_size];
+    p += row->column[C_magic] ? 26 : 18;
+    for (int is_value = 0; is_value < 2; is_value++) {
+        if (end - p < 4)
+            return 0;
+        int32_t size = (int32_t)be32(p);
+        p += 4;
+        if (size > end - p)
+            return 0;
+        row->column[is_value ? C_value_size : C_key_size] = size;
+        *(is_value ? &row->value : &row->key) = p;
+        p += size > 0 ? size : 0;
+    }
+    return 1;
+}
+
+/* What a record of magic 2 says, relative to its batch. */
+typedef struct {
+    int64_t timestamp_delta;
+    int32_t offset_delta, key_size, value_size, header_count;
+    const uint8_t *key, *value, *headers;
+} Record;
+
+/* Reads one record. Returns what is behind it, or NULL if it is irregular. */
+static inline const uint8_t *read_record(const uint8_t *p, const uint8_t *end, Record *record)
+{
+    int32_t length, size;
+    if (!(p = varint32(p, end, &length)) || length < 1 || length > end - p)
+        return NULL;
+    end = p + length;
+    p++; /* attributes, unused */
+    if (!(p = varint64(p, end, &record->timestamp_delta)) || !(p = varint32(p, end, &record->offset_delta)))
+        return NULL;
+    if (!(p = varint32(p, end, &record->key_size)) || record->key_size > end - p)
+        return NULL;
+    record->key = p;
+    p += record->key_size > 0 ? record->key_size : 0;
+    if (!(p = varint32(p, end, &record->value_size)) || record->value_size > end - p)
+        return NULL;
+    record->value = p;
+    p += record->value_size > 0 ? record->value_size : 0;
+    if (!(p = varint32(p, end, &record->header_count)) || record->header_count < 0)
+        return NULL;
+    record->headers = p;
+    for (int32_t header = 0; header < record->header_count; header++) {
+        if (!(p = varint32(p, end, &size)) || size < 0 || size > end - p)
+            return NULL;
+        p += size;
+        if (!(p = varint32(p, end, &size)) || size > end - p)
+            return NULL;
+        p += size > 0 ? size : 0;
+    }
+    return p == end ? p : NULL;
+}
+
+/* Makes a record absolute: `row` holds its batch. */
+static inline void place_record(const Record *record, const uint8_t *batch, Row *row)
+{
+    int64_t *column = row->column;
+    int32_t base_sequence = (int32_t)column[C_base_sequence];
+    column[C_offset] = added(column[C_base_offset], record->offset_delta);
+    column[C_timestamp] =
+        column[C_timestamp_type] ? column[C_batch_timestamp] : added((int64_t)be64(batch + 27), record->timestamp_delta);
+    column[C_key_size] = record->key_size < 0 ? -1 : record->key_size;
+    column[C_value_size] = record->value_size < 0 ? -1 : record->value_size;
+    column[C_sequence] = base_sequence < 0 ? -1 : later_sequence(base_sequence, record->offset_delta);
+    row->key = record->key;
+    row->value = record->value;
+    row->headers = record->headers;
+    row->header_count = record->header_count;
+}
+
+/* --- Dumping logs --------------------------------------------------------------------------------------------------- */
+
+/* Why `dump` came back. */
+enum reason {
+    STOPPED,    /* what comes next is irregular, or not whole in the window */
+    FULL,       /* there is no room: for text, or for gaps */
+    COMPRESSED, /* the records that come next are compressed: call again with them */
+};
+
+/* A plan is numbers and programs; see kdump/output/kernel_text.py. */
+enum { PLAN_FLAGS, PLAN_MAX_CODEC, PLAN_NUMBERS };
+enum { BATCH_PROGRAM, BATCH_RECORD_PROGRAM, MESSAGE_PROGRAM, MESSAGE_RECORD_PROGRAM, PROGRAM_COUNT };
+enum { SHOWS_BATCHES = 1, SHOWS_RECORDS = 2, CHECKS_FIRST_OFFSET = 4 };
+
+typedef struct {
+    int64_t number[PLAN_NUMBERS];
+    Program program[PROGRAM_COUNT];
+    int uses_crc;
+} Plan;
+
+/* What goes from call to call, an array of int64. */
+enum {
+    PREVIOUS_OFFSET, /* of a record, -1 for none */
+    RECORD_START,    /* where in its batch, or in the payload, the next record is; -1 when no batch has been begun */
+    RECORDS_LEFT,
+    GAP_COUNT,
+    GAPS /* pairs of offsets that do not follow one another, up to the end */
+};
+
+typedef struct {
+    const Plan *plan;
+    const uint8_t *window, *window_end;
+    int64_t window_position;
+    const uint8_t *payload; /* the decompressed records of the batch that comes first, or NULL */
+    size_t payload_size;
+    uint8_t *out, *out_end;
+    int64_t *state;
+    int64_t gap_capacity;
+} Dump;
+
+static inline int has_room(const Dump *dump, const Program *program, uint64_t text_size)
+{
+    return (uint64_t)(dump->out_end - dump->out) >= program->max_size + 3 * text_size;
+}
+
+/* Notes an offset. Returns whether there was room for what had to be noted. */
+static inline int note_offset(Dump *dump, int64_t offset)
+{
+    int64_t *state = dump->state, previous = state[PREVIOUS_OFFSET];
+    if (offset != added(previous, 1) && (previous != -1 || dump->plan->number[PLAN_FLAGS] & CHECKS_FIRST_OFFSET)) {
+        if (state[GAP_COUNT] >= dump->gap_capacity)
+            return 0;
+        int64_t *gap = state + GAPS + 2 * state[GAP_COUNT]++;
+        gap[0] = previous;
+        gap[1] = offset;
+    }
+    state[PREVIOUS_OFFSET] = offset;
+    return 1;
+}
+
+static int are_regular(const uint8_t *p, const uint8_t *end, int32_t count)
+{
+    Record record;
+    for (; count; count--)
+        if (!(p = read_record(p, end, &record)))
+            return 0;
+    return p == end;
+}
+
+/* The records of the batch in `row`, from where the state says. Either all of them are written, or none, unless the room ended:
+   then they had been looked at before. */
+static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int *is_done)
+{
+    const Program *program = &dump->plan->program[BATCH_RECORD_PROGRAM];
+    const uint8_t *start = dump->payload ? dump->payload : batch + BATCH_HEADER_SIZE;
+    const uint8_t *end = dump->payload ? dump->payload + dump->payload_size : batch + row->column[C_size];
+    int64_t *state = dump->state;
+    int is_checked = state[RECORD_START] >= 0;
+    const uint8_t *p = is_checked && state[RECORD_START] <= end - start ? start + state[RECORD_START] : start;
+    int64_t left = is_checked ? state[RECORDS_LEFT] : row->column[C_count];
+    uint8_t *out_before = dump->out;
+    int64_t previous_before = state[PREVIOUS_OFFSET], gaps_before = state[GAP_COUNT];
+    *is_done = 0;
+    for (; left; left--) {
+        Record record;
+        const uint8_t *next = read_record(p, end, &record);
+        if (!next)
+            break;
+        int64_t gaps = state[GAP_COUNT], previous = state[PREVIOUS_OFFSET];
+        place_record(&record, batch, row);
+        if (!has_room(dump, program, (uint64_t)(next - p)) || !note_offset(dump, row->column[C_offset])) {
+            state[GAP_COUNT] = gaps, state[PREVIOUS_OFFSET] = previous;
+            if (!is_checked && !are_regular(p, end, (int32_t)left))
+                break;
+            state[RECORD_START] = p - start, state[RECORDS_LEFT] = left;
+            return FULL;
+        }
+        dump->out = put_line(dump->out, program, row);
+        p = next;
+    }
+    if (left || p != end) { /* the reference will say what is wrong */
+        dump->out = out_before;
+        state[PREVIOUS_OFFSET] = previous_before, state[GAP_COUNT] = gaps_before;
+        return STOPPED;
+    }
+    *is_done = 1;
+    state[RECORD_START] = -1;
+    return STOPPED;
+}
+
+static enum reason dump_batch(Dump *dump, const uint8_t *p, Row *row, int *is_done)
+{
+    const Plan *plan = dump->plan;
+    int64_t flags = plan->number[PLAN_FLAGS];
+    uint8_t *out_before = dump->out;
+    *is_done = 0;
+    if (flags & SHOWS_RECORDS) {
+        int codec = p[22] & CODEC_MASK;
+        int32_t count = (int32_t)be32(p + 57);
+        if (p[22] & CONTROL_BIT || count < 0)
+            return STOPPED;
+        if (codec && !count)
+            return STOPPED;
+        if (codec && !dump->payload)
+            return COMPRESSED;
+    }
+    read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
+    if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
+        if (!has_room(dump, &plan->program[BATCH_PROGRAM], 0))
+            return FULL;
+        dump->out = put_line(dump->out, &plan->program[BATCH_PROGRAM], row);
+    }
+    if (!(flags & SHOWS_RECORDS)) {
+        *is_done = 1;
+        return STOPPED;
+    }
+    enum reason reason = dump_records(dump, p, row, is_done);
+    if (!*is_done && reason == STOPPED)
+        dump->out = out_before;
+    return reason;
+}
+
+static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_done)
+{
+    const Plan *plan = dump->plan;
+    int64_t flags = plan->number[PLAN_FLAGS];
+    const Program *program = &plan->program[MESSAGE_PROGRAM], *record_program = &plan->program[MESSAGE_RECORD_PROGRAM];
+    uint64_t needed = (flags & SHOWS_BATCHES ? program->max_size : 0) + (flags & SHOWS_RECORDS ? record_program->max_size : 0);
+    *is_done = 0;
+    if (flags & SHOWS_RECORDS && p[17] & CODEC_MASK)
+        return STOPPED;
+    read_message(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
+    if (flags & SHOWS_RECORDS) {
+        if (!read_message_contents(p, row))
+            return STOPPED;
+        needed += 3 * (uint64_t)row->column[C_size];
+    }
+    if ((uint64_t)(dump->out_end - dump->out) < needed)
+        return FULL;
+    if (flags & SHOWS_RECORDS && !note_offset(dump, row->column[C_offset]))
+        return FULL;
+    if (flags & SHOWS_BATCHES)
+        dump->out = put_line(dump->out, program, row);
+    if (flags & SHOWS_RECORDS)
+        dump->out = put_line(dump->out, record_program, row);
+    *is_done = 1;
+    return STOPPED;
+}
+
+static enum reason dump_window(Dump *dump, const uint8_t **position)
+{
+    const int64_t *number = dump->plan->number;
+    int max_codec = (int)number[PLAN_MAX_CODEC];
+    const uint8_t *p = *position;
+    enum reason reason = STOPPED;
+    Row row;
+    memset(&row, 0, sizeof row);
+    for (int is_done = 1; is_done;) {
+        size_t room = (size_t)(dump->window_end - p);
+        if (is_regular_batch(p, room, max_codec))
+            reason = dump_batch(dump, p, &row, &is_done);
+        else if (is_regular_message(p, room, 0, max_codec))
+            reason = dump_message(dump, p, &row, &is_done);
+        else
+            break;
+        if (is_done) {
+            dump->payload = NULL;
+            p += (size_t)be32(p + 8) + LOG_OVERHEAD;
+        }
+    }
+    *position = p;
+    return reason;
+}
+
+static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
+{
+    const uint8_t *end = p + size;
+    if (size < sizeof plan->number)
+        return 0;
+    memcpy(plan->number, p, sizeof plan->number); /* in the order of bytes of this machine */
+    p += sizeof plan->number;
+    plan->uses_crc = 0;
+    for (int program = 0; program < PROGRAM_COUNT; program++) {
+        uint32_t program_size;
+        if (end - p < 4)
+            return 0;
+        memcpy(&program_size, p, 4);
+        p += 4;
+        int with_texts = program == BATCH_RECORD_PROGRAM || program == MESSAGE_RECORD_PROGRAM ? WITH_TEXTS : WITHOUT_TEXTS;
+        if (program_size > (size_t)(end - p) || !parse_program(p, program_size, with_texts, &plan->program[program]))
+            return 0;
+        p += program_size;
+        plan->uses_crc |= plan->program[program].uses_crc;
+    }
+    return p == end;
+}
+
+PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out, filled, state) -> (filled, end, reason)\n\n"
+                       "Write the lines of regular batches and messages from `start` on into `out`, behind what fills it.");
+
+static PyObject *dump(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer plan_bytes, window, payload, out, state;
+    Py_ssize_t start, filled;
+    long long window_position;
+    if (!PyArg_ParseTuple(arguments, "y*y*nLz*w*nw*:dump", &plan_bytes, &window, &start, &window_position, &payload, &out,
+                          &filled, &state))
+        return NULL;
+    PyObject *result = NULL;
+    Plan *plan = PyMem_Malloc(sizeof *plan);
+    int64_t *numbers = state.buf;
+    if (!plan) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    if (!parse_plan(plan_bytes.buf, (size_t)plan_bytes.len, plan)) {
+        PyErr_SetString(PyExc_ValueError, "the plan is malformed");
+        goto end;
+    }
+    if (start < 0 || start > window.len || filled < 0 || filled > out.len - SLACK ||
+        state.len < (Py_ssize_t)(sizeof(int64_t) * GAPS) || (uintptr_t)state.buf % sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ValueError, "start, out or state is out of bounds");
+        goto end;
+    }
+    int64_t gap_capacity = (state.len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2;
+    if (numbers[GAP_COUNT] < 0 || numbers[GAP_COUNT] > gap_capacity) {
+        PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
+        goto end;
+    }
+    Dump dump = {
+        .plan = plan,
+        .window = window.buf,
+        .window_end = (const uint8_t *)window.buf + window.len,
+        .window_position = window_position,
+        .payload = payload.buf,
+        .payload_size = (size_t)payload.len,
+        .out = (uint8_t *)out.buf + filled,
+        .out_end = (uint8_t *)out.buf + out.len - SLACK,
+        .state = numbers,
+        .gap_capacity = gap_capacity,
+    };
+    const uint8_t *position = dump.window + start;
+    enum reason reason;
+    Py_BEGIN_ALLOW_THREADS;
+    reason = dump_window(&dump, &position);
+    Py_END_ALLOW_THREADS;
+    result = Py_BuildValue("nni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (Py_ssize_t)(position - dump.window), (int)reason);
+end:
+    PyMem_Free(plan);
+    PyBuffer_Release(&plan_bytes);
+    PyBuffer_Release(&window);
+    if (payload.obj)
+        PyBuffer_Release(&payload);
+    PyBuffer_Release(&out);
+    PyBuffer_Release(&state);
+    return result;
+}
+
+/* --- Dumping indexes ------------------------------------------------------------------------------------------------ */
+
+#define INDEX_ENTRY_SIZE 8
+#define TIME_INDEX_ENTRY_SIZE 12
+#define NEAR 2048             /* positions no further apart than this are looked at in one piece of the log */
+#define LOG_PIECE (128 << 10)
+#define FEW_BYTES (32 << 10)  /* of it, as much as is read at once where batches are small */
+
+typedef struct {
+    int descriptor;
+    int64_t size, slice_size; /* of the log; of what is looked at from a position on */
+    int64_t held_from;
+    ssize_t held;
+    uint8_t piece[LOG_PIECE];
+} IndexedLog;
+
+/* So many bytes at this position, or NULL where they cannot be had. */
+static const uint8_t *bytes_at(IndexedLog *log, int64_t position, size_t size, int is_near)
+{
+    if (position < log->held_from || position + (int64_t)size > log->held_from + log->held) {
+        size_t wanted = is_near && size < FEW_BYTES ? FEW_BYTES : size;
+        log->held_from = position;
+        log->held = 0;
+        if (size > LOG_PIECE)
+            return NULL;
+        do
+            log->held = pread(log->descriptor, log->piece, wanted, (off_t)position);
+        while (log->held < 0 && errno == EINTR);
+        if (log->held < (ssize_t)size) {
+            log->held = 0;
+            return NULL;
+        }
+    }
+    return log->piece + (position - log->held_from);
+}
+
+/* The size of the batch or message at this position, with its last offset; 0 where it is irregular or not whole. */
+static int64_t extent_at(IndexedLog *log, int64_t position, int is_near, int64_t *last_offset)
+{
+    int64_t room = position < 0 || position > log->size ? 0 : log->size - position;
+    if (room > log->slice_size)
+        room = log->slice_size;
+    const uint8_t *p = room < BATCH_HEADER_SIZE ? NULL : bytes_at(log, position, BATCH_HEADER_SIZE, is_near);
+    if (!p)
+        return 0;
+    int32_t length = (int32_t)be32(p + 8), delta = (int32_t)be32(p + 23);
+    int8_t magic = (int8_t)p[16];
+    if (magic < 0 || length < (magic < 2 ? 15 : BATCH_HEADER_SIZE - LOG_OVERHEAD) || length > room - LOG_OVERHEAD)
+        return 0;
+    *last_offset = magic < 2 ? (int64_t)be64(p) : added((int64_t)be64(p), delta);
+    return (int64_t)length + LOG_OVERHEAD;
+}
+
+PyDoc_STRVAR(walk_log_doc, "walk_log(descriptor, position, end) -> position\n\n"
+                           "Walk regular batches and messages of a log from there on: the position of the first that is not one.");
+
+static PyObject *walk_log(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    int descriptor;
+    long long position, end;
+    if (!PyArg_ParseTuple(arguments, "iLL:walk_log", &descriptor, &position, &end))
+        return NULL;
+    IndexedLog *log = PyMem_Malloc(sizeof *log);
+    if (!log)
+        return PyErr_NoMemory();
+    log->descriptor = descriptor, log->size = log->slice_size = end;
+    log->held_from = log->held = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    int64_t last_offset, size = 0;
+    while ((size = extent_at(log, position, size < NEAR, &last_offset)))
+        position += size;
+    Py_END_ALLOW_THREADS;
+    PyMem_Free(log);
+    return PyLong_FromLongLong(position);
+}
+
+PyDoc_STRVAR(dump_index_doc,
+             "dump_index(program, entries, start, base_offset, is_first, descriptor, log_size, slice_size, out, filled, "
+             "mismatches, mismatch_count)\n-> (filled, end, mismatch_count, reason)\n\n"
+             "Compare entries with the batches they point to, and write their lines into `out`, unless the program is empty.");
+
+static PyObject *dump_index(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer program_bytes, entries, out, mismatches;
+    Py_ssize_t start, filled, count;
+    long long base_offset, log_size, slice_size;
+    int is_first, descriptor;
+    if (!PyArg_ParseTuple(arguments, "y*y*nLpiLLw*nw*n:dump_index", &program_bytes, &entries, &start, &base_offset, &is_first,
+                          &descriptor, &log_size, &slice_size, &out, &filled, &mismatches, &count))
+        return NULL;
+    PyObject *result = NULL;
+    Program *program = PyMem_Malloc(sizeof *program);
+    IndexedLog *log = PyMem_Malloc(sizeof *log);
+    Py_ssize_t capacity = mismatches.len / (Py_ssize_t)(2 * sizeof(int64_t));
+    if (!program || !log) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, WITHOUT_TEXTS, program) || start < 0 ||
+        start > entries.len || filled < 0 || filled > out.len - SLACK || count < 0 || count > capacity ||
+        (uintptr_t)mismatches.buf % sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or mismatches are out of bounds");
+        goto end;
+    }
+    log->descriptor = descriptor, log->size = log_size, log->slice_size = slice_size;
+    log->held_from = log->held = 0;
+    enum reason reason = STOPPED;
+    uint8_t *to = (uint8_t *)out.buf + filled, *to_end = (uint8_t *)out.buf + out.len - SLACK;
+    const uint8_t *p = (const uint8_t *)entries.buf + start, *entries_end = (const uint8_t *)entries.buf + entries.len;
+    int64_t *pairs = mismatches.buf;
+    Py_BEGIN_ALLOW_THREADS;
+    Row row;
+    memset(&row, 0, sizeof row);
+    for (int64_t before = 0; entries_end - p >= INDEX_ENTRY_SIZE; p += INDEX_ENTRY_SIZE, is_first = 0) {
+        int64_t offset = added(base_offset, (int32_t)be32(p)), position = (int32_t)be32(p + 4), found;
+        if (offset == base_offset && !is_first)
+            break;
+        if ((size_t)(to_end - to) < program->max_size || count == capacity) {
+            reason = FULL;
+            break;
+        }
+        if (!extent_at(log, position, position - before < NEAR, &found))
+            break;
+        before = position;
+        if (found != offset) {
+            pairs[2 * count] = offset;
+            pairs[2 * count++ + 1] = found;
+        }
+        row.column[C_offset] = offset;
+        row.column[C_position] = position;
+        to = put_line(to, program, &row);
+    }
+    Py_END_ALLOW_THREADS;
+    result = Py_BuildValue("nnni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf), count,
+                           (int)reason);
+end:
+    PyMem_Free(program);
+    PyMem_Free(log);
+    PyBuffer_Release(&program_bytes);
+    PyBuffer_Release(&entries);
+    PyBuffer_Release(&out);
+    PyBuffer_Release(&mismatches);
+    return result;
+}
+
+/* An offset index in memory, searched as Kafka does: which matters where its entries are not in order. */
+typedef struct {
+    const uint8_t *entries;
+    int64_t count, base_offset;
+    int tries_end_first;
+} OffsetIndex;
+
+#define WARM_ENTRIES 1024 /* at its end, where consumers read, Kafka looks first */
+
+static inline int64_t offset_in(const OffsetIndex *index, int64_t row)
+{
+    return added(index->base_offset, (int32_t)be32(index->entries + INDEX_ENTRY_SIZE * row));
+}
+
+static int64_t position_for(const OffsetIndex *index, int64_t offset)
+{
+    int64_t low = 0, high = index->count - 1, warm = high > WARM_ENTRIES ? high - WARM_ENTRIES : 0;
+    if (!index->count)
+        return 0;
+    if (index->tries_end_first && offset_in(index, warm) < offset) {
+        low = warm;
+    } else {
+        if (index->tries_end_first)
+            high = warm;
+        if (offset_in(index, 0) > offset)
+            return 0;
+    }
+    while (low < high) {
+        int64_t middle = (low + high + 1) / 2, found = offset_in(index, middle);
+        if (found == offset) {
+            low = high = middle;
+        } else if (found > offset) {
+            high = middle - 1;
+        } else {
+            low = middle;
+        }
+    }
+    return (int32_t)be32(index->entries + INDEX_ENTRY_SIZE * low + 4);
+}
+
+/* The largest timestamp in an uncompressed batch of magic 2, at least -1. Returns whether the batch is regular. */
+static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
+{
+    const uint8_t *end = p + size, *at = p + BATCH_HEADER_SIZE;
+    if ((int8_t)p[16] != 2)
+        return 0;
+    int64_t base_timestamp = (int64_t)be64(p + 27), max_timestamp = (int64_t)be64(p + 35);
+    int32_t count = (int32_t)be32(p + 57);
+    int is_append_time = p[22] & TIMESTAMP_TYPE_BIT;
+    if (p[22] & CODEC_MASK || count < 0)
+        return 0;
+    *latest = -1;
+    for (; count; count--) {
+        Record record;
+        if (!(at = read_record(at, end, &record)))
+            return 0;
+        int64_t timestamp = is_append_time ? max_timestamp : added(base_timestamp, record.timestamp_delta);
+        *latest = timestamp > *latest ? timestamp : *latest;
+    }
+    return at == end;
+}
+
+/* What is complained of, as the kind of a complaint. */
+enum { NOT_FOUND, TIMESTAMP_MISMATCH, OUT_OF_ORDER };
+
+/* One pass over log and time index: `reached` follows the batches of the log, so that it is known where they begin. It holds a
+   piece of the log of its own, `walked`, for the batches that entries lead to lie ahead of it. */
+typedef struct {
+    IndexedLog *log, *walked;
+    const OffsetIndex *index;
+    int64_t reached, reached_size; /* where the walk is, and how large the batch there is */
+    int64_t *complaints;
+    Py_ssize_t complaint_count, complaint_capacity;
+} TimeIndexCheck;
+
+/* Moves the walk on to a position. Returns whether a batch begins there. */
+static int reach(TimeIndexCheck *check, int64_t position)
+{
+    int64_t last_offset;
+    while (check->reached < position) {
+        int64_t size = extent_at(check->walked, check->reached, check->reached_size < NEAR, &last_offset);
+        if (!size)
+            return 0;
+        check->reached += size;
+        check->reached_size = size;
+    }
+    return check->reached == position;
+}
+
+static void complain(TimeIndexCheck *check, int64_t kind, int64_t first, int64_t second)
+{
+    int64_t *complaint = check->complaints + 3 * check->complaint_count++;
+    complaint[0] = kind, complaint[1] = first, complaint[2] = second;
+}
+
+/* Compares one entry with the log. Returns whether all that it leads to is regular. */
+static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset, int64_t previous)
+{
+    int64_t position = position_for(check->index, offset), last_offset, size, latest;
+    if (position < 0 || !reach(check, position))
+        return 0;
+    for (size = check->reached_size; (size = extent_at(check->log, position, size < NEAR, &last_offset)); position += size)
+        if (last_offset >= offset)
+            break;
+    if (!size)
+        return 0;
+    if (last_offset != offset) {
+        complain(check, NOT_FOUND, offset, last_offset);
+        return 1;
+    }
+    const uint8_t *p = bytes_at(check->log, position, (size_t)size, size < NEAR);
+    if (!p || !max_timestamp_in(p, size, &latest))
+        return 0;
+    if (latest != timestamp)
+        complain(check, TIMESTAMP_MISMATCH, timestamp, latest);
+    if (previous >= timestamp)
+        complain(check, OUT_OF_ORDER, timestamp, previous);
+    return 1;
+}
+
+PyDoc_STRVAR(dump_time_index_doc,
+             "dump_time_index(program, entries, start, base_offset, previous, offset_index, tries_end_first, reached, descriptor, "
+             "log_size, out, filled, complaints)\n-> (filled, end, previous, reached, complaint_count, reason)\n\n"
+             "Compare entries with the batches they lead to, and write their lines into `out`. `previous` is the timestamp of the "
+             "entry before, `reached` where in the log a batch is known to begin.");
+
+static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer program_bytes, entries, index_bytes, out, complaints;
+    Py_ssize_t start, filled;
+    long long base_offset, previous, reached, log_size;
+    int tries_end_first, descriptor;
+    if (!PyArg_ParseTuple(arguments, "y*y*nLLy*pLiLw*nw*:dump_time_index", &program_bytes, &entries, &start, &base_offset, &previous,
+                          &index_bytes, &tries_end_first, &reached, &descriptor, &log_size, &out, &filled, &complaints))
+        return NULL;
+    PyObject *result = NULL;
+    Program *program = PyMem_Malloc(sizeof *program);
+    IndexedLog *log = PyMem_Malloc(2 * sizeof *log);
+    if (!program || !log) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, WITHOUT_TEXTS, program) || start < 0 ||
+        start > entries.len || filled < 0 || filled > out.len - SLACK || reached < 0 ||
+        (uintptr_t)complaints.buf % sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or complaints are out of bounds");
+        goto end;
+    }
+    log->descriptor = descriptor, log->size = log->slice_size = log_size;
+    log->held_from = log->held = 0;
+    log[1].descriptor = descriptor, log[1].size = log[1].slice_size = log_size;
+    log[1].held_from = log[1].held = 0;
+    OffsetIndex index = {index_bytes.buf, index_bytes.len / INDEX_ENTRY_SIZE, base_offset, tries_end_first};
+    TimeIndexCheck check = {
+        .log = log,
+        .walked = log + 1,
+        .index = &index,
+        .reached = reached,
+        .complaints = complaints.buf,
+        .complaint_capacity = complaints.len / (Py_ssize_t)(3 * sizeof(int64_t)),
+    };
+    enum reason reason = STOPPED;
+    uint8_t *to = (uint8_t *)out.buf + filled, *to_end = (uint8_t *)out.buf + out.len - SLACK;
+    const uint8_t *p = (const uint8_t *)entries.buf + start, *entries_end = (const uint8_t *)entries.buf + entries.len;
+    Py_BEGIN_ALLOW_THREADS;
+    Row row;
+    memset(&row, 0, sizeof row);
+    for (; entries_end - p >= TIME_INDEX_ENTRY_SIZE; p += TIME_INDEX_ENTRY_SIZE) {
+        int64_t timestamp = (int64_t)be64(p), offset = added(base_offset, (int32_t)be32(p + 8));
+        if (offset == base_offset && p > (const uint8_t *)entries.buf)
+            break;
+        if ((size_t)(to_end - to) < program->max_size || check.complaint_count + 2 > check.complaint_capacity) {
+            reason = FULL;
+            break;
+        }
+        if (!check_entry(&check, timestamp, offset, previous))
+            break;
+        previous = timestamp;
+        row.column[C_timestamp] = timestamp;
+        row.column[C_offset] = offset;
+        to = put_line(to, program, &row);
+    }
+    Py_END_ALLOW_THREADS;
+    result = Py_BuildValue("nnLLni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf),
+                           previous, (long long)check.reached, check.complaint_count, (int)reason);
+end:
+    PyMem_Free(program);
+    PyMem_Free(log);
+    PyBuffer_Release(&program_bytes);
+    PyBuffer_Release(&entries);
+    PyBuffer_Release(&index_bytes);
+    PyBuffer_Release(&out);
+    PyBuffer_Release(&complaints);
+    return result;
+}
+
+/* --- The functions of the reference ----------------------------------------------------------------------------------- */
+
+/* Lists that grow together; each function adds one item to each. */
+#define MAX_LISTS 3
+
+static int new_lists(PyObject **lists, int count)
+{
+    for (int list = 0; list < count; list++)
+        if (!(lists[list] = PyList_New(0))) {
+            while (list)
+                Py_DECREF(lists[--list]);
+            return 0;
+        }
+    return 1;
+}
+
+/* Appends, and takes over the reference. Returns whether it could. */
+static int append(PyObject *list, PyObject *item)
+{
+    int failed = !item || PyList_Append(list, item) < 0;
+    Py_XDECREF(item);
+    return !failed;
+}
+
+static int set_number(PyObject *tuple, Py_ssize_t at, int64_t number)
+{
+    PyObject *item = PyLong_FromLongLong(number);
+    return item && PyTuple_SetItem(tuple, at, item) == 0;
+}
+
+static PyObject *tuple_of(const int64_t *numbers, Py_ssize_t count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t at = 0; tuple && at < count; at++)
+        if (!set_number(tuple, at, numbers[at])) {
+            Py_DECREF(tuple);
+            return NULL;
+        }
+    return tuple;
+}
+
+static PyObject *finished(PyObject **lists, int count, Py_ssize_t end, int failed)
+{
+    PyObject *result = failed ? NULL : PyTuple_New(count + 1);
+    PyObject *position = result ? PyLong_FromSsize_t(end) : NULL;
+    if (!position) {
+        for (int list = 0; list < count; list++)
+            Py_DECREF(lists[list]);
+        Py_XDECREF(result);
+        return NULL;
+    }
+    for (int list = 0; list < count; list++)
+        PyTuple_SetItem(result, list, lists[list]);
+    PyTuple_SetItem(result, count, position);
+    return result;
+}
+
+PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; it has a checksum of its own.");
+
+static PyObject *walk_batches(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    int max_codec, failed = 0;
+    PyObject *checksum, *lists[MAX_LISTS];
+    if (!PyArg_ParseTuple(arguments, "y*niO:walk_batches", &window, &start, &max_codec, &checksum))
+        return NULL;
+    if (!new_lists(lists, 3)) {
+        PyBuffer_Release(&window);
+        return NULL;
+    }
+    const uint8_t *bytes = window.buf;
+    while (start >= 0 && start <= window.len && is_regular_batch(bytes + start, (size_t)(window.len - start), max_codec)) {
+        const uint8_t *p = bytes + start;
+        int32_t length = (int32_t)be32(p + 8);
+        uint32_t crc = be32(p + 17);
+        const int64_t header[] = {
+            (int64_t)be64(p),      length,
+            (int32_t)be32(p + 12), (int8_t)p[16],
+            crc,                   be16(p + 21),
+            (int32_t)be32(p + 23), (int64_t)be64(p + 27),
+            (int64_t)be64(p + 35), (int64_t)be64(p + 43),
+            be16(p + 51),          (int32_t)be32(p + 53),
+            (int32_t)be32(p + 57),
+        };
+        int is_valid = crc32c_over(p + BATCH_CRC_FROM, (size_t)length + LOG_OVERHEAD - BATCH_CRC_FROM) == crc;
+        failed = !append(lists[0], tuple_of(header, sizeof header / sizeof *header)) ||
+                 !append(lists[1], PyLong_FromSsize_t(start)) || !append(lists[2], PyBool_FromLong(is_valid));
+        if (failed)
+            break;
+        start += (Py_ssize_t)length + LOG_OVERHEAD;
+    }
+    PyBuffer_Release(&window);
+    return finished(lists, 3, start, failed);
+}
+
+PyDoc_STRVAR(walk_messages_doc, "walk_messages(window, start, min_magic, max_codec), as the reference.");
+
+static PyObject *walk_messages(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    int min_magic, max_codec, failed = 0;
+    PyObject *lists[MAX_LISTS];
+    if (!PyArg_ParseTuple(arguments, "y*nii:walk_messages", &window, &start, &min_magic, &max_codec))
+        return NULL;
+    if (!new_lists(lists, 3)) {
+        PyBuffer_Release(&window);
+        return NULL;
+    }
+    const uint8_t *bytes = window.buf;
+    while (start >= 0 && start <= window.len &&
+           is_regular_message(bytes + start, (size_t)(window.len - start), min_magic, max_codec)) {
+        const uint8_t *p = bytes + start;
+        int32_t length = (int32_t)be32(p + 8);
+        uint32_t crc = be32(p + 12);
+        const int64_t header[] = {
+            (int64_t)be64(p), length, crc, (int8_t)p[16], (int8_t)p[17], p[16] ? (int64_t)be64(p + 18) : -1,
+        };
+        int is_valid = crc32_over(p + MESSAGE_CRC_FROM, (size_t)length + LOG_OVERHEAD - MESSAGE_CRC_FROM) == crc;
+        failed = !append(lists[0], tuple_of(header, sizeof header / sizeof *header)) ||
+                 !append(lists[1], PyLong_FromSsize_t(start)) || !append(lists[2], PyBool_FromLong(is_valid));
+        if (failed)
+            break;
+        start += (Py_ssize_t)length + LOG_OVERHEAD;
+    }
+    PyBuffer_Release(&window);
+    return finished(lists, 3, start, failed);
+}
+
+PyDoc_STRVAR(walk_extents_doc, "walk_extents(window, start, window_position), as the reference.");
+
+static PyObject *walk_extents(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    long long window_position;
+    int failed = 0;
+    PyObject *lists[MAX_LISTS];
+    if (!PyArg_ParseTuple(arguments, "y*nL:walk_extents", &window, &start, &window_position))
+        return NULL;
+    if (!new_lists(lists, 2)) {
+        PyBuffer_Release(&window);
+        return NULL;
+    }
+    while (start >= 0 && window.len - start >= EXTENT_SIZE) {
+        const uint8_t *p = (const uint8_t *)window.buf + start;
+        int32_t length = (int32_t)be32(p + 8), delta = (int32_t)be32(p + 23);
+        int64_t offset = (int64_t)be64(p);
+        int8_t magic = (int8_t)p[16];
+        if (magic < 0 || length < (magic < 2 ? 15 : BATCH_HEADER_SIZE - LOG_OVERHEAD) ||
+            length > window.len - start - LOG_OVERHEAD)
+            break;
+        if (magic >= 2) {
+            if (delta < 0 ? offset < INT64_MIN - delta : offset > INT64_MAX - delta)
+                break;
+            offset += delta;
+        }
+        failed = !append(lists[0], PyLong_FromLongLong(added(window_position, start))) ||
+                 !append(lists[1], PyLong_FromLongLong(offset));
+        if (failed)
+            break;
+        start += (Py_ssize_t)length + LOG_OVERHEAD;
+    }
+    PyBuffer_Release(&window);
+    return finished(lists, 2, start, failed);
+}
+
+static PyObject *bytes_or_none(const uint8_t *p, int32_t size)
+{
+    if (size < 0)
+        return Py_NewRef(Py_None);
+    return PyBytes_FromStringAndSize((const char *)p, size);
+}
+
+static PyObject *headers_of(const Record *record)
+{
+    PyObject *headers = PyTuple_New(record->header_count);
+    const uint8_t *p = record->headers;
+    for (int32_t at = 0; headers && at < record->header_count; at++) {
+        int32_t key_size = 0, value_size = 0;
+        const uint8_t *key = varint32(p, p + 5, &key_size);
+        const uint8_t *value = varint32(key + key_size, key + key_size + 5, &value_size);
+        PyObject *header = Py_BuildValue("NN", bytes_or_none(key, key_size), bytes_or_none(value, value_size));
+        if (!header) {
+            Py_DECREF(headers);
+            return NULL;
+        }
+        PyTuple_SetItem(headers, at, header);
+        p = value + (value_size > 0 ? value_size : 0);
+    }
+    return headers;
+}
+
+static PyObject *row_of(const Record *record, PyObject *no_headers)
+{
+    PyObject *items[] = {
+        PyLong_FromLongLong(record->timestamp_delta),
+        PyLong_FromLong(record->offset_delta),
+        PyLong_FromLong(record->key_size),
+        PyLong_FromLong(record->value_size),
+        record->header_count ? headers_of(record) : Py_NewRef(no_headers),
+        bytes_or_none(record->key, record->key_size),
+        bytes_or_none(record->value, record->value_size),
+    };
+    Py_ssize_t count = sizeof items / sizeof *items;
+    PyObject *row = PyTuple_New(count);
+    int failed = !row;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        failed |= !items[at];
+        if (row && items[at])
+            PyTuple_SetItem(row, at, items[at]);
+        else
+            Py_XDECREF(items[at]);
+    }
+    if (failed)
+        Py_CLEAR(row);
+    return row;
+}
+
+PyDoc_STRVAR(walk_records_doc, "walk_records(data, position, end, count, pause, rows) -> (position, how many it walked)\n\n"
+                               "As the reference, up to the first record that is irregular.");
+
+static PyObject *walk_records(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    Py_ssize_t position, end, count, pause, walked = 0;
+    PyObject *rows, *no_headers = NULL;
+    int failed = 0;
+    if (!PyArg_ParseTuple(arguments, "y*nnnnO:walk_records", &data, &position, &end, &count, &pause, &rows))
+        return NULL;
+    if (position < 0 || end > data.len || position > end) {
+        PyErr_SetString(PyExc_ValueError, "position or end is out of bounds");
+        failed = 1;
+    }
+    failed = failed || !(no_headers = PyTuple_New(0));
+    const uint8_t *bytes = data.buf;
+    while (!failed && walked < count) {
+        Record record;
+        const uint8_t *next = read_record(bytes + position, bytes + end, &record);
+        if (!next)
+            break;
+        failed = !append(rows, row_of(&record, no_headers));
+        position = next - bytes;
+        walked++;
+        if (position >= pause)
+            break;
+    }
+    PyBuffer_Release(&data);
+    Py_XDECREF(no_headers);
+    return failed ? NULL : Py_BuildValue("nn", position, walked);
+}
+
+#define FIND_BUDGET (8 << 20) /* bytes under checksums, so that bytes made to look like headers cost little */
+
+PyDoc_STRVAR(find_doc, "find(window, start, is_legacy) -> position\n\n"
+                       "Where the first regular batch (or message) begins whose checksum fits, from `start` on; -1 for nowhere.");
+
+static PyObject *find(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start, found = -1;
+    int is_legacy;
+    if (!PyArg_ParseTuple(arguments, "y*np:find", &window, &start, &is_legacy))
+        return NULL;
+    const uint8_t *bytes = window.buf;
+    int64_t budget = FIND_BUDGET;
+    Py_BEGIN_ALLOW_THREADS;
+    for (; start >= 0 && window.len - start >= MESSAGE_HEADER_SIZE && budget > 0 && found < 0; start++) {
+        const uint8_t *p = bytes + start;
+        size_t room = (size_t)(window.len - start);
+        if (is_legacy ? p[17] & 0xf0 || !is_regular_message(p, room, 0, CODEC_MASK)
+                      : p[16] != 2 || !is_regular_batch(p, room, CODEC_MASK) || p[21] || p[22] & 0x80)
+            continue;
+        size_t size = (size_t)be32(p + 8) + LOG_OVERHEAD;
+        budget -= (int64_t)size;
+        if (is_legacy ? crc32_over(p + MESSAGE_CRC_FROM, size - MESSAGE_CRC_FROM) == be32(p + 12)
+                      : crc32c_over(p + BATCH_CRC_FROM, size - BATCH_CRC_FROM) == be32(p + 17))
+            found = start;
+    }
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    return PyLong_FromSsize_t(found);
+}
+
+PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, /): the CRC-32C of these bytes, going on from `crc`.");
+
+static PyObject *crc32c(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    unsigned int crc = 0;
+    if (!PyArg_ParseTuple(arguments, "y*|I:crc32c", &data, &crc))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    crc = ~crc32c_of(~crc, data.buf, (size_t)data.len);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&data);
+    return PyLong_FromUnsignedLong(crc);
+}
+
+/* --- The module ---------------------------------------------------------------------------------------------------------- */
+
+static PyMethodDef methods[] = {
+    {"dump", dump, METH_VARARGS, dump_doc},
+    {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
+    {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
+    {"find", find, METH_VARARGS, find_doc},
+    {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
+    {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
+    {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
+    {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
+    {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
+    {"crc32c", crc32c, METH_VARARGS, crc32c_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static int fill_module(PyObject *module)
+{
+    choose_checksums();
+    PyObject *columns = PyTuple_New(COLUMN_COUNT);
+    for (int column = 0; columns && column < COLUMN_COUNT; column++) {
+        PyObject *name = PyUnicode_FromString(column_names[column]);
+        if (!name || PyTuple_SetItem(columns, column, name) < 0)
+            Py_CLEAR(columns);
+    }
+    if (!columns || PyModule_AddObjectRef(module, "COLUMNS", columns) < 0) {
+        Py_XDECREF(columns);
+        return -1;
+    }
+    Py_DECREF(columns);
+    return PyModule_AddStringConstant(module, "CRC32C", crc32c_name);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, fill_module},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "kdump.binary._kernel",
+    .m_doc = "The inner loops over windows of bytes, in C.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void)
+{
+    return PyModuleDef_Init(&definition);
+}

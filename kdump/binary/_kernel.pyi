@@ -1,0 +1,64 @@
+"""The kernel in C; see _kernel.c."""
+
+from typing import Any
+
+from kdump.binary.reference import BatchHeader, Buffer, MessageHeader, RecordTuple
+
+COLUMNS: tuple[str, ...]
+CRC32C: str
+
+def walk_batches(
+    window: Buffer, start: int, max_codec: int, checksum: object, /
+) -> tuple[list[BatchHeader], list[int], list[bool], int]: ...
+def walk_messages(
+    window: Buffer, start: int, min_magic: int, max_codec: int, /
+) -> tuple[list[MessageHeader], list[int], list[bool], int]: ...
+def walk_extents(window: Buffer, start: int, window_position: int, /) -> tuple[list[int], list[int], int]: ...
+def walk_records(
+    data: Buffer, position: int, end: int, count: int, pause: int, rows: list[RecordTuple], /
+) -> tuple[int, int]: ...
+def dump(
+    plan: bytes,
+    window: Buffer,
+    start: int,
+    window_position: int,
+    payload: Buffer | None,
+    out: bytearray,
+    filled: int,
+    state: Any,
+    /,
+) -> tuple[int, int, int]: ...
+def dump_index(
+    program: bytes,
+    entries: Buffer,
+    start: int,
+    base_offset: int,
+    is_first: bool,
+    descriptor: int,
+    log_size: int,
+    slice_size: int,
+    out: bytearray,
+    filled: int,
+    mismatches: Any,
+    mismatch_count: int,
+    /,
+) -> tuple[int, int, int, int]: ...
+def crc32c(data: Buffer | memoryview, crc: int = 0, /) -> int: ...
+def dump_time_index(
+    program: bytes,
+    entries: Buffer,
+    start: int,
+    base_offset: int,
+    previous: int,
+    offset_index: Buffer,
+    tries_end_first: bool,
+    reached: int,
+    descriptor: int,
+    log_size: int,
+    out: bytearray,
+    filled: int,
+    complaints: Any,
+    /,
+) -> tuple[int, int, int, int, int, int]: ...
+def walk_log(descriptor: int, position: int, end: int, /) -> int: ...
+def find(window: Buffer, start: int, is_legacy: bool, /) -> int: ...

@@ -1,0 +1,146 @@
+"""The lines of indexes, compared with their log by the kernel in C, which leaves what is irregular to the reference."""
+
+from __future__ import annotations
+
+from array import array
+
+from kdump.binary import kernel
+from kdump.output.kernel_text import FULL, OUT_SIZE, line_program
+from kdump.releases.history import NOT_FOUND, OUT_OF_ORDER, TIMESTAMP_MISMATCHES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.binary.source import Source
+    from kdump.output.kernel_text import Write
+
+_COMPLAINTS = 1024
+_KINDS = (NOT_FOUND, TIMESTAMP_MISMATCHES, OUT_OF_ORDER)  # in the order of _kernel.c
+_HELD_INDEX = 16 << 20  # an offset index up to this size is held to look entries up
+
+
+class OffsetIndexText:
+    """Writes the lines of an offset index, unless it is quiet; `complain` gets an entry's offset and the one its batch has."""
+
+    def __init__(
+        self,
+        line: str,
+        write: Write,
+        complain: Callable[[int, int], None],
+        *,
+        log: Source,
+        base_offset: int,
+        slice_size: int,
+        is_quiet: bool,
+    ) -> None:
+        assert kernel.native is not None
+        self._dump = kernel.native.dump_index
+        self._program = line_program("" if is_quiet else line)
+        self._write = write
+        self._complain = complain
+        self._log = log
+        self._base_offset = base_offset
+        self._slice_size = slice_size
+        self._out = bytearray(OUT_SIZE)
+        self._mismatches = array("q", bytes(16 * _COMPLAINTS))
+
+    def render(self, entries: bytes, start: int, *, is_first: bool) -> int:
+        """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""
+        reason = FULL
+        while reason == FULL:
+            filled, end, count, reason = self._dump(
+                self._program,
+                entries,
+                start,
+                self._base_offset,
+                is_first and start == 0,
+                self._log.fileno(),
+                self._log.size,
+                self._slice_size,
+                self._out,
+                0,
+                self._mismatches,
+                0,
+            )
+            for row in range(count):
+                self._complain(self._mismatches[2 * row], self._mismatches[2 * row + 1])
+            with memoryview(self._out) as text:
+                self._write(text[:filled])
+            start = end
+        return start
+
+
+class TimeIndexText:
+    """Writes the lines of a time index, unless it is quiet; `complain` gets what a report needs: its kind and two numbers.
+
+    `previous` is the timestamp of the entry shown last.
+    """
+
+    def __init__(
+        self,
+        line: str,
+        write: Write,
+        complain: Callable[[str, int, int], None],
+        *,
+        log: Source,
+        offset_index: Source,
+        base_offset: int,
+        tries_end_first: bool,
+        previous: int,
+        is_quiet: bool,
+    ) -> None:
+        assert kernel.native is not None
+        self._dump = kernel.native.dump_time_index
+        self._program = line_program("" if is_quiet else line)
+        self._write = write
+        self._complain = complain
+        self._log = log
+        self._base_offset = base_offset
+        self._index = offset_index.read(0, offset_index.size)
+        self._tries_end_first = tries_end_first
+        self._reached = 0
+        self.previous = previous
+        self._out = bytearray(OUT_SIZE)
+        self._complaints = array("q", bytes(24 * _COMPLAINTS))
+
+    def render(self, entries: bytes, start: int) -> int:
+        """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""
+        reason = FULL
+        while reason == FULL:
+            filled, end, self.previous, self._reached, count, reason = self._dump(
+                self._program,
+                entries,
+                start,
+                self._base_offset,
+                self.previous,
+                self._index,
+                self._tries_end_first,
+                self._reached,
+                self._log.fileno(),
+                self._log.size,
+                self._out,
+                0,
+                self._complaints,
+            )
+            for row in range(count):
+                kind, first, second = self._complaints[3 * row : 3 * row + 3]
+                self._complain(_KINDS[kind], first, second)
+            with memoryview(self._out) as text:
+                self._write(text[:filled])
+            start = end
+        return start
+
+
+def can_hold(index: Source) -> bool:
+    """Whether an offset index is small enough to be held while it is searched."""
+    return index.size <= _HELD_INDEX
+
+
+def walks_to_end(log: Source) -> bool:
+    """Whether a log holds nothing but regular batches and messages, up to its end or to fewer bytes than a header."""
+    from kdump.formats.log import HEADER_UP_TO_MAGIC
+
+    assert kernel.native is not None
+    position: int = kernel.native.walk_log(log.fileno(), 0, log.size)
+    return log.size - position <= HEADER_UP_TO_MAGIC

@@ -1,0 +1,246 @@
+"""The lines of logs, written by the kernel in C: the words of a release come to it as programs.
+
+What it does not know, or finds irregular, it leaves to KafkaText, which it equals in every byte.
+"""
+
+from __future__ import annotations
+
+from array import array
+from struct import pack
+
+from kdump.binary import kernel
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
+from kdump.output.kafka_text import Template, java_boolean, java_optional
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kdump.binary.compression import WholeDecompressor
+    from kdump.binary.kernel import Buffer
+    from kdump.output.parallel import ParallelText
+    from kdump.releases.profile import Profile
+
+    Write = Callable[[memoryview], None]
+    Complain = Callable[[int, int], None]
+
+OUT_SIZE = 1 << 20
+_MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
+_WORDS = 64 << 10  # more than a line takes without keys, values and headers
+_GAPS = 1024  # pairs of offsets that can be noted before they are looked at
+
+# As in _kernel.c: operations of a program, numbers of a plan, places in the state, reasons to come back
+_NOTHING, _NUMBER, _CHOICE, _OPTIONAL, _HEADERS, _CONTENTS = range(6)
+_NEEDS_VALUE = 1
+_SHOWS_BATCHES, _SHOWS_RECORDS, _CHECKS_FIRST_OFFSET = 1, 2, 4
+_PREVIOUS_OFFSET, _RECORD_START, _RECORDS_LEFT, _GAP_COUNT, _FIRST_GAP = range(5)
+_STOPPED, FULL, _COMPRESSED = range(3)
+
+
+class Contents:
+    """How keys and values stand behind the fields of a record, if they are shown at all: the words around their text."""
+
+    __slots__ = ("key_prefix", "lone_value_prefix", "needs_value", "value_prefix")
+
+    def __init__(self, key_prefix: str, lone_value_prefix: str, value_prefix: str, *, needs_value: bool) -> None:
+        self.key_prefix = key_prefix
+        self.lone_value_prefix = lone_value_prefix
+        self.value_prefix = value_prefix
+        self.needs_value = needs_value
+
+
+class Words:
+    """What the columns of a release's lines are spelled like, as steps of programs."""
+
+    def __init__(self, profile: Profile, contents: Contents | None) -> None:
+        false, true = java_boolean(False), java_boolean(True)
+        before, after = java_optional(0).split("0")
+        codecs = [codec_name(codec) for codec in range(8)]
+        self._texts: dict[str, tuple[int, Sequence[str]]] = {
+            "is_transactional": (_CHOICE, (false, true)),
+            "is_control": (_CHOICE, (false, true)),
+            "isvalid": (_CHOICE, (false, true)),
+            "timestamp_type": (_CHOICE, (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)),
+            "compresscodec": (_CHOICE, [profile.codec_names.get(codec, codec) for codec in codecs]),
+            "delete_horizon_ms": (_OPTIONAL, (java_optional(None), before, after)),
+            "headers": (_HEADERS, ()),
+        }
+        self._contents = contents
+        self._true = true
+
+    def program(self, pieces: Sequence[str], names: dict[str, str]) -> bytes:
+        """The program of a line; `names` gives the columns of fields that are called otherwise in the template.
+
+        Raises KeyError where the kernel does not have the column.
+        """
+        line = Template.parse("".join(pieces))
+        program = b""
+        literal = line.literals[0]
+        for field, behind in zip(line.fields, line.literals[1:], strict=True):
+            name = names.get(field, field)
+            if name == "true":
+                literal += self._true + behind
+                continue
+            if name == "contents" and self._contents is None:
+                literal += behind
+                continue
+            program += self._step(literal, name)
+            literal = behind
+        return program + _encoded(_NOTHING, 0, (), literal)
+
+    def _step(self, literal: str, name: str) -> bytes:
+        if name == "contents":
+            shown = self._contents
+            assert shown is not None
+            texts = (shown.key_prefix, shown.lone_value_prefix, shown.value_prefix)
+            return _encoded(_CONTENTS, _NEEDS_VALUE if shown.needs_value else 0, texts, literal)
+        operation, choices = self._texts.get(name, (_NUMBER, ()))
+        return _encoded(operation, 0 if operation == _HEADERS else _column(name), choices, literal)
+
+
+def line_program(line: str) -> bytes:
+    """The program of a line of numbers."""
+    template = Template.parse(line)
+    program = b""
+    for literal, field in zip(template.literals, template.fields, strict=False):
+        program += _encoded(_NUMBER, _column(field), (), literal)
+    return program + _encoded(_NOTHING, 0, (), template.literals[-1])
+
+
+def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
+    parts = [text.encode() for text in (*texts, literal)]
+    return bytes((operation, column, len(texts))) + b"".join(pack("<H", len(part)) + part for part in parts)
+
+
+def _column(name: str) -> int:
+    assert kernel.native is not None
+    columns: tuple[str, ...] = kernel.native.COLUMNS
+    if name not in columns:
+        raise KeyError(name)
+    return columns.index(name)
+
+
+_BATCH = {"timestamp": "batch_timestamp"}
+_BATCH_RECORD = {"record_isvalid": "true"}
+_MESSAGE_RECORD = {"record_isvalid": "isvalid", "record_crc": "crc", "first_offset": "offset"}
+
+
+class KernelText:
+    """Writes the lines of a log's regular batches, and of their records if `shows_records`, as a release has them.
+
+    `write` gets the text; `complain` gets pairs of neighbouring records whose offsets do not follow one another.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        write: Write,
+        complain: Complain,
+        *,
+        codec_count: int,
+        shows_batches: bool,
+        shows_records: bool,
+        contents: Contents | None = None,
+        skips_metadata: bool = False,
+        out_size: int = OUT_SIZE,
+    ) -> None:
+        assert kernel.native is not None
+        self._dump = kernel.native.dump
+        self._write = write
+        self._complain = complain
+        words = Words(profile, contents)
+        programs = [b""] * 4
+        if shows_batches:
+            programs[0] = words.program(profile.batch_line, _BATCH)
+            programs[2] = words.program(profile.message_line, _BATCH)
+        if shows_records:
+            bare = ("{contents}\n",)
+            programs[1] = words.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
+            programs[3] = words.program(bare if skips_metadata else profile.message_record_line, _MESSAGE_RECORD)
+        flags = (
+            _SHOWS_BATCHES * shows_batches | _SHOWS_RECORDS * shows_records | _CHECKS_FIRST_OFFSET * profile.checks_first_offset
+        )
+        self._plan = pack("=qq", flags, codec_count - 1) + b"".join(pack("=I", len(program)) + program for program in programs)
+        self._decompressor: WholeDecompressor | None = None
+        self._out = bytearray(out_size)
+        self._enough = out_size // 2  # so much text is written out before the next compressed batch is begun
+        self._filled = 0
+        self.parallel: ParallelText | None = None
+        self._state = array("q", [-1, -1, 0, 0]) + array("q", [0] * (2 * _GAPS))
+
+    @property
+    def previous_offset(self) -> int:
+        """The offset of the last record, -1 if there was none. Whoever shows records in between sets it."""
+        return self._state[_PREVIOUS_OFFSET]
+
+    @previous_offset.setter
+    def previous_offset(self, offset: int) -> None:
+        self._state[_PREVIOUS_OFFSET] = offset
+
+    def render_log(self, position: int, end: int) -> int:
+        """Write the lines of what is regular from `position` on by several threads, where that is worth while.
+
+        The answer is where in the log that ends.
+        """
+        return self.parallel.render_log(self, position, end) if self.parallel is not None else position
+
+    def render(self, window: Buffer, start: int, window_position: int) -> int:
+        """Write the lines of what is regular from `start` on. The answer is where in the window that ends."""
+        end = self.fill(window, start, window_position)
+        self.flush()
+        return end
+
+    def fill(self, window: Buffer, start: int, window_position: int) -> int:
+        """As `render`, but some of the text may be left to be flushed."""
+        payload: bytes | None = None
+        while True:
+            end: int
+            self._filled, end, reason = self._dump(
+                self._plan, window, start, window_position, payload, self._out, self._filled, self._state
+            )
+            if end > start:
+                payload = None
+            start = end
+            if reason == _STOPPED:
+                return start
+            if reason == FULL:
+                if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
+                    self._out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
+                self.flush()
+            else:
+                if self._filled > self._enough:
+                    self.flush()
+                payload = self._payload_at(window, start)
+                if payload is None:
+                    return start
+
+    def flush(self) -> None:
+        """Write what there is, and complain of what there is to complain of."""
+        if self._state[_GAP_COUNT]:
+            self._drain_gaps()
+        if self._filled:
+            with memoryview(self._out) as text:
+                self._write(text[: self._filled])
+            self._filled = 0
+
+    def forget(self) -> None:
+        """Drop what there is instead."""
+        self._state[_GAP_COUNT] = self._filled = 0
+
+    def _drain_gaps(self) -> None:
+        state = self._state
+        end = _FIRST_GAP + 2 * state[_GAP_COUNT]
+        for previous, offset in zip(state[_FIRST_GAP:end:2], state[_FIRST_GAP + 1 : end : 2], strict=True):
+            self._complain(previous, offset)
+        state[_GAP_COUNT] = 0
+
+    def _payload_at(self, window: Buffer, start: int) -> bytes | None:
+        """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
+        if self._decompressor is None:
+            from kdump.binary.compression import WholeDecompressor
+
+            self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
+        end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
+        with memoryview(window) as view:
+            compressed = bytes(view[start + kernel.BATCH_HEADER_SIZE : end])
+        return self._decompressor.decompress(window[start + 22] & 7, compressed)
