@@ -139,6 +139,7 @@ static const char *crc32c_name = "tables";
 #include <nmmintrin.h>
 #define WITH_CRC __attribute__((target("sse4.2")))
 #define CRC_8(crc, p) _mm_crc32_u64(crc, loaded64(p))
+#define CRC_4(crc, p) _mm_crc32_u32((uint32_t)(crc), loaded32(p))
 #define CRC_1(crc, p) _mm_crc32_u8((uint32_t)(crc), *(p))
 static int has_crc_instruction(void)
 {
@@ -150,6 +151,7 @@ static int has_crc_instruction(void)
 #include <sys/auxv.h>
 #define WITH_CRC __attribute__((target("+crc")))
 #define CRC_8(crc, p) __builtin_aarch64_crc32cx((uint32_t)(crc), loaded64(p))
+#define CRC_4(crc, p) __builtin_aarch64_crc32cw((uint32_t)(crc), loaded32(p))
 #define CRC_1(crc, p) __builtin_aarch64_crc32cb((uint32_t)(crc), *(p))
 static int has_crc_instruction(void)
 {
@@ -170,6 +172,13 @@ static inline uint64_t loaded64(const uint8_t *p)
 {
     uint64_t value;
     memcpy(&value, p, 8);
+    return value;
+}
+
+static inline uint32_t loaded32(const uint8_t *p)
+{
+    uint32_t value;
+    memcpy(&value, p, 4);
     return value;
 }
 
@@ -219,6 +228,10 @@ WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, s
     for (; size >= 8; p += 8, size -= 8)
         rest = CRC_8(rest, p);
     crc = (uint32_t)rest;
+    if (size >= 4) {
+        crc = CRC_4(crc, p);
+        p += 4, size -= 4;
+    }
     for (; size; size--)
         crc = CRC_1(crc, p++);
     return crc;
@@ -258,27 +271,51 @@ static const char two_digits[] = "0001020304050607080910111213141516171819202122
                                  "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
                                  "9293949596979899";
 
+/* A number below 100,000,000 with all of its eight digits. */
+static inline void put_eight_digits(uint8_t *out, uint32_t number)
+{
+    uint32_t high = number / 10000, low = number % 10000;
+    memcpy(out, two_digits + 2 * (high / 100), 2);
+    memcpy(out + 2, two_digits + 2 * (high % 100), 2);
+    memcpy(out + 4, two_digits + 2 * (low / 100), 2);
+    memcpy(out + 6, two_digits + 2 * (low % 100), 2);
+}
+
+/* The same without zeros in front. */
+static inline uint8_t *put_few_digits(uint8_t *out, uint32_t number)
+{
+    uint8_t digits[16];
+    int zeros = 7 - (number >= 10) - (number >= 100) - (number >= 1000) - (number >= 10000) - (number >= 100000) -
+                (number >= 1000000) - (number >= 10000000);
+    if (number < 10) {
+        *out = (uint8_t)('0' + number);
+        return out + 1;
+    }
+    put_eight_digits(digits, number);
+    memcpy(out, digits + zeros, 8); /* more than there are; they are written over, or lie behind the line */
+    return out + 8 - zeros;
+}
+
 static inline uint8_t *put_number(uint8_t *out, int64_t number)
 {
+    const uint64_t eight = 100000000;
     uint64_t rest = (uint64_t)number;
     if (number < 0) {
         *out++ = '-';
         rest = 0 - rest;
     }
-    if (rest < 10) {
-        *out = (uint8_t)('0' + rest);
-        return out + 1;
+    if (rest < eight)
+        return put_few_digits(out, (uint32_t)rest);
+    if (rest < eight * eight) {
+        out = put_few_digits(out, (uint32_t)(rest / eight));
+    } else {
+        out = put_few_digits(out, (uint32_t)(rest / (eight * eight)));
+        rest %= eight * eight;
+        put_eight_digits(out, (uint32_t)(rest / eight));
+        out += 8;
     }
-    char digits[20];
-    int at = 20;
-    for (; rest >= 100; rest /= 100)
-        memcpy(digits + (at -= 2), two_digits + 2 * (rest % 100), 2);
-    if (rest >= 10)
-        memcpy(digits + (at -= 2), two_digits + 2 * rest, 2);
-    else
-        digits[--at] = (char)('0' + rest);
-    memcpy(out, digits + at, (size_t)(20 - at));
-    return out + (20 - at);
+    put_eight_digits(out, (uint32_t)(rest % eight));
+    return out + 8;
 }
 
 static inline int continues(const uint8_t *p, const uint8_t *end)
@@ -504,7 +541,8 @@ static uint8_t *put_line(uint8_t *out, const Program *program, const Row *row)
     for (int at = 0; at < program->step_count; at++) {
         const Step *step = &program->steps[at];
         int64_t value = row->column[step->column];
-        out = put(out, program, step->literal);
+        if (step->literal.size)
+            out = put(out, program, step->literal);
         switch (step->operation) {
         case NUMBER:
             out = put_number(out, value);
