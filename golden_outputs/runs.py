@@ -30,6 +30,7 @@ ONLY_EXTRA_RUNS = (
     "odd-file-names",
     "options",
     "several-*",
+    "consumer-offsets-by-hand-magic0",
     "*-random-records",
     "snapshot-missing",
     "txnindex-missing",
@@ -67,6 +68,13 @@ DECODERS = {
 
 # Arguments by case, as one would type them; `{a..b}` is not expanded: what stands here is what is given.
 EXTRA_RUNS: dict[str, tuple[str, ...]] = {
+    "consumer-offsets-by-hand-magic0": tuple(
+        f"--offsets-decoder --print-data-log --deep-iteration --files {1000 * number:020}.log" for number in range(8)
+    ),
+    "consumer-offsets-0.9.0.1": (
+        "--offsets-decoder --print-data-log --deep-iteration --files 00000000000000000000.log",
+        "--offsets-decoder --print-data-log --files 00000000000000000000.log",
+    ),
     "options": (
         "",
         "-",

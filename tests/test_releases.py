@@ -294,6 +294,36 @@ def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
         assert release in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("release", "hint"),
+    [
+        ("2.0.7", "is not known; did you mean 2.0.1 or 2.1.0? Known are 0.8.0, 0.8.1, "),
+        ("9.9.9", "is not known; did you mean 4.3.1? Known are "),
+        ("0.7.2", "is not known; did you mean 0.8.0? Known are "),
+        ("v2.0.1", "is not known; did you mean 2.0.1? Known are "),
+        ("kafka_2.13-3.7.1", "is not known; did you mean 3.7.1? Known are "),
+        ("3.7.1-rc0", "is not known; did you mean 3.7.1? Known are "),
+        ("2.0.1.0", "is not known; did you mean 2.0.1 or 2.1.0? Known are "),
+        ("foo", f"is not known; the newest is {history.RELEASES[-1]}; known are 0.8.0, "),
+        ("9" * 5000, "is not known; the newest is "),
+    ],
+)
+def test_an_unknown_release_is_refused_with_its_neighbours(release: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_of(release)
+    assert str(caught.value).startswith(f"--release {release} {hint}")
+
+
+@pytest.mark.parametrize("release", ["2.0", "2.0.", "2.0.x"])
+def test_the_start_of_a_number_is_answered_with_the_releases_that_have_it(release: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_of(release)
+    assert str(caught.value) == (
+        f"--release {release} is no full number, and patch releases differ; there are 2.0.0, 2.0.1"
+        " (`kdump releases` tells them apart)"
+    )
+
+
 @pytest.mark.parametrize("release", ["", "4.3", "4.3.1.0", " 4.3.1", "latest"])
 def test_a_release_is_named_in_full(release: str) -> None:
     with pytest.raises(UsageError):

@@ -1154,9 +1154,10 @@ static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
 /* What is complained of, as the kind of a complaint. */
 enum { NOT_FOUND, TIMESTAMP_MISMATCH, OUT_OF_ORDER };
 
-/* One pass over log and time index: `reached` follows the batches of the log, so that it is known where they begin. */
+/* One pass over log and time index: `reached` follows the batches of the log, so that it is known where they begin. It holds a
+   piece of the log of its own, `walked`, for the batches that entries lead to lie ahead of it. */
 typedef struct {
-    IndexedLog *log;
+    IndexedLog *log, *walked;
     const OffsetIndex *index;
     int64_t reached, reached_size; /* where the walk is, and how large the batch there is */
     int64_t *complaints;
@@ -1168,7 +1169,7 @@ static int reach(TimeIndexCheck *check, int64_t position)
 {
     int64_t last_offset;
     while (check->reached < position) {
-        int64_t size = extent_at(check->log, check->reached, check->reached_size < NEAR, &last_offset);
+        int64_t size = extent_at(check->walked, check->reached, check->reached_size < NEAR, &last_offset);
         if (!size)
             return 0;
         check->reached += size;
@@ -1226,7 +1227,7 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         return NULL;
     PyObject *result = NULL;
     Program *program = PyMem_Malloc(sizeof *program);
-    IndexedLog *log = PyMem_Malloc(sizeof *log);
+    IndexedLog *log = PyMem_Malloc(2 * sizeof *log);
     if (!program || !log) {
         PyErr_NoMemory();
         goto end;
@@ -1238,9 +1239,12 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
     }
     log->descriptor = descriptor, log->size = log->slice_size = log_size;
     log->held_from = log->held = 0;
+    log[1].descriptor = descriptor, log[1].size = log[1].slice_size = log_size;
+    log[1].held_from = log[1].held = 0;
     OffsetIndex index = {index_bytes.buf, index_bytes.len / INDEX_ENTRY_SIZE, base_offset, tries_end_first};
     TimeIndexCheck check = {
         .log = log,
+        .walked = log + 1,
         .index = &index,
         .reached = reached,
         .complaints = complaints.buf,

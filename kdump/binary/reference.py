@@ -128,6 +128,7 @@ def walk_records(
 ) -> tuple[int, str, dict[str, int]]:
     """Walk `count` records of magic 2, or fewer once one ends at or behind `pause`.
 
+    Varints of one and two bytes, as nearly all are, are read in place: a call costs as much as all else.
     Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
     `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
     The answer is the position behind the last good record and, if the next is bad, the code of its fault with values.
@@ -167,11 +168,19 @@ def walk_records(
                 position += 1
                 if byte < 0x80:
                     timestamp_delta = byte >> 1 ^ -(byte & 1)
+                elif (low := data[position]) < 0x80:
+                    position += 1
+                    byte = byte & 0x7F | low << 7
+                    timestamp_delta = byte >> 1 ^ -(byte & 1)
                 else:
                     timestamp_delta, position = read_varint(data, position - 1, limit, 10)
                 byte = data[position]
                 position += 1
                 if byte < 0x80:
+                    offset_delta = byte >> 1 ^ -(byte & 1)
+                elif (low := data[position]) < 0x80:
+                    position += 1
+                    byte = byte & 0x7F | low << 7
                     offset_delta = byte >> 1 ^ -(byte & 1)
                 else:
                     offset_delta, position = read_varint(data, position - 1, limit)
@@ -179,6 +188,10 @@ def walk_records(
                 byte = data[position]
                 position += 1
                 if byte < 0x80:
+                    key_size = byte >> 1 ^ -(byte & 1)
+                elif (low := data[position]) < 0x80:
+                    position += 1
+                    byte = byte & 0x7F | low << 7
                     key_size = byte >> 1 ^ -(byte & 1)
                 else:
                     key_size, position = read_varint(data, position - 1, limit)
@@ -192,6 +205,10 @@ def walk_records(
                 byte = data[position]
                 position += 1
                 if byte < 0x80:
+                    value_size = byte >> 1 ^ -(byte & 1)
+                elif (low := data[position]) < 0x80:
+                    position += 1
+                    byte = byte & 0x7F | low << 7
                     value_size = byte >> 1 ^ -(byte & 1)
                 else:
                     value_size, position = read_varint(data, position - 1, limit)

@@ -10,6 +10,9 @@ from kdump.errors import Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import ClassVar
+
+    from kdump.binary.manners import Manners
 
 WINDOW_SIZE = 1 << 20
 """How many bytes are read at once."""
@@ -25,6 +28,9 @@ class Source:
     Raises Unreadable with the codes `file-missing`, `file-permission`, `file-is-directory`, `file-not-regular` or
     `file-io-error`.
     """
+
+    manners: ClassVar[Manners | None] = None
+    """How all files of this process are read, if not as fast as can be."""
 
     __slots__ = ("_descriptor", "path", "size")
 
@@ -44,6 +50,9 @@ class Source:
 
     def read(self, position: int, count: int) -> bytes:
         """The bytes at `position`, fewer than `count` only at the end of the file."""
+        if self.manners is not None:
+            buffer = bytearray(max(0, min(count, self.size - position)))
+            return bytes(buffer[: self.read_into(memoryview(buffer), position)])
         try:
             piece = os.pread(self._descriptor, count, position)
             if len(piece) == count or not piece:
@@ -63,7 +72,10 @@ class Source:
         filled = 0
         try:
             while filled < len(buffer):
-                read = os.preadv(self._descriptor, [buffer[filled:]], position + filled)
+                if self.manners is not None:
+                    read = self.manners.read_into(self._descriptor, buffer[filled:], position + filled)
+                else:
+                    read = os.preadv(self._descriptor, [buffer[filled:]], position + filled)
                 if not read:
                     break
                 filled += read

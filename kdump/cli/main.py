@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
+COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "releases")
 
 NOT_EXAMINED = 3
 OUTPUT_FAILED = 4

@@ -112,12 +112,26 @@ def _without(fields: tuple[Field, ...], names: frozenset[str]) -> tuple[Field, .
     kept = []
     for field in fields:
         if field.name not in names:
-            copy = Field.__new__(Field)
-            for slot in Field.__slots__:
-                setattr(copy, slot, getattr(field, slot))
+            copy = _copy(field)
             copy.fields = _without(field.fields, names)
             kept.append(copy)
     return tuple(kept)
+
+
+def without_nulls(message: Message, *names: str) -> Message:
+    """The message as it was before fields of these names could be null."""
+    fields = [_copy(field) for field in message.fields]
+    for field in fields:
+        if field.name in names:
+            field.nullable_since = NEVER
+    return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=message.last_version)
+
+
+def _copy(field: Field) -> Field:
+    copy = Field.__new__(Field)
+    for slot in Field.__slots__:
+        setattr(copy, slot, getattr(field, slot))
+    return copy
 
 
 class Reader:

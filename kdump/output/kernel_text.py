@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from struct import pack
 
-from kdump.binary import compression, kernel
+from kdump.binary import kernel
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
 from kdump.output.kafka_text import Template, java_boolean, java_optional
 
@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kdump.binary.compression import WholeDecompressor
     from kdump.binary.kernel import Buffer
     from kdump.output.parallel import ParallelText
     from kdump.releases.profile import Profile
@@ -147,18 +148,19 @@ class KernelText:
         self._write = write
         self._complain = complain
         words = Words(profile, contents)
-        bare = ("{contents}\n",)
-        programs = (
-            words.program(profile.batch_line, _BATCH),
-            words.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD),
-            words.program(profile.message_line, _BATCH),
-            words.program(bare if skips_metadata else profile.message_record_line, _MESSAGE_RECORD),
-        )
+        programs = [b""] * 4
+        if shows_batches:
+            programs[0] = words.program(profile.batch_line, _BATCH)
+            programs[2] = words.program(profile.message_line, _BATCH)
+        if shows_records:
+            bare = ("{contents}\n",)
+            programs[1] = words.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
+            programs[3] = words.program(bare if skips_metadata else profile.message_record_line, _MESSAGE_RECORD)
         flags = (
             _SHOWS_BATCHES * shows_batches | _SHOWS_RECORDS * shows_records | _CHECKS_FIRST_OFFSET * profile.checks_first_offset
         )
         self._plan = pack("=qq", flags, codec_count - 1) + b"".join(pack("=I", len(program)) + program for program in programs)
-        self._decompressor = compression.WholeDecompressor(_MAX_PAYLOAD)
+        self._decompressor: WholeDecompressor | None = None
         self._out = bytearray(out_size)
         self._enough = out_size // 2  # so much text is written out before the next compressed batch is begun
         self._filled = 0
@@ -233,6 +235,10 @@ class KernelText:
 
     def _payload_at(self, window: Buffer, start: int) -> bytes | None:
         """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
+        if self._decompressor is None:
+            from kdump.binary.compression import WholeDecompressor
+
+            self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
         with memoryview(window) as view:
             compressed = bytes(view[start + kernel.BATCH_HEADER_SIZE : end])

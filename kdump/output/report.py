@@ -24,7 +24,7 @@ def text(profile: Profile, complaints: list[tuple[str, str, int, int]]) -> str:
         by_path: dict[str, Pairs] = {}
         for path, pair in found:
             by_path.setdefault(path, []).append(pair)
-        for path in _ORDERS[profile.report_order]([path for path, _ in found]):
+        for path in _ORDERS[profile.report_order](_calls([path for path, _ in found])):
             lines.append(profile.report_titles[kind].format(path=path))
             lines += [line.format(*pair) for pair in _arranged(profile, kind, by_path[path])]
     return "".join(line + "\n" for line in lines)
@@ -33,6 +33,11 @@ def text(profile: Profile, complaints: list[tuple[str, str, int, int]]) -> str:
 def ordered(order: str, keys: list[str]) -> list[str]:
     """Distinct keys in the order of a hash map: "java", "scala-2.13", "scala-2.11"."""
     return _ORDERS[order](keys)
+
+
+def _calls(paths: list[str]) -> list[str]:
+    """The keys as they are asked for, without the third and further of equal ones in a row: they change nothing."""
+    return [path for row, path in enumerate(paths) if row < 2 or paths[row - 1] is not path or paths[row - 2] is not path]
 
 
 def _arranged(profile: Profile, kind: str, pairs: Pairs) -> Pairs:

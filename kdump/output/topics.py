@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from kdump.releases.profile import Profile
 
     Texts = tuple[str | None, str | None]
-    RecordDecoder = Callable[[int, bytes | None, bytes | None], Texts]
+    Content = bytes | CorruptData | None
+    """A value, or the fault that keeps it from being had: it comes up where a decoder asks for the value."""
+
+    RecordDecoder = Callable[[int, bytes | None, Content], Texts]
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
 
 TOMBSTONE = "<DELETE>"
@@ -90,10 +93,12 @@ def _coordinator(
     words = profile.decoder_words
     known = {record_type: (key, _as_known(words, value)) for record_type, (key, value) in records.items()}
 
-    def decode(offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode(offset: int, key: bytes | None, value: Content) -> Texts:
         try:
             if key is None:
                 raise CorruptData(null_code, "the record has no key")
+            if isinstance(value, CorruptData):
+                raise CorruptData("record-value-past-end", value.message, **value.values)
             record = coordinator.read(known, key, value, checks_version=words.checks_record_version)
         except CorruptData as fault:
             return _message_of(profile, fault, offset), None
@@ -118,13 +123,15 @@ def _cluster_metadata(profile: Profile) -> RecordDecoder:
 
     known = {record_id: _as_known(profile.decoder_words, message) for record_id, message in RECORDS.items()}
 
-    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+    def decode(offset: int, _key: bytes | None, value: Content) -> Texts:
+        if isinstance(value, CorruptData):
+            raise value
         try:
             record = metadata.read(known, value)
         except CorruptData as fault:
             return None, f"Error at {offset}, skipping. {_message_of(profile, fault, offset)}"
         data = kafka_json.dumps(record.message, record.fields, record.version)
-        return None, f'{{"type":"{_type_name(record.message.name)}","version":{record.version},"data":{data}}}'
+        return None, f'{{"type":"{kafka_json.type_name(record.message)}","version":{record.version},"data":{data}}}'
 
     return decode
 
@@ -134,7 +141,9 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
     from kdump.messages.remote_log_metadata import RECORDS
     from kdump.output import remote_log_metadata as texts
 
-    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+    def decode(offset: int, _key: bytes | None, value: Content) -> Texts:
+        if isinstance(value, CorruptData):
+            raise value
         try:
             if value is None:
                 raise CorruptData("remote-value-null", "the record has no value")
@@ -145,11 +154,6 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
         return None, texts.text_of(record)
 
     return decode
-
-
-def _type_name(name: str) -> str:
-    """The name of a message in upper case with underscores."""
-    return "".join("_" + letter if letter.isupper() else letter for letter in name).lstrip("_").upper()
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:

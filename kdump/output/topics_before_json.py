@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kdump.decoders import coordinator_before_json as before_json
 from kdump.errors import CorruptData
-from kdump.messages import kafka_json
+from kdump.messages import kafka_json, schema
 from kdump.output import hash_sets, report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.topics import RecordDecoder, Texts
+    from kdump.output.topics import Content, RecordDecoder, Texts
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
@@ -34,32 +34,44 @@ def offsets(profile: Profile) -> RecordDecoder:
     from kdump.messages.consumer_offsets import RECORDS
 
     words = profile.decoder_words
-    (offset_key, offset_value), (group_key, group_value) = RECORDS[1], RECORDS[2]
+    offset_value, group_value = RECORDS[1][1], RECORDS[2][1]
+    if not words.allows_null_protocol:
+        group_value = schema.without_nulls(group_value, "protocol", "leader")
 
-    def decode(_offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
         if value is None and not words.shows_tombstones:
             return None, None
-        if key is None:
-            raise CorruptData("offsets-key-null", "the record has no key")
-        version, reader = before_json.versioned(key)
-        if version in before_json.OFFSET_KEY_VERSIONS:
-            fields = before_json.fields_of(offset_key, reader, 0)
-            if value is None:
-                return words.offset_key.format(**fields), TOMBSTONE
-            offset = before_json.value_of(offset_value, value, words.last_offset_version, before_json.OFFSET_CODE)
-            text = words.offset_with_metadata if offset["metadata"] else words.offset
-            return words.offset_key.format(**fields), text.format(**offset)
-        if version == before_json.GROUP_KEY_VERSION:
-            fields = before_json.fields_of(group_key, reader, 0)
-            if value is None:
-                return words.group_key.format(**_with_json(fields)), TOMBSTONE
-            group = before_json.value_of(group_value, value, words.last_group_version, before_json.GROUP_CODE)
-            return words.group_key.format(**_with_json(fields)), words.group.format(**_group_texts(profile, group))
-        if words.shows_unknown_keys:
+        version, fields = _offsets_key(words, key)
+        if fields is None:
             return UNKNOWN_KEY.format(version=version), None
-        raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
+        if version == before_json.GROUP_KEY_VERSION:
+            key_text = words.group_key.format(**_with_json(fields))
+            if value is None:
+                return key_text, TOMBSTONE
+            group = before_json.value_of(group_value, _had(value), words.last_group_version, before_json.GROUP_CODE)
+            return key_text, words.group.format(**_group_texts(profile, group))
+        key_text = words.offset_key.format(**fields)
+        if value is None:
+            return key_text, TOMBSTONE
+        offset = before_json.value_of(offset_value, _had(value), words.last_offset_version, before_json.OFFSET_CODE)
+        text = words.offset_with_metadata if offset["metadata"] else words.offset
+        return key_text, text.format(**offset)
 
     return _with_schema_errors(words, decode)
+
+
+def _offsets_key(words: DecoderWords, key: bytes | None) -> tuple[int, dict[str, Value] | None]:
+    """The version of a key and its fields, None where the version is not known and the release goes on behind such keys."""
+    from kdump.messages.consumer_offsets import RECORDS
+
+    if key is None:
+        raise CorruptData("offsets-key-null", "the record has no key")
+    version, reader = before_json.versioned(key)
+    if version in before_json.OFFSET_KEY_VERSIONS or version == before_json.GROUP_KEY_VERSION:
+        return version, before_json.fields_of(RECORDS[version][0], reader, 0)
+    if words.shows_unknown_keys:
+        return version, None
+    raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
 
 
 def transactions(profile: Profile) -> RecordDecoder:
@@ -69,7 +81,7 @@ def transactions(profile: Profile) -> RecordDecoder:
     words = profile.decoder_words
     key_message, value_message = RECORDS[0]
 
-    def decode(_offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
         if key is None:
             raise CorruptData("transaction-log-key-null", "the record has no key")
         version, reader = before_json.versioned(key)
@@ -83,16 +95,25 @@ def transactions(profile: Profile) -> RecordDecoder:
             if words.shows_tombstones:
                 return words.transaction_key.format(**fields), TOMBSTONE
             raise CorruptData("transaction-log-value-null", "the record has no value")
-        transaction = before_json.value_of(value_message, value, words.last_transaction_version, before_json.TRANSACTION_CODE)
+        transaction = before_json.value_of(
+            value_message, _had(value), words.last_transaction_version, before_json.TRANSACTION_CODE
+        )
         return words.transaction_key.format(**fields), words.transaction.format(**_transaction_texts(profile, transaction))
 
     return _with_schema_errors(words, decode)
 
 
+def _had(value: bytes | CorruptData) -> bytes:
+    """The value. Raises the fault that keeps it from being had."""
+    if isinstance(value, CorruptData):
+        raise value
+    return value
+
+
 def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDecoder:
     """The decoder; its faults say what SchemaException says: the fields from the outermost on, and what is wrong inside."""
 
-    def decode_or_raise(offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode_or_raise(offset: int, key: bytes | None, value: Content) -> Texts:
         try:
             return decode(offset, key, value)
         except CorruptData as fault:
@@ -132,6 +153,7 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
     members = group["members"]
     assert isinstance(members, list)
     is_consumer = group["protocolType"] == "consumer"
+    words = profile.decoder_words
     assignments: dict[str, bytes] = {}
     for member in members:
         assert isinstance(member, dict)
@@ -141,22 +163,24 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
     texts = []
     for member_id in report.ordered(profile.report_order, list(assignments)):
         data = assignments[member_id]
-        texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(data)}")
-    if not assignments and not profile.decoder_words.empty_groups_have_protocol_type:
+        texts.append(f"{member_id}={_assignment_text(words, data) if is_consumer else _hex(words, data)}")
+    if not assignments and not words.empty_groups_have_protocol_type:
         group = group | {"protocolType": ""}
     return _with_json(group | {"members": "{" + ",".join(texts) + "}"})
 
 
-def _assignment_text(profile: Profile, data: bytes) -> str:
+def _assignment_text(words: DecoderWords, data: bytes) -> str:
     partitions, user_data = before_json.assignment_of(data)
-    if user_data is None and not profile.decoder_words.allows_null_user_data:
+    if user_data is None and not words.allows_null_user_data:
         raise CorruptData("assignment-user-data-null", "the assignment has no user data")
     text = ", ".join(f"{topic}-{partition}" for topic, partition in partitions)
-    return f"[{text}]:{_hex(user_data)}" if user_data else f"[{text}]"
+    return f"[{text}]:{_hex(words, user_data)}" if user_data else f"[{text}]"
 
 
-def _hex(data: bytes) -> str:
+def _hex(words: DecoderWords, data: bytes) -> str:
     """Bytes as Kafka formats them, as one number: without zeros in front."""
+    if data and not words.shows_bytes:
+        raise CorruptData("bytes-not-shown", "the tool trips over bytes that it is to show")
     return f"{int.from_bytes(data, 'big'):X}" if data else ""
 
 

@@ -29,7 +29,9 @@ class DecoderWords:
         self.shows_tombstones = then.at(SHOWS_TOMBSTONES)
         self.empty_groups_have_protocol_type = then.at(EMPTY_GROUPS_HAVE_PROTOCOL_TYPE)
         self.shows_unknown_keys = then.at(SHOWS_UNKNOWN_KEYS)
+        self.allows_null_protocol = then.at(ALLOWS_NULL_PROTOCOL)
         self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
+        self.shows_bytes = then.at(SHOWS_BYTES)
         self.has_schema_exceptions = then.at(HAS_SCHEMA_EXCEPTIONS)
         self.checks_record_version = then.at(CHECKS_RECORD_VERSION)
         self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
@@ -37,7 +39,7 @@ class DecoderWords:
         self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
         self._then = then
         self.field_names = FIELD_NAMES
-        self.schema_errors = SCHEMA_ERRORS
+        self.schema_errors = then.at(SCHEMA_ERRORS)
         self._partitions = then.at(PARTITIONS)
 
     def unknown_fields(self, message: str) -> frozenset[str]:
@@ -58,18 +60,28 @@ class DecoderWords:
 
 
 OFFSETS_ARE_JSON = {FIRST: False, "3.8.0": True}
+"""Whether `--offsets-decoder` prints JSON, where others print text."""
+
 TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
+"""Whether `--transaction-log-decoder` prints JSON, where others print text."""
 
 SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
 """Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
 
-EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: False, "1.0.0": True}
-"""Whether the protocol type of a group without members is shown; before, it was known from the members."""
+EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: True, "0.10.1.0": False, "1.0.0": True}
+"""Whether the protocol type of a group without members is shown, where others know it from the members."""
 
 SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
 """Whether text decoders go on behind keys of unknown versions (KIP-915)."""
 
+ALLOWS_NULL_PROTOCOL = {FIRST: False, "0.10.1.0": True}
+"""Whether a group may have no protocol and no leader."""
+
+SHOWS_BYTES = {FIRST: False, "0.10.1.0": True}
+"""Whether user data, and assignments that are not for consumers, can be shown; before, the tool fell over them."""
+
 ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
+"""Whether a member's assignment without user data is shown, where others throw."""
 
 HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
 """Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
@@ -77,7 +89,7 @@ HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
 CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
 """Whether a value's version is compared with what is known before its message is read."""
 
-SHARES_OFFSET_VALUE = {FIRST: True, "4.0.0": False}
+SHARES_OFFSET_VALUE = {FIRST: True, "4.1.0": False}
 """Whether records of type 0 may have values of all versions that those of type 1 have."""
 
 SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
@@ -91,23 +103,36 @@ OFFSETS_RECORD_TYPES = {
 """The record types that the JSON form of offsets knows."""
 
 OFFSET_KEY = {FIRST: "offset::{group}:{topic}:{partition}", "2.4.1": "offset_commit::group={group},partition={topic}-{partition}"}
+"""The key of an offset commit."""
+
 OFFSET = {FIRST: "{offset}", "2.4.1": "offset={offset}"}
+"""An offset commit."""
+
 OFFSET_WITH_METADATA = {FIRST: "{offset}:{metadata}", "2.4.1": "offset={offset},metadata={metadata}"}
+"""An offset commit with metadata."""
+
 GROUP_KEY = {
     FIRST: "metadata::{group}",
     "1.0.0": '{{"metadata":{group_json}}}',
     "2.4.1": "group_metadata::group={group}",
 }
+"""The key of group metadata."""
+
 GROUP = {
     FIRST: "{protocolType}:{protocol}:{generation}:{members}",
     "1.0.0": '{{"protocolType":{protocolType_json},"protocol":{protocol_json},"generationId":{generation},'
     '"assignment":{members_json}}}',
 }
+"""Group metadata."""
+
 TRANSACTION_KEY = {FIRST: "transactionalId={transactionalId}", "2.4.1": "transaction_metadata::transactionalId={transactionalId}"}
+"""The key of a transaction."""
+
 TRANSACTION = {
     FIRST: "producerId:{producerId},producerEpoch:{producerEpoch},state={state},partitions={partitions},"
     "txnLastUpdateTimestamp={transactionLastUpdateTimestampMs},txnTimeoutMs={transactionTimeoutMs}"
 }
+"""A transaction."""
 
 LATER_FIELDS = {
     "OffsetCommitValue": {"topicId": "4.1.0"},
@@ -136,7 +161,11 @@ PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
 """How a set of partitions begins, what stands between them, how it ends."""
 
 LAST_OFFSET_VERSION = {FIRST: 1, "2.1.0": 3, "3.4.1": 4}
-LAST_GROUP_VERSION = {FIRST: 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 4}
+"""The last version of an offset commit that a release reads."""
+
+LAST_GROUP_VERSION = {FIRST: 0, "0.10.1.0": 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 4}
+"""The last version of group metadata that a release reads."""
+
 LAST_TRANSACTION_VERSION = {FIRST: 0, "3.4.1": 1}
 """The last version of a value that a release reads."""
 
@@ -149,20 +178,32 @@ FIELD_NAMES: dict[str, str] = {
 }
 """What messages call fields, of one version or of all, whose name became another; the others are in snake case."""
 
-SCHEMA_ERRORS = {
+_UNCHECKED_SIZES = {
     "message-underflow": "java.nio.BufferUnderflowException",
+    "message-bytes-past-end string": "java.nio.BufferUnderflowException",
+    "message-bytes-past-end bytes": "newLimit > capacity: ({size} > {remaining})",
+    "message-array-too-large": "Error reading array of size {count}, only {remaining} bytes available",
+    "message-null string": "{size}",
+    "message-null bytes": "newLimit < 0: ({size} < 0)",
+    "message-null array": "{size}",
+}
+"""Where sizes were not looked at: what Java says of them."""
+
+_CHECKED_SIZES = _UNCHECKED_SIZES | {
     "message-bytes-past-end string": "Error reading string of length {size}, only {remaining} bytes available",
     "message-bytes-past-end bytes": "Error reading bytes of size {size}, only {remaining} bytes available",
-    "message-array-too-large": "Error reading array of size {count}, only {remaining} bytes available",
     "message-null string": "String length {size} cannot be negative",
     "message-null bytes": "Bytes size {size} cannot be negative",
     "message-null array": "Array size {size} cannot be negative",
 }
+SCHEMA_ERRORS = {FIRST: _UNCHECKED_SIZES, "0.10.0.0": _CHECKED_SIZES}
 """What SchemaException says of a field, by the code of the fault and the field's type."""
 
 _ILLEGAL_STATE = "java.lang.IllegalStateException"
+_NULL_POINTER = "java.lang.NullPointerException"
 _RUNTIME = "java.lang.RuntimeException"
 _MISSING_KEY = "Failed to decode message at offset {offset} using %s (message had a missing key)"
+_MISSING_OFFSET_KEY = "Failed to decode message using offset topic decoder (message had a missing key)"
 _AT_OFFSET = "Error at offset {offset}, skipping. "
 _DESERIALIZE = "Could not deserialize metadata record"
 _NULL_VALUE = 'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of "{package}.Record.value()" is null'
@@ -194,6 +235,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "record-type-unknown": {FIRST: Words("", "Unknown record type {type} at offset {offset}, skipping.")},
     "record-version-short": {FIRST: Words("", _AT_OFFSET + "Could not read version from {part}'s buffer.")},
     "record-version-unknown": {FIRST: Words("", _AT_OFFSET + "Found an unknown record version {version} for {type} type")},
+    "record-value-past-end": {FIRST: Words("", _AT_OFFSET + "newLimit > capacity: ({size} > {room})")},
     "record-unreadable": {
         FIRST: Words(
             "", _AT_OFFSET + "Could not read record with version {version} from {part}'s buffer due to: {inner_message}."
@@ -203,7 +245,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "message-unreadable": {
         FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "{inner_message}"),
     },
-    "offsets-key-null": _kafka("Failed to decode message using offset topic decoder (message had a missing key)"),
+    "offsets-key-null": {FIRST: Words("org.apache.kafka.common.KafkaException", _MISSING_OFFSET_KEY)},
     "offsets-key-version-unknown": _kafka("Unknown offset schema version {version}")
     | {
         "2.4.0": Words("org.apache.kafka.common.KafkaException", "Unknown message key schema version {version}"),
@@ -218,8 +260,10 @@ WORDS: dict[str, dict[str, Words]] = {
         "2.4.0": Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported assignment version: {version}"),
     },
     "assignment-user-data-null": {
-        FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "buffer" is null')
+        FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.limit()" because "buffer" is null'),
+        "0.11.0.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "buffer" is null'),
     },
+    "bytes-not-shown": {FIRST: Words("java.util.IllegalFormatConversionException", "x != scala.math.BigInt")},
     "transaction-log-key-null": {
         FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.getShort()" because "buffer" is null')
     },

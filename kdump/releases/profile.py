@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kdump.errors import UsageError
 from kdump.releases import history
 from kdump.releases.timeline import History, version_of
 
@@ -36,6 +35,7 @@ class Profile:
         self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
         self.missing_decoders = then.at(history.MISSING_DECODERS)
+        self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if self._has_decoder(name))
         self.decoder_classes = then.at(history.DECODER_CLASSES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
@@ -96,6 +96,9 @@ class Profile:
         self.reports_bare_names = then.at(history.REPORTS_BARE_NAMES)
         self.index_size_is_checked = then.at(history.INDEX_SIZE_IS_CHECKED)
         self.limits_message_size = then.at(history.LIMITS_MESSAGE_SIZE)
+
+    def _has_decoder(self, name: str) -> bool:
+        return name in self.options and name not in self.missing_decoders
 
     def message_rules(self) -> MessageRules | None:
         """What the tool takes for sound in logs, if it knows messages only."""
@@ -160,11 +163,10 @@ class Profile:
 def profile_of(release: str) -> Profile:
     """The profile of a release.
 
-    Raises UsageError, with the nearest known release, where it is not known.
+    Raises UsageError, with the nearest known releases, where it is not known.
     """
     if release not in history.RELEASES:
-        newest = history.RELEASES[-1]
-        raise UsageError(
-            f"--release {release} is not known (newest: {newest})", remedy=f"known are {', '.join(history.RELEASES)}"
-        )
+        from kdump.releases.unknown import unknown_release  # only a wrong command line needs it
+
+        raise unknown_release(release)
     return Profile(release)

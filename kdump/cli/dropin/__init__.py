@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 _RELEASE_OPTION = "--release"
 _STRICT_OPTION = "--strict-stderr"
 _JOBS_OPTION = "--jobs"
-_WITH_VALUE = {_RELEASE_OPTION: f"a release, such as {history.RELEASES[-1]}", _JOBS_OPTION: "a number of threads"}
+_NICE_OPTION = "--nice"
+_RATE_OPTION = "--rate"
+_WITH_VALUE = {
+    _RELEASE_OPTION: f"a release, such as {history.RELEASES[-1]}",
+    _JOBS_OPTION: "a number of threads",
+    _RATE_OPTION: "a rate, such as 50MB/s",
+}
 _OPTIONS_WITH_VALUES = ("files", "max-bytes", "max-message-size")
 
 
@@ -27,6 +33,8 @@ def main(arguments: list[str], stdout: BinaryIO, stderr: BinaryIO, *, is_termina
     try:
         own = OwnOptions(arguments)
         profile = profile_of(own.release)
+        if own.is_nice or own.rate:
+            be_polite(own.rate, is_nice=own.is_nice)
     except UsageError as error:
         stderr.write(f"kdump: {error}\n".encode("utf-8", "backslashreplace"))
         return USAGE
@@ -42,11 +50,13 @@ class OwnOptions:
     """The options of ours that the drop-in form takes, and the `others`, which are Kafka's.
 
     `--release R` for the release whose output is wanted, `--strict-stderr` for no word of ours on stderr, `--jobs N` for the
-    number of threads (0: as many as suit the machine). Raises UsageError where a value is missing or wrong.
+    number of threads (0: as many as suit the machine), `--nice` for a low priority and a page cache left alone, `--rate R` for so
+    many bytes a second. Raises UsageError where a value is missing or wrong.
     """
 
     def __init__(self, arguments: list[str]) -> None:
         self.release, self.is_strict, self.jobs = history.RELEASES[-1], False, 0
+        self.is_nice, self.rate = False, ""
         self.others: list[str] = []
         remaining = iter(arguments)
         for word in remaining:
@@ -55,6 +65,8 @@ class OwnOptions:
                 self.others += [word, *remaining]
             elif word == _STRICT_OPTION:
                 self.is_strict = True
+            elif word == _NICE_OPTION:
+                self.is_nice = True
             elif name in _WITH_VALUE:
                 self._take(name, value if equals else next(remaining, None))
             else:
@@ -67,7 +79,19 @@ class OwnOptions:
             raise UsageError(f"{name} takes {_WITH_VALUE[name]}")
         if name == _RELEASE_OPTION:
             self.release = value
+        elif name == _RATE_OPTION:
+            self.rate = value
         elif value.isascii() and value.isdigit():
             self.jobs = int(value)
         else:
             raise UsageError(f"{name} takes {_WITH_VALUE[name]}, not {value!r}")
+
+
+def be_polite(rate: str, *, is_nice: bool) -> None:
+    """Let this process read files as one that others come before. Raises UsageError for a rate that is none."""
+    from kdump.binary.manners import Manners, lower_priority, rate_of
+    from kdump.binary.source import Source
+
+    Source.manners = Manners(rate_of(rate) if rate else None, drops_pages=is_nice)
+    if is_nice:
+        lower_priority()

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
     Decoder = Callable[[bytes], str]
 
-# In the order in which the tool looks for them; the first counts.
-_TOPIC_DECODERS = (
-    "offsets-decoder",
-    "transaction-log-decoder",
-    "cluster-metadata-decoder",
-    "remote-log-metadata-decoder",
-    "share-group-state-decoder",
-)
 _WORTH_THREADS = 64 << 20  # bytes of a log
 _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
@@ -70,7 +62,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
 
 def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder] | RecordDecoder:
     """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
-    for name in _TOPIC_DECODERS:
+    for name in history.TOPIC_DECODERS:
         if arguments.has(name):
             if name in tool.profile.missing_decoders:
                 raise UsageError(f"--{name} is not supported yet in the words of Kafka {tool.profile.release}")
@@ -99,7 +91,7 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
 
 def prints_data(tool: DumpTool, arguments: Arguments) -> bool:
     """Whether keys and values are asked for."""
-    implied = (*_TOPIC_DECODERS, *_DECODER_CLASSES) if tool.profile.decoders_print_data else ()
+    implied = (*history.TOPIC_DECODERS, *_DECODER_CLASSES) if tool.profile.decoders_print_data else ()
     return any(arguments.has(name) for name in ("print-data-log", *implied))
 
 
@@ -179,7 +171,7 @@ def _kernel_text(
         )
 
     kernel_text = text(tool.out.write_bytes, complain)
-    if source.size >= _WORTH_THREADS and tool.jobs != 1:
+    if source.size >= _WORTH_THREADS and tool.jobs != 1 and source.manners is None:
         from kdump.output import parallel
 
         jobs = tool.jobs or parallel.jobs_here()

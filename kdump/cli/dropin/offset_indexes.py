@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.source import Source
 from kdump.checks import offset_index as check
 from kdump.cli.dropin.tool import absolute
 from kdump.errors import CorruptData
@@ -13,7 +14,6 @@ from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.source import Source
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.offset_index import OffsetIndexEntry
@@ -94,7 +94,12 @@ def _kernel_text(
     tool: DumpTool, log: Source, index: Source, base_offset: int, window_size: int, *, is_quiet: bool
 ) -> OffsetIndexText | None:
     """The lines by the kernel in C, for releases that compare with the last offset of a batch."""
-    if kernel.native is None or tool.message_rules is not None or tool.profile.index_compares_first_record:
+    if (
+        kernel.native is None
+        or Source.manners is not None
+        or tool.message_rules is not None
+        or tool.profile.index_compares_first_record
+    ):
         return None
     from kdump.output.kernel_index import OffsetIndexText
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.source import Source
 from kdump.checks import message_index
 from kdump.checks import time_index as check
 from kdump.checks.offset_index import Lookup
@@ -18,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.binary.source import Source
     from kdump.checks.time_index import Landing
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
@@ -111,7 +111,7 @@ def _kernel_text(
     tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int, *, is_quiet: bool
 ) -> TimeIndexText | None:
     """The lines by the kernel in C, where nothing can go wrong behind an entry's batch."""
-    if kernel.native is None or tool.message_rules is not None:
+    if kernel.native is None or Source.manners is not None or tool.message_rules is not None:
         return None
     from kdump.output import kernel_index
 

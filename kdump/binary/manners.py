@@ -1,0 +1,78 @@
+"""Reading next to a broker that is busy: slowly, at low priority, and without pushing its pages out of the page cache."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from kdump.errors import UsageError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
+_RATE_FORM = "a rate, such as 50MB/s"
+_SLICE = 1 << 20  # no more than so much is read before the next pause
+
+# ioprio_set(IOPRIO_WHO_PROCESS, this one, class idle): neither Python nor the C library has a function for it
+_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+_IOPRIO_WHO_PROCESS = 1
+_IOPRIO_IDLE = 3 << 13
+
+
+class Manners:
+    """How files are read: at most `rate` bytes a second, and whether pages that were not cached before are dropped again."""
+
+    def __init__(self, rate: int | None, *, drops_pages: bool) -> None:
+        self._rate = rate
+        self._drops_pages = drops_pages and hasattr(os, "posix_fadvise")
+        self._is_free_at = time.monotonic()
+
+    def read_into(self, descriptor: int, buffer: memoryview, position: int) -> int:
+        """As os.preadv with one buffer, in good time: it may give less than there is."""
+        buffer = buffer[:_SLICE]
+        self._wait_for(len(buffer))
+        if not self._drops_pages:
+            return os.preadv(descriptor, [buffer], position)
+        cached = 0
+        try:
+            cached = os.preadv(descriptor, [buffer], position, os.RWF_NOWAIT)
+        except (OSError, AttributeError):  # nothing of it is cached, or it cannot be asked
+            pass
+        if cached:
+            return cached
+        read = os.preadv(descriptor, [buffer], position)
+        os.posix_fadvise(descriptor, position, read, os.POSIX_FADV_DONTNEED)
+        return read
+
+    def _wait_for(self, size: int) -> None:
+        if self._rate is None:
+            return
+        now = time.monotonic()
+        if now < self._is_free_at:
+            time.sleep(self._is_free_at - now)
+        self._is_free_at = max(now, self._is_free_at) + size / self._rate
+
+
+def rate_of(text: str) -> int:
+    """Bytes a second, given as `50MB/s`, `50M`, `1.5GiB/s` or a number. Raises UsageError."""
+    number = text.strip().lower().removesuffix("/s").removesuffix("b").strip()
+    unit = number.lstrip("0123456789.").strip()
+    digits = number[: len(number) - len(number.lstrip("0123456789."))]
+    try:
+        rate = int(float(digits) * _UNITS[unit])
+    except (KeyError, ValueError):
+        raise UsageError(f"--rate takes {_RATE_FORM}, not {text!r}")
+    if rate < 1:
+        raise UsageError(f"--rate takes {_RATE_FORM}, not {text!r}")
+    return rate
+
+
+def lower_priority() -> None:
+    """Give this process the lowest priority, and its I/O that of an idle one where the system has such."""
+    try:
+        os.nice(19)
+    except OSError:
+        pass
+    number = _IOPRIO_SET.get(os.uname().machine)
+    if os.uname().sysname == "Linux" and number is not None:
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).syscall(number, _IOPRIO_WHO_PROCESS, 0, _IOPRIO_IDLE)
