@@ -79,9 +79,9 @@ def measure(workload: Workload, releases: Sequence[str], rounds: int) -> dict[st
             is_slow = turn >= enough and sum(run.seconds for run in before) > ENOUGH_SECONDS
             if is_slow or any(run.is_late for run in before):
                 continue
-            print(f"\r\033[K{workload.name}, round {turn + 1} of {rounds}: {contender.name}", end="", file=sys.stderr, flush=True)
+            _show(f"{workload.name}, round {turn + 1} of {rounds}: {contender.name}")
             before.append(contenders.run(contender))
-    print("\r\033[K", end="", file=sys.stderr)
+    _show("")
     return runs
 
 
@@ -89,6 +89,11 @@ def introduction(size: str) -> str:
     """When, where and on what it was measured."""
     smaller = f" Files are {QUICK} times smaller than said: --size quick." if size == "quick" else ""
     return f"Measured on {datetime.date.today():%Y-%m-%d}: {contenders.machine()}.{smaller}"
+
+
+def _show(progress: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
 
 
 def _available(releases: Sequence[str]) -> list[str]:

@@ -134,6 +134,6 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    facts = dict(line.split("\t", 1) for line in reversed(lines) if "\t" in line)
-    name = next((value for key, value in facts.items() if key == "model name"), "").lstrip("\t: ")
-    return " ".join([name or platform.machine(), *(f"({key} {facts[key].lstrip(': ')})" for key in ("model",) if key in facts)])
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    model = f" (family {facts['cpu family']}, model {facts['model']})" if {"cpu family", "model"} <= facts.keys() else ""
+    return facts.get("model name", platform.machine()) + model
