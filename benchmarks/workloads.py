@@ -13,6 +13,7 @@ from tests.oracle.kafka_tool import release_number
 
 ONE_BATCH = "one-batch"
 JOBS_1, JOBS_2 = "kdump --jobs 1", "kdump --jobs 2"
+PARALLEL = 64 * MIB  # from this size on, kdump uses more than one core if it may
 FULL_INDEX = 1_310_720  # entries of 8 bytes: segment.index.bytes, 10 MiB
 
 Series = Mapping[str, Sequence[Measured]]
@@ -78,6 +79,8 @@ class Workload(NamedTuple):
         if self.others is not None:
             return self.others(arguments)
         found = [contenders.kdump(arguments), contenders.limit(home, self.mode, path) if self.mode else None]
+        if path.stat().st_size >= PARALLEL:
+            found.append(contenders.kdump(arguments, name=JOBS_2, jobs=2))
         found.append(contenders.kdump(arguments, name=PYTHON_KERNEL, kernel="python"))
         if self.has_decompression:
             found.append(contenders.decompression(path))
