@@ -73,16 +73,20 @@ def measure(workload: Workload, releases: Sequence[str], rounds: int) -> dict[st
     taking_part = workload.contenders(home(), releases)
     runs: dict[str, list[Measured]] = {contender.name: [] for contender in taking_part}
     for turn in range(rounds):
-        for contender in taking_part:
+        for contender in list(taking_part):
             before = runs[contender.name]
             enough = ENOUGH_RUNS[any(contender.name in bar.names for bar in workload.bars)]
             is_slow = turn >= enough and sum(run.seconds for run in before) > ENOUGH_SECONDS
             if is_slow or any(run.is_late for run in before):
                 continue
             _show(f"{workload.name}, round {turn + 1} of {rounds}: {contender.name}")
-            before.append(contenders.run(contender))
+            try:
+                before.append(contenders.run(contender))
+            except MissingContender as error:
+                print(error, file=sys.stderr)
+                taking_part.remove(contender)
     _show("")
-    return runs
+    return {name: measured for name, measured in runs.items() if measured}
 
 
 def introduction(size: str) -> str:
