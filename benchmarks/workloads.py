@@ -311,9 +311,7 @@ WORKLOADS = (
     ),
     _memory(64 * MIB, "64 MiB, shallow", (), "64m"),
     _memory(64 * MIB, "64 MiB, --print-data-log", _DATA, "64m-data"),
-    _memory(
-        _BIG, "4 segments of 1 GiB, shallow", (), "4g", times=4
-    ),  # Kafka's tool, and so ours, takes no more than 2 GiB in one
+    _memory(_BIG, "4 segments of 1 GiB, shallow", (), "4g", times=4),
     _memory(_BIG, "4 segments of 1 GiB, --print-data-log", _DATA, "4g-data", times=4),
     Workload(
         "jobs",
