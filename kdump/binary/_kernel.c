@@ -351,33 +351,50 @@ static inline int character_size(const uint8_t *p, const uint8_t *end)
     return continues(p + 3, end) ? 4 : -3;
 }
 
+static inline int is_ascii(const uint8_t *p) /* of eight bytes */
+{
+    uint64_t eight;
+    memcpy(&eight, p, 8);
+    return !(eight & 0x8080808080808080u);
+}
+
+/* Where well-formed text ends. */
+static inline const uint8_t *well_formed(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end) {
+        if (*p < 0x80) {
+            while (end - p >= 8 && is_ascii(p))
+                p += 8;
+            while (p < end && *p < 0x80)
+                p++;
+        } else if (*p >= 0xc2 && *p < 0xe0 && end - p >= 2 && (p[1] & 0xc0) == 0x80) {
+            p += 2;
+        } else if (*p > 0xe0 && *p < 0xf0 && *p != 0xed && end - p >= 3 && (p[1] & 0xc0) == 0x80 && (p[2] & 0xc0) == 0x80) {
+            p += 3;
+        } else {
+            int size = character_size(p, end);
+            if (size < 0)
+                return p;
+            p += size;
+        }
+    }
+    return p;
+}
+
 /* UTF-8 as Java decodes it, with U+FFFD for each malformed part: up to three times as many bytes as it is given. */
 static uint8_t *put_text(uint8_t *out, const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;
-    while (p < end) {
-        while (end - p >= 8) { /* eight bytes of ASCII at once */
-            uint64_t eight;
-            memcpy(&eight, p, 8);
-            memcpy(out, &eight, 8);
-            if (eight & 0x8080808080808080u)
-                break;
-            p += 8, out += 8;
-        }
-        for (int tries = 8; p < end && tries; tries--) {
-            int taken = character_size(p, end);
-            if (taken == 1) {
-                *out++ = *p++;
-            } else if (taken > 0) {
-                for (int byte = 0; byte < taken; byte++)
-                    *out++ = *p++;
-            } else {
-                *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
-                p -= taken;
-            }
-        }
+    for (;;) {
+        const uint8_t *malformed = well_formed(p, end);
+        size_t sound = (size_t)(malformed - p);
+        memcpy(out, p, sound);
+        out += sound;
+        if (malformed == end)
+            return out;
+        *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
+        p = malformed - character_size(malformed, end);
     }
-    return out;
 }
 
 /* --- Rows ---------------------------------------------------------------------------------------------------------- */
@@ -934,29 +951,52 @@ static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
     return p == end;
 }
 
+#define PLAN_NAME "kdump.binary._kernel.plan"
+
+static void free_plan(PyObject *capsule)
+{
+    PyMem_Free(PyCapsule_GetPointer(capsule, PLAN_NAME));
+}
+
+PyDoc_STRVAR(compile_plan_doc, "compile_plan(data) -> plan\n\nA plan for `dump`. Raises ValueError where it is malformed.");
+
+static PyObject *compile_plan(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    if (!PyArg_ParseTuple(arguments, "y*:compile_plan", &data))
+        return NULL;
+    PyObject *capsule = NULL;
+    Plan *plan = PyMem_Malloc(sizeof *plan);
+    if (!plan)
+        PyErr_NoMemory();
+    else if (!parse_plan(data.buf, (size_t)data.len, plan))
+        PyErr_SetString(PyExc_ValueError, "the plan is malformed");
+    else
+        capsule = PyCapsule_New(plan, PLAN_NAME, free_plan);
+    if (!capsule)
+        PyMem_Free(plan);
+    PyBuffer_Release(&data);
+    return capsule;
+}
+
 PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out, filled, state) -> (filled, end, reason)\n\n"
                        "Write the lines of regular batches and messages from `start` on into `out`, behind what fills it.");
 
 static PyObject *dump(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    Py_buffer plan_bytes, window, payload, out, state;
+    Py_buffer window, payload, out, state;
     Py_ssize_t start, filled;
     long long window_position;
-    if (!PyArg_ParseTuple(arguments, "y*y*nLz*w*nw*:dump", &plan_bytes, &window, &start, &window_position, &payload, &out,
-                          &filled, &state))
+    PyObject *capsule, *result = NULL;
+    if (!PyArg_ParseTuple(arguments, "Oy*nLz*w*nw*:dump", &capsule, &window, &start, &window_position, &payload, &out, &filled,
+                          &state))
         return NULL;
-    PyObject *result = NULL;
-    Plan *plan = PyMem_Malloc(sizeof *plan);
+    const Plan *plan = PyCapsule_GetPointer(capsule, PLAN_NAME);
     int64_t *numbers = state.buf;
-    if (!plan) {
-        PyErr_NoMemory();
+    if (!plan)
         goto end;
-    }
-    if (!parse_plan(plan_bytes.buf, (size_t)plan_bytes.len, plan)) {
-        PyErr_SetString(PyExc_ValueError, "the plan is malformed");
-        goto end;
-    }
     if (start < 0 || start > window.len || filled < 0 || filled > out.len - SLACK ||
         state.len < (Py_ssize_t)(sizeof(int64_t) * GAPS) || (uintptr_t)state.buf % sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "start, out or state is out of bounds");
@@ -986,8 +1026,6 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (Py_ssize_t)(position - dump.window), (int)reason);
 end:
-    PyMem_Free(plan);
-    PyBuffer_Release(&plan_bytes);
     PyBuffer_Release(&window);
     if (payload.obj)
         PyBuffer_Release(&payload);
@@ -1649,6 +1687,7 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
 /* --- The module ---------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
+    {"compile_plan", compile_plan, METH_VARARGS, compile_plan_doc},
     {"dump", dump, METH_VARARGS, dump_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},

@@ -168,7 +168,8 @@ class KernelText:
         flags = (
             _SHOWS_BATCHES * shows_batches | _SHOWS_RECORDS * shows_records | _CHECKS_FIRST_OFFSET * profile.checks_first_offset
         )
-        self._plan = pack("=qq", flags, codec_count - 1) + b"".join(pack("=I", len(program)) + program for program in programs)
+        numbers = pack("=qq", flags, codec_count - 1)
+        self._plan = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
         self._decompressor: WholeDecompressor | None = None
         self._out = bytearray(out_size)
         self._enough = out_size // 2  # so much text is written out before the next compressed batch is begun
