@@ -436,7 +436,7 @@ def _plan(*programs: bytes, flags: int = 3) -> bytes:
 
 
 def _dump(plan: bytes, *, start: int = 0, filled: int = 0, room: int = 1000, state: Sequence[int] = (-1, -1, 0, 0)) -> Any:
-    return _kernel.dump(plan, MIXED, start, 0, None, bytearray(room), filled, array("q", state))
+    return _kernel.dump(_kernel.compile_plan(plan), MIXED, start, 0, None, bytearray(room), filled, array("q", state))
 
 
 PLAIN = _step(NUMBER, literal=b"x: ")

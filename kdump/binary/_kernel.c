@@ -139,6 +139,7 @@ static const char *crc32c_name = "tables";
 #include <nmmintrin.h>
 #define WITH_CRC __attribute__((target("sse4.2")))
 #define CRC_8(crc, p) _mm_crc32_u64(crc, loaded64(p))
+#define CRC_4(crc, p) _mm_crc32_u32((uint32_t)(crc), loaded32(p))
 #define CRC_1(crc, p) _mm_crc32_u8((uint32_t)(crc), *(p))
 static int has_crc_instruction(void)
 {
@@ -150,6 +151,7 @@ static int has_crc_instruction(void)
 #include <sys/auxv.h>
 #define WITH_CRC __attribute__((target("+crc")))
 #define CRC_8(crc, p) __builtin_aarch64_crc32cx((uint32_t)(crc), loaded64(p))
+#define CRC_4(crc, p) __builtin_aarch64_crc32cw((uint32_t)(crc), loaded32(p))
 #define CRC_1(crc, p) __builtin_aarch64_crc32cb((uint32_t)(crc), *(p))
 static int has_crc_instruction(void)
 {
@@ -170,6 +172,13 @@ static inline uint64_t loaded64(const uint8_t *p)
 {
     uint64_t value;
     memcpy(&value, p, 8);
+    return value;
+}
+
+static inline uint32_t loaded32(const uint8_t *p)
+{
+    uint32_t value;
+    memcpy(&value, p, 4);
     return value;
 }
 
@@ -219,6 +228,10 @@ WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, s
     for (; size >= 8; p += 8, size -= 8)
         rest = CRC_8(rest, p);
     crc = (uint32_t)rest;
+    if (size >= 4) {
+        crc = CRC_4(crc, p);
+        p += 4, size -= 4;
+    }
     for (; size; size--)
         crc = CRC_1(crc, p++);
     return crc;
@@ -258,27 +271,51 @@ static const char two_digits[] = "0001020304050607080910111213141516171819202122
                                  "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
                                  "9293949596979899";
 
+/* A number below 100,000,000 with all of its eight digits. */
+static inline void put_eight_digits(uint8_t *out, uint32_t number)
+{
+    uint32_t high = number / 10000, low = number % 10000;
+    memcpy(out, two_digits + 2 * (high / 100), 2);
+    memcpy(out + 2, two_digits + 2 * (high % 100), 2);
+    memcpy(out + 4, two_digits + 2 * (low / 100), 2);
+    memcpy(out + 6, two_digits + 2 * (low % 100), 2);
+}
+
+/* The same without zeros in front. */
+static inline uint8_t *put_few_digits(uint8_t *out, uint32_t number)
+{
+    uint8_t digits[16];
+    int zeros = 7 - (number >= 10) - (number >= 100) - (number >= 1000) - (number >= 10000) - (number >= 100000) -
+                (number >= 1000000) - (number >= 10000000);
+    if (number < 10) {
+        *out = (uint8_t)('0' + number);
+        return out + 1;
+    }
+    put_eight_digits(digits, number);
+    memcpy(out, digits + zeros, 8); /* more than there are; they are written over, or lie behind the line */
+    return out + 8 - zeros;
+}
+
 static inline uint8_t *put_number(uint8_t *out, int64_t number)
 {
+    const uint64_t eight = 100000000;
     uint64_t rest = (uint64_t)number;
     if (number < 0) {
         *out++ = '-';
         rest = 0 - rest;
     }
-    if (rest < 10) {
-        *out = (uint8_t)('0' + rest);
-        return out + 1;
+    if (rest < eight)
+        return put_few_digits(out, (uint32_t)rest);
+    if (rest < eight * eight) {
+        out = put_few_digits(out, (uint32_t)(rest / eight));
+    } else {
+        out = put_few_digits(out, (uint32_t)(rest / (eight * eight)));
+        rest %= eight * eight;
+        put_eight_digits(out, (uint32_t)(rest / eight));
+        out += 8;
     }
-    char digits[20];
-    int at = 20;
-    for (; rest >= 100; rest /= 100)
-        memcpy(digits + (at -= 2), two_digits + 2 * (rest % 100), 2);
-    if (rest >= 10)
-        memcpy(digits + (at -= 2), two_digits + 2 * rest, 2);
-    else
-        digits[--at] = (char)('0' + rest);
-    memcpy(out, digits + at, (size_t)(20 - at));
-    return out + (20 - at);
+    put_eight_digits(out, (uint32_t)(rest % eight));
+    return out + 8;
 }
 
 static inline int continues(const uint8_t *p, const uint8_t *end)
@@ -314,33 +351,50 @@ static inline int character_size(const uint8_t *p, const uint8_t *end)
     return continues(p + 3, end) ? 4 : -3;
 }
 
+static inline int is_ascii(const uint8_t *p) /* of eight bytes */
+{
+    uint64_t eight;
+    memcpy(&eight, p, 8);
+    return !(eight & 0x8080808080808080u);
+}
+
+/* Where well-formed text ends. */
+static inline const uint8_t *well_formed(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end) {
+        if (*p < 0x80) {
+            while (end - p >= 8 && is_ascii(p))
+                p += 8;
+            while (p < end && *p < 0x80)
+                p++;
+        } else if (*p >= 0xc2 && *p < 0xe0 && end - p >= 2 && (p[1] & 0xc0) == 0x80) {
+            p += 2;
+        } else if (*p > 0xe0 && *p < 0xf0 && *p != 0xed && end - p >= 3 && (p[1] & 0xc0) == 0x80 && (p[2] & 0xc0) == 0x80) {
+            p += 3;
+        } else {
+            int size = character_size(p, end);
+            if (size < 0)
+                return p;
+            p += size;
+        }
+    }
+    return p;
+}
+
 /* UTF-8 as Java decodes it, with U+FFFD for each malformed part: up to three times as many bytes as it is given. */
 static uint8_t *put_text(uint8_t *out, const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;
-    while (p < end) {
-        while (end - p >= 8) { /* eight bytes of ASCII at once */
-            uint64_t eight;
-            memcpy(&eight, p, 8);
-            memcpy(out, &eight, 8);
-            if (eight & 0x8080808080808080u)
-                break;
-            p += 8, out += 8;
-        }
-        for (int tries = 8; p < end && tries; tries--) {
-            int taken = character_size(p, end);
-            if (taken == 1) {
-                *out++ = *p++;
-            } else if (taken > 0) {
-                for (int byte = 0; byte < taken; byte++)
-                    *out++ = *p++;
-            } else {
-                *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
-                p -= taken;
-            }
-        }
+    for (;;) {
+        const uint8_t *malformed = well_formed(p, end);
+        size_t sound = (size_t)(malformed - p);
+        memcpy(out, p, sound);
+        out += sound;
+        if (malformed == end)
+            return out;
+        *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
+        p = malformed - character_size(malformed, end);
     }
-    return out;
 }
 
 /* --- Rows ---------------------------------------------------------------------------------------------------------- */
@@ -504,7 +558,8 @@ static uint8_t *put_line(uint8_t *out, const Program *program, const Row *row)
     for (int at = 0; at < program->step_count; at++) {
         const Step *step = &program->steps[at];
         int64_t value = row->column[step->column];
-        out = put(out, program, step->literal);
+        if (step->literal.size)
+            out = put(out, program, step->literal);
         switch (step->operation) {
         case NUMBER:
             out = put_number(out, value);
@@ -896,29 +951,52 @@ static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
     return p == end;
 }
 
+#define PLAN_NAME "kdump.binary._kernel.plan"
+
+static void free_plan(PyObject *capsule)
+{
+    PyMem_Free(PyCapsule_GetPointer(capsule, PLAN_NAME));
+}
+
+PyDoc_STRVAR(compile_plan_doc, "compile_plan(data) -> plan\n\nA plan for `dump`. Raises ValueError where it is malformed.");
+
+static PyObject *compile_plan(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    if (!PyArg_ParseTuple(arguments, "y*:compile_plan", &data))
+        return NULL;
+    PyObject *capsule = NULL;
+    Plan *plan = PyMem_Malloc(sizeof *plan);
+    if (!plan)
+        PyErr_NoMemory();
+    else if (!parse_plan(data.buf, (size_t)data.len, plan))
+        PyErr_SetString(PyExc_ValueError, "the plan is malformed");
+    else
+        capsule = PyCapsule_New(plan, PLAN_NAME, free_plan);
+    if (!capsule)
+        PyMem_Free(plan);
+    PyBuffer_Release(&data);
+    return capsule;
+}
+
 PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out, filled, state) -> (filled, end, reason)\n\n"
                        "Write the lines of regular batches and messages from `start` on into `out`, behind what fills it.");
 
 static PyObject *dump(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    Py_buffer plan_bytes, window, payload, out, state;
+    Py_buffer window, payload, out, state;
     Py_ssize_t start, filled;
     long long window_position;
-    if (!PyArg_ParseTuple(arguments, "y*y*nLz*w*nw*:dump", &plan_bytes, &window, &start, &window_position, &payload, &out,
-                          &filled, &state))
+    PyObject *capsule, *result = NULL;
+    if (!PyArg_ParseTuple(arguments, "Oy*nLz*w*nw*:dump", &capsule, &window, &start, &window_position, &payload, &out, &filled,
+                          &state))
         return NULL;
-    PyObject *result = NULL;
-    Plan *plan = PyMem_Malloc(sizeof *plan);
+    const Plan *plan = PyCapsule_GetPointer(capsule, PLAN_NAME);
     int64_t *numbers = state.buf;
-    if (!plan) {
-        PyErr_NoMemory();
+    if (!plan)
         goto end;
-    }
-    if (!parse_plan(plan_bytes.buf, (size_t)plan_bytes.len, plan)) {
-        PyErr_SetString(PyExc_ValueError, "the plan is malformed");
-        goto end;
-    }
     if (start < 0 || start > window.len || filled < 0 || filled > out.len - SLACK ||
         state.len < (Py_ssize_t)(sizeof(int64_t) * GAPS) || (uintptr_t)state.buf % sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "start, out or state is out of bounds");
@@ -948,8 +1026,6 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (Py_ssize_t)(position - dump.window), (int)reason);
 end:
-    PyMem_Free(plan);
-    PyBuffer_Release(&plan_bytes);
     PyBuffer_Release(&window);
     if (payload.obj)
         PyBuffer_Release(&payload);
@@ -1611,6 +1687,7 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
 /* --- The module ---------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
+    {"compile_plan", compile_plan, METH_VARARGS, compile_plan_doc},
     {"dump", dump, METH_VARARGS, dump_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},

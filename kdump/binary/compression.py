@@ -110,12 +110,7 @@ class WholeDecompressor:
             return self._gzip(compressed)
         if codec == ZSTD:
             return self._zstandard(compressed)
-        try:
-            return (
-                _whole_lz4(compressed, self._limit) if codec == LZ4 else b"".join(pieces(codec, compressed, 2, limit=self._limit))
-            )
-        except CorruptData:
-            return None
+        return _whole_lz4(compressed, self._limit) if codec == LZ4 else _whole_snappy(compressed, self._limit)
 
     def _gzip(self, compressed: bytes) -> bytes | None:
         if compressed[:4] != b"\x1f\x8b\x08\0":  # a header without further fields
@@ -166,14 +161,45 @@ def _end_of_zstd_blocks(frame: bytes, position: int) -> int:
     return position
 
 
-def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
-    if len(compressed) * _LZ4_MAX_RATIO > limit or compressed[:4] != _LZ4_MAGIC:
+def _whole_snappy(compressed: bytes, limit: int) -> bytes | None:
+    if not compressed.startswith(_XERIAL_MAGIC) or len(compressed) < _XERIAL_HEADER_SIZE:
         return None
-    _, _, has_block_checksum, _ = _lz4_header(compressed, 2, None)
-    if has_block_checksum:
+    try:
+        from cramjam import snappy  # what python-snappy is made of, without its copies
+    except ImportError:
         return None
-    import lz4.frame
+    view = memoryview(compressed)
+    position, end = _XERIAL_HEADER_SIZE, len(compressed)
+    blocks = []
+    try:
+        while position < end:
+            size = int.from_bytes(compressed[position : position + 4], "big")
+            position += 4
+            block = view[position : position + size]
+            if len(block) < size or snappy.decompress_raw_len(block) > min(_SNAPPY_MAX_RATIO * size, limit):
+                return None
+            blocks.append(snappy.decompress_raw(block))
+            position += size
+            limit -= len(blocks[-1])
+    except Exception:  # the package raises an error of its own, a different class with each of its versions
+        return None
+    return b"".join(blocks)
 
+
+def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
+    if compressed[:4] != _LZ4_MAGIC:
+        return None
+    try:
+        position, block_size, has_block_checksum, _ = _lz4_header(compressed, 2, None)
+        import lz4.frame
+    except (CorruptData, ImportError):
+        return None
+    room = limit
+    while size := int.from_bytes(compressed[position : position + 4], "little"):
+        position += 4 + (size & ~_LZ4_STORED)
+        room -= block_size
+        if room < 0 or has_block_checksum:
+            return None
     try:
         data, read = lz4.frame.decompress(compressed, return_bytes_read=True)
     except RuntimeError:
@@ -283,6 +309,7 @@ def _gzip_header_end(compressed: bytes, start: int) -> int:
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _JAVA_SNAPPY_OUTPUT = 2 << 10  # Kafka takes the output of snappy in pieces of this size
 _XERIAL_MAX_BLOCK = 512 << 20
+_SNAPPY_MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
 _XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the last
 
 
@@ -354,7 +381,7 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
             break
     if size > 0x7FFFFFFF:
         raise CorruptData("frame-negative-size", f"a snappy block claims {size} bytes", cause="snappy", size=size - (1 << 32))
-    if size > 64 * len(block):  # a copy of 3 bytes makes at most 64: the claim is forged
+    if size > _SNAPPY_MAX_RATIO * len(block):  # the claim is forged
         raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy")
     if size > limit:
         raise _too_large(limit)
@@ -366,7 +393,6 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
 
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_STORED = 0x80000000
-_LZ4_MAX_RATIO = 256  # a byte of a block makes no more than so many
 _LZ4_FEATURES = (
     (0x01, "Preset dictionary is unsupported"),
     (0x02, "Reserved1 field must be 0"),

@@ -17,6 +17,7 @@ from kdump.binary.reference import (
     MESSAGE_HEADER,
     MIN_BATCH_LENGTH,
     VarintTooLong,
+    extent_at,
     fault_of_headers,
     read_varint,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "MessageHeader",
     "RecordTuple",
     "VarintTooLong",
+    "extent_at",
     "fault_of_headers",
     "read_varint",
 ]

@@ -123,6 +123,12 @@ def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[
     return positions, last_offsets, start
 
 
+def extent_at(window: bytes, start: int) -> tuple[int, int, int]:
+    """Size, last offset and magic of the batch or message at `start`, taken as they stand; 27 bytes must be there."""
+    offset, length, magic, last_offset_delta = _unpack_extent(window, start)
+    return length + LOG_OVERHEAD, offset + last_offset_delta if magic >= 2 else offset, magic
+
+
 def walk_records(
     data: Buffer, position: int, end: int, count: int, pause: int, limits_records: bool, rows: list[RecordTuple]
 ) -> tuple[int, str, dict[str, int]]:
@@ -226,7 +232,10 @@ def walk_records(
                 if byte == 0:
                     headers = _NO_HEADERS
                 else:
-                    header_count, position = read_varint(data, position - 1, limit)
+                    if byte < 0x80:
+                        header_count = byte >> 1 ^ -(byte & 1)
+                    else:
+                        header_count, position = read_varint(data, position - 1, limit)
                     if header_count < 0:
                         return start, "header-count-negative", {"count": header_count}
                     if header_count > limit - position:
@@ -256,14 +265,22 @@ def read_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[H
     """
     headers: list[tuple[bytes, bytes | None]] = []
     for _ in range(count):
-        size, position = read_varint(data, position, limit)
+        if position < limit and (byte := data[position]) < 0x80:
+            size = byte >> 1 ^ -(byte & 1)
+            position += 1
+        else:
+            size, position = read_varint(data, position, limit)
         if size < 0:
             return (), position, "header-key-null", {"size": size}
         if position + size > limit:
             return (), position, "header-key-past-end", {"offset": position, "size": size, "length": limit}
         key = bytes(data[position : position + size])
         position += size
-        size, position = read_varint(data, position, limit)
+        if position < limit and (byte := data[position]) < 0x80:
+            size = byte >> 1 ^ -(byte & 1)
+            position += 1
+        else:
+            size, position = read_varint(data, position, limit)
         value = None
         if size >= 0:
             if position + size > limit:

@@ -110,6 +110,7 @@ class _Run:
             raise self._failure
 
     def _work(self) -> None:
+        worker: _Worker | None = None
         try:
             worker = _Worker(self)
             while worker.take_piece():
@@ -118,6 +119,9 @@ class _Run:
             with self._changed:
                 self._failure = self._failure or failure
             self._stop()
+        finally:
+            if worker is not None:
+                worker.drop()
 
     def next_piece(self) -> tuple[int, int, int] | None:
         """The number of the next piece, and between which positions it nominally lies; None if there is none."""
@@ -170,6 +174,10 @@ class _Worker:
         self._window = bytearray()
         self._turn = self._piece_start = self._written = 0
         self._has_turn = False
+
+    def drop(self) -> None:
+        """Give back its memory: text and worker know each other, so that it would stay for long."""
+        del self._text, self._window
 
     def take_piece(self) -> bool:
         """Take the next piece and show it. Returns whether there may be more."""

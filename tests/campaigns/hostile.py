@@ -117,7 +117,7 @@ class Hostile:
     def dump(self) -> None:
         """A whole window, as long as there is progress; then once with a state that cannot be."""
         chance = self.chance
-        plan, window = exact(chance.plan()), exact(chance.log())
+        plan, window = self.call("compile_plan", exact(chance.plan())), exact(chance.log())
         out = exact(bytes(chance.choice((0, 64, 200, 1000, 1000, 20000, 20000, 200000))))
         gaps = chance.randrange(5)
         state = array("q", [-1, -1, 0, 0, *[0] * (2 * gaps)])

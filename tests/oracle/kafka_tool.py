@@ -179,6 +179,11 @@ def run_alone(release: str, run: Run, *, seconds: float = 60) -> Answer:
         return _with_placeholder(_run_alone(release, run, working_folder, seconds), working_folder)
 
 
+def command(release: str) -> list[str]:
+    """The command that starts the tool of a release, as Kafka's launcher does; its arguments are to follow."""
+    return ["java", *_launcher_options(release), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
+
+
 class _Jvm:
     """One JVM that makes runs until it ends; see KafkaTool.java for the protocol."""
 
@@ -189,7 +194,7 @@ class _Jvm:
         self._process = subprocess.Popen(
             [*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)],
             cwd=working_folder,
-            env=_environment(),
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -251,11 +256,10 @@ def _run_alone(release: str, run: Run, working_folder: Path, seconds: float) -> 
     if working_folder.exists():
         shutil.rmtree(working_folder)
     shutil.copytree(run.folder, working_folder)
-    command = ["java", *_launcher_options(release), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
     process = subprocess.Popen(
-        [*command, *run.arguments],
+        [*command(release), *run.arguments],
         cwd=working_folder,
-        env=_environment(),
+        env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -335,7 +339,7 @@ def _logging_option() -> str:
     return f"-Dlog4j.configuration={settings.as_uri()}"
 
 
-def _environment() -> Mapping[str, str]:
+def environment() -> Mapping[str, str]:
     """The environment of the JVM: text is UTF-8, and no options from outside."""
     kept = {name: value for name, value in os.environ.items() if not re.fullmatch(r"LANG|LC_.*|.*JAVA_.*OPTIONS", name)}
     return {**kept, "LC_ALL": "C.UTF-8"}
