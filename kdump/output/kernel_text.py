@@ -150,7 +150,7 @@ class KernelText:
         shows_records: bool,
         contents: Contents | None = None,
         skips_metadata: bool = False,
-        out_size: int = OUT_SIZE,
+        out: bytearray | None = None,
     ) -> None:
         assert kernel.native is not None
         self._dump = kernel.native.dump
@@ -171,8 +171,8 @@ class KernelText:
         numbers = pack("=qq", flags, codec_count - 1)
         self._plan = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
         self._decompressor: WholeDecompressor | None = None
-        self._out = bytearray(out_size)
-        self._enough = out_size // 2  # so much text is written out before the next compressed batch is begun
+        self.out = out if out is not None else bytearray(OUT_SIZE)
+        self._enough = len(self.out) // 2  # so much text is written out before the next compressed batch is begun
         self._filled = 0
         self.parallel: ParallelText | None = None
         self._state = array("q", [-1, -1, 0, 0]) + array("q", [0] * (2 * _GAPS))
@@ -205,7 +205,7 @@ class KernelText:
         while True:
             end: int
             self._filled, end, reason = self._dump(
-                self._plan, window, start, window_position, payload, self._out, self._filled, self._state
+                self._plan, window, start, window_position, payload, self.out, self._filled, self._state
             )
             if end > start:
                 payload = None
@@ -214,7 +214,7 @@ class KernelText:
                 return start
             if reason == FULL:
                 if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
-                    self._out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
+                    self.out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
                 self.flush()
             else:
                 if self._filled > self._enough:
@@ -228,7 +228,7 @@ class KernelText:
         if self._state[_GAP_COUNT]:
             self._drain_gaps()
         if self._filled:
-            with memoryview(self._out) as text:
+            with memoryview(self.out) as text:
                 self._write(text[: self._filled])
             self._filled = 0
 

@@ -150,14 +150,14 @@ def _kernel_text(
     """What the kernel in C shows of this log, where it is there and the output is as it stands in Kafka's words."""
     if kernel.native is None or tool.is_terminal:
         return None
-    from kdump.output.kernel_text import OUT_SIZE, KernelText
+    from kdump.output.kernel_text import KernelText
 
     path = absolute(source.path)
 
     def complain(previous: int, offset: int) -> None:
         tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
 
-    def text(write: Write, complain: Complain, out_size: int = OUT_SIZE) -> KernelText:
+    def text(write: Write, complain: Complain, out: bytearray | None = None) -> KernelText:
         return KernelText(
             tool.profile,
             write,
@@ -167,7 +167,7 @@ def _kernel_text(
             shows_records=shows_records,
             contents=contents,
             skips_metadata=skips_metadata,
-            out_size=out_size,
+            out=out,
         )
 
     kernel_text = text(tool.out.write_bytes, complain)
@@ -175,14 +175,16 @@ def _kernel_text(
         from kdump.output import parallel
 
         jobs = tool.jobs or parallel.jobs_here()
+        tool.buffers = tool.buffers or parallel.Buffers()
         if jobs > 1:
             kernel_text.parallel = parallel.ParallelText(
                 source,
-                lambda write, complain: text(write, complain, parallel.OUT_SIZE),
+                text,
                 tool.out.write_bytes,
                 complain,
                 jobs=jobs,
                 checks_first_offset=tool.profile.checks_first_offset,
+                buffers=tool.buffers,
             )
     return kernel_text
 

@@ -17,6 +17,7 @@ from kdump.releases import history
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.output.blocks import Blocks
+    from kdump.output.parallel import Buffers
     from kdump.releases.profile import Profile
 
 SUCCESS, FAILURE, USAGE = 0, 1, 2
@@ -44,6 +45,7 @@ class DumpTool:
         self.err = err
         self.is_terminal = is_terminal
         self.jobs = jobs
+        self.buffers: Buffers | None = None
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow
