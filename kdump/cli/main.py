@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from kdump.errors import UsageError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
+COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "releases")
 
+USAGE = 2
 NOT_EXAMINED = 3
 OUTPUT_FAILED = 4
 INTERRUPTED = 130
@@ -36,6 +39,9 @@ def main() -> int:
         _forget_stdout()
         _say("interrupted")
         return INTERRUPTED
+    except UsageError as error:  # about the environment: those about arguments do not come so far
+        _say(str(error))
+        return USAGE
     except OSError as error:
         # files that cannot be read are told apart below; what is left is the output
         _forget_stdout()
