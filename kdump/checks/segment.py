@@ -9,6 +9,7 @@ from kdump.checks import salvage
 from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.salvage import Damage, Section
+from kdump.checks.watch import Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,18 @@ def check(context: FileContext) -> SegmentFacts:
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
     record_rules = [rule for rule in rules if rule.reads_records]
+    try:
+        _walk(context, facts, rules, record_rules)
+    except Stopped:
+        facts.is_damaged = True  # as far as others are concerned: its end is not known
+        return facts
+    for rule in rules:
+        rule.end()
+    return facts
+
+
+def _walk(context: FileContext, facts: SegmentFacts, rules: list[SegmentRule], record_rules: list[SegmentRule]) -> None:
+    """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
     for item in salvage.walk(context.source):
         if isinstance(item, Damage):
             facts.is_damaged = True
@@ -69,9 +82,6 @@ def check(context: FileContext) -> SegmentFacts:
             rule.batches(item)
         if record_rules:
             _show_records(context, item, record_rules)
-    for rule in rules:
-        rule.end()
-    return facts
 
 
 def _count(context: FileContext, section: Section) -> None:
@@ -119,6 +129,7 @@ def _show_records(context: FileContext, section: Section, rules: list[SegmentRul
 
     for row, status in enumerate(section.statuses):
         chunk = section.chunk.slice(row, row + 1)
+        context.tick(chunk.batches["position"][0])
         try:
             for part in records.read(context.source, chunk):
                 for rule in rules:
