@@ -50,26 +50,6 @@ class Finding(Row):
     broker_forecast: Text
     message: Text
 
-    descriptions = {
-        "code": "What is wrong: a fault of the catalogue. `kdump explain CODE` tells more.",
-        "severity": "How bad it is: error, warning or info.",
-        "path": "The file or directory, as it was found under the path that was named.",
-        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
-        "start": "The first byte of the range that the finding is about.",
-        "end": "The byte behind that range.",
-        "offset_first": "The first offset that is touched; null where none is known.",
-        "offset_last": "The last offset that is touched; null where none is known.",
-        "offset_certainty": "Whether these offsets were read (exact) or follow from the neighbours (estimated).",
-        "expected": "What should stand there.",
-        "found": "What stands there.",
-        "evidence": "The first bytes of the range in hex, at most 64 bytes.",
-        "alignment": "The largest of 1, 512 and 4096 that both ends of the range are multiples of.",
-        "resync": "How the check went on: none (nothing to step over), by-length, by-repaired-length, by-scan, end.",
-        "skipped": "How many bytes were stepped over to go on.",
-        "broker_forecast": "What a broker does at its next start, in a word.",
-        "message": "The finding in plain words; it never holds keys or values.",
-    }
-
 
 class FileReport(Row):
     """What became of a file: each of its bytes is counted once, so that the last five add up to `size`.
@@ -90,20 +70,6 @@ class FileReport(Row):
     bytes_zero: Int64
     bytes_not_examined: Int64
 
-    descriptions = {
-        "path": "The file, as it was found under the path that was named.",
-        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
-        "size": "Its size in bytes when it was opened: the sum of all bytes below.",
-        "batches_intact": "Batches (entries in files of entries) that are whole, beyond doubt.",
-        "batches_salvaged": "Batches that are whole, but were found behind damage and are not beyond doubt.",
-        "batches_lost": "Batches that are damaged.",
-        "bytes_intact": "Bytes of intact batches.",
-        "bytes_salvaged": "Bytes of salvaged batches.",
-        "bytes_damaged": "Bytes of damaged batches, and of ranges that hold none.",
-        "bytes_zero": "Bytes of runs of zeros.",
-        "bytes_not_examined": "Bytes that were not looked at.",
-    }
-
     # Not columns, for they have no annotation: what only the text for people shows.
     cells = b""
     first_offset = NO_OFFSET
@@ -122,18 +88,6 @@ class Summary(Row):
     is_complete: Bool
     seconds: Float64
     exit_code: Int32
-
-    descriptions = {
-        "files": "How many files were found.",
-        "bytes": "The sum of their sizes.",
-        "errors": "Findings that are errors, without known ones.",
-        "warnings": "Findings that are warnings, without known ones.",
-        "infos": "Findings that are infos, without known ones.",
-        "known": "Findings that stand in the baseline.",
-        "is_complete": "False where something could not be examined.",
-        "seconds": "How long the run took.",
-        "exit_code": "The exit code of the command.",
-    }
 
 
 class Accounts:
@@ -188,3 +142,50 @@ STATUS_BITS = {
     Accounts.DAMAGED: 16,
 }
 """The statuses of bytes as they stand in a map: a larger number is what a reader should rather see."""
+
+DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
+    Finding: {
+        "code": "What is wrong: a fault of the catalogue. `kdump explain CODE` tells more.",
+        "severity": "How bad it is: error, warning or info.",
+        "path": "The file or directory, as it was found under the path that was named.",
+        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
+        "start": "The first byte of the range that the finding is about.",
+        "end": "The byte behind that range.",
+        "offset_first": "The first offset that is touched; null where none is known.",
+        "offset_last": "The last offset that is touched; null where none is known.",
+        "offset_certainty": "Whether these offsets were read (exact) or follow from the neighbours (estimated).",
+        "expected": "What should stand there.",
+        "found": "What stands there.",
+        "evidence": "The first bytes of the range in hex, at most 64 bytes.",
+        "alignment": "The largest of 1, 512 and 4096 that both ends of the range are multiples of.",
+        "resync": "How the check went on: none (nothing to step over), by-length, by-repaired-length, by-scan, end.",
+        "skipped": "How many bytes were stepped over to go on.",
+        "broker_forecast": "What a broker does at its next start, in a word.",
+        "message": "The finding in plain words; it never holds keys or values.",
+    },
+    FileReport: {
+        "path": "The file, as it was found under the path that was named.",
+        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
+        "size": "Its size in bytes when it was opened: the sum of all bytes below.",
+        "batches_intact": "Batches (entries in files of entries) that are whole, beyond doubt.",
+        "batches_salvaged": "Batches that are whole, but were found behind damage and are not beyond doubt.",
+        "batches_lost": "Batches that are damaged.",
+        "bytes_intact": "Bytes of intact batches.",
+        "bytes_salvaged": "Bytes of salvaged batches.",
+        "bytes_damaged": "Bytes of damaged batches, and of ranges that hold none.",
+        "bytes_zero": "Bytes of runs of zeros.",
+        "bytes_not_examined": "Bytes that were not looked at.",
+    },
+    Summary: {
+        "files": "How many files were found.",
+        "bytes": "The sum of their sizes.",
+        "errors": "Findings that are errors, without known ones.",
+        "warnings": "Findings that are warnings, without known ones.",
+        "infos": "Findings that are infos, without known ones.",
+        "known": "Findings that stand in the baseline.",
+        "is_complete": "False where something could not be examined.",
+        "seconds": "How long the run took.",
+        "exit_code": "The exit code of the command.",
+    },
+}
+"""What each column says, for schemas."""

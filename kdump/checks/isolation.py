@@ -1,7 +1,7 @@
 """Runs checks in processes of their own: a crash of a native codec costs one file, and several cores are of use.
 
-Jobs go to a process by the chunk, for a fork costs more than a small file. Where a process dies, it is known from a page of shared
-memory at which file that was; what is left of its chunk is done by another one, without that file. Results come in the order of
+Jobs go to a process by the chunk, for a fork costs more than a small file. Where a process dies, a page of shared memory tells
+at which file that was; what is left of its chunk is done by another one, without that file. Results come in the order of
 the jobs, whoever was first.
 """
 
@@ -25,6 +25,7 @@ from kdump.formats import file_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     from kdump.checks.check import Job
     from kdump.checks.settings import Settings
@@ -171,8 +172,8 @@ class _Worker:
             _work(jobs, settings, _SharedWatch(self._page, skipped), writing)
         os.close(writing)
 
-    def messages(self) -> Iterator[tuple[str, int, object]]:
-        """What has come since the last time."""
+    def messages(self) -> Iterator[tuple[str, int, Any]]:
+        """What has come since the last time: rows or a reason, according to the first word."""
         data = os.read(self.descriptor, _READ_SIZE)
         self.is_over = not data
         self._buffer += data

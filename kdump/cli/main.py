@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
+COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "check", "explain", "schema")
 
 NOT_EXAMINED = 3
 OUTPUT_FAILED = 4
@@ -32,9 +32,9 @@ def main() -> int:
     except BrokenPipeError:
         _forget_stdout()  # whoever reads our output has seen enough, as `head` has
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         _forget_stdout()
-        _say("interrupted")
+        _say(str(interrupt) or "interrupted")
         return INTERRUPTED
     except OSError as error:
         # files that cannot be read are told apart below; what is left is the output

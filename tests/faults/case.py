@@ -30,8 +30,8 @@ class FaultCase:
     those of the near miss; anything else is a failure. `settings` are those of the check, for both.
 
     What bytes alone cannot show is arranged: `arranged` changes the files that were written before they are checked,
-    `near_arranged` those of the near miss; `during` stands around the check of the shown files, and may interfere. What is checked
-    is given to all of them. With `is_isolated` the check runs in a process of its own.
+    `near_arranged` those of the near miss; `during` stands around the check of the shown files, and may interfere. All are
+    given what is checked. With `is_isolated` the check runs in a process of its own.
     """
 
     code: str

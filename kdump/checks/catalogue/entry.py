@@ -32,8 +32,8 @@ class FaultKind:
     """One fault: its code, its severity unless a rule knows better, and what is said of it.
 
     `title` goes on after "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
-    `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, unless asked for. With one
-    that `leaves_unexamined` something, as an error, a run is not complete.
+    `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, unless asked for. As an
+    error, one that `leaves_unexamined` something makes a run incomplete.
     """
 
     __slots__ = (

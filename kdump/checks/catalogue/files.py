@@ -12,7 +12,7 @@ FAULTS: tuple[FaultKind, ...] = (
         IGNORE,
         "the file grew while it was checked.",
         cause="a broker is running and appends to it",
-        kafka="its tool may report trailing bytes or throw, for it may read half a batch; the broker knows better where its log ends",
+        kafka="its tool may read half a batch, and then reports trailing bytes or throws; the broker knows where its log ends",
         loss="nothing; what was appended after the file was opened is not checked, and a torn end is no error here",
         remedy="check a copy, or the sealed segments, if all is to be proved",
         see=("torn-tail", "torn-header", "zero-tail"),
