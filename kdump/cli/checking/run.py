@@ -78,7 +78,8 @@ class _Run:
         )
         with self._progress:
             for job, rows in zip(all_jobs, _closing(isolation), strict=True):
-                self._take(rows, job.path if job.kind != Job.FILE else os.path.dirname(job.path) or ".")
+                is_group = job.kind != Job.FILE or len(all_jobs) == 1
+                self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
                 self._progress.findings = sum(self._counts.values())
         code = self._exit_code()
         seconds = round(time.monotonic() - started, 3)

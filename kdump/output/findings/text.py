@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from textwrap import wrap
 
@@ -28,7 +29,8 @@ _CODES_TO_EXPLAIN = 3
 
 _INDENT = 9  # of what is said of a finding: behind its severity
 _MAP_WIDTH = 40
-_MAP_MARGIN = 38  # columns behind a map
+_MIN_MAP_WIDTH = 12
+_NUMBERS_WIDTH = 23  # what stands around a map: gaps, the percentage, the size
 _MIN_WIDTH = 40
 _LABEL_WIDTH = 9
 
@@ -200,10 +202,16 @@ class TextReport:
                 self._say(self._shown(group.name))
             names = [self._shown(report.path.rpartition("/")[2]) for report in drawn]
             name_width = max(map(len, names))
-            width = max(8, min(_MAP_WIDTH, self._width - name_width - _MAP_MARGIN))
-            for report, name in zip(drawn, names, strict=True):
+            notes = [_note(report) for report in drawn]
+            room = self._width - name_width - _NUMBERS_WIDTH
+            note_width = max(map(len, notes)) + 3
+            is_beside = room - note_width >= _MIN_MAP_WIDTH  # otherwise notes stand below
+            width = max(_MIN_MAP_WIDTH, min(_MAP_WIDTH, room - note_width * is_beside))
+            for report, name, note in zip(drawn, names, notes, strict=True):
                 line = f"{name:{name_width}}  {self._map(report, width)}  {_percent(report):>8}  {size_text(report.size):>9}"
-                self._say(f"{line}   {_note(report)}")
+                self._say(f"{line}   {note}" if is_beside else line)
+                if note and not is_beside:
+                    self._say_wrapped(note, name_width + 2)
             if len(drawn) < group.files:
                 self._say(f"and {number_text(group.files - len(drawn), 'more file')}")
 
@@ -276,16 +284,14 @@ class _Group:
         self.counts: dict[str, int] = {}
         self.restarts: dict[str, list[Finding]] = {}
         self._logs: list[FileReport] = []
+        self._log_names: list[str] = []
         self._with_findings: set[str] = set()
         self._drawn: list[FileReport] = []
-        self._only = ""
 
     @property
     def name(self) -> str:
-        """How the directory is called; a file that is all there is stands for it."""
-        if self.files == 1 and self._only:
-            return self._only
-        return self.path.rstrip("/").rpartition("/")[2] or self.path
+        """How the directory is called."""
+        return os.path.basename(os.path.abspath(self.path)) or self.path
 
     @property
     def rank(self) -> tuple[int, ...]:
@@ -305,9 +311,9 @@ class _Group:
     def add(self, report: FileReport) -> None:
         self.files += 1
         self.size += report.size
-        self._only = report.path.rpartition("/")[2]
         if report.file_type == "log":
             self.segments += 1
+            self._log_names.append(report.path.rpartition("/")[2])
             if report.first_offset != NO_OFFSET:
                 is_first = self.first_offset == NO_OFFSET or report.first_offset < self.first_offset
                 self.first_offset = report.first_offset if is_first else self.first_offset
@@ -350,7 +356,10 @@ class _Group:
         if first.offset_first is not None:
             text += f", offset {first.offset_first:,}"
             if self.last_offset >= first.offset_first:
-                text += f"; {self.last_offset - first.offset_first + 1:,} offsets lie from there on"
+                text += f"; {number_text(self.last_offset - first.offset_first + 1, 'offset')} from there on"
+        later = sum(other > name for other in self._log_names)
+        if later:
+            text += f"; {number_text(later, 'later segment')}"
         return text
 
 
