@@ -43,7 +43,7 @@ def _before_each(act: Callable[[FileContext], None]) -> Iterator[None]:
 
 
 def _rows(work: list[Job], settings: Settings = SETTINGS, processes: int = 1) -> list[Row]:
-    return [row for rows in Isolation(work, settings, processes=processes).results() for row in rows]
+    return [row for _, rows in Isolation(work, settings, processes=processes).results() for row in rows]
 
 
 def _crashes(rows: list[Row]) -> list[tuple[str, str | None]]:
@@ -137,6 +137,43 @@ def test_results_come_in_order_whoever_was_first(tmp_path: Path) -> None:
     paths = [row.path for row in rows if isinstance(row, FileReport) and row.path.endswith(".log")]
     assert paths == sorted(paths)
     assert len(paths) == 12
+
+
+def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
+    broken = batch(records=[record(value=b"value")])[:-1] + b"X"
+    for number in range(6):
+        write_partition(tmp_path, topic=f"t{number}", segments={0: [broken] * 200})
+    with (
+        _before_each(lambda context: time.sleep(1 if "t0" in context.path else 0)),
+        mock.patch.object(isolation, "_CHUNK_JOBS", 1),
+        mock.patch.object(isolation, "_MAX_AHEAD", 300),
+    ):
+        run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=3)
+        most = count = 0
+        for _, rows in run.results():
+            most = max(most, run._row_count + len(rows))
+            count += sum(isinstance(row, Finding) for row in rows)
+    assert count == 6 * 200
+    assert most < 300 + 3 * 210
+
+
+def test_what_was_found_before_a_crash_is_kept_and_told_once(tmp_path: Path) -> None:
+    broken = batch(records=[record(value=b"value")])[:-1] + b"X"
+    directory = write_partition(tmp_path, segments={0: [broken], 1: [broken], 2: [broken]})
+
+    def crash(context: FileContext) -> None:
+        if context.base_offset == 1:
+            context.report("crc-mismatch", 0, 0, "Found before the crash.")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with _before_each(crash):
+        rows = _rows(jobs(str(directory)))
+    found = [(row.code, row.path.rpartition("/")[2]) for row in rows if isinstance(row, Finding)]
+    assert found == [
+        ("crc-mismatch", file_name(0, ".log")),
+        ("check-crashed", file_name(1, ".log")),
+        ("crc-mismatch", file_name(2, ".log")),
+    ]
 
 
 def test_many_findings_come_through(tmp_path: Path) -> None:

@@ -131,6 +131,13 @@ def _check_file(
     if path in watch.skipped:
         return
     watch.begin(path)
+    watch.end(_check_open_file(path, settings, emit, watch, root, partition))
+
+
+def _check_open_file(
+    path: str, settings: Settings, emit: Emit, watch: Watch, root: str | None, partition: PartitionFacts | None
+) -> int:
+    """Check a file if it can be opened. Returns its size."""
     name = os.path.basename(path)
     suffix = file_name.suffix(name)
     file_type = suffix.removeprefix(".") or name
@@ -142,7 +149,7 @@ def _check_file(
         beside = partition.segments.get(base_offset)
     source = file_object.open_file(path, file_type, settings, emit, root=root, watch=watch)
     if source is None:
-        return
+        return 0
     with source:
         context = FileContext(
             source,
@@ -172,7 +179,7 @@ def _check_file(
         if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
             report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
         emit(report)
-        watch.end(source.size)
+        return source.size
 
 
 def _base_offset(name: str) -> int | None:

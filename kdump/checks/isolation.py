@@ -1,8 +1,8 @@
 """Runs checks in processes of their own: a crash of a native codec costs one file, and several cores are of use.
 
-Jobs go to a process by the chunk, for a fork costs more than a small file. Where a process dies, a page of shared memory tells
-at which file that was; what is left of its chunk is done by another one, without that file. Results come in the order of
-the jobs, whoever was first.
+Jobs go to a process by the chunk, for a fork costs more than a small file. What they find comes a file at a time, and is given on
+in the order of the jobs, whoever was first. Where a process dies, a page of shared memory tells at which file that was; what is
+left of its chunk is done by another one, without that file.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 _CHUNK_SIZE = 64 << 20  # bytes of files
 _CHUNK_JOBS = 64
-_MAX_AHEAD = 64  # chunks that may wait for their turn
+_MAX_AHEAD = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
 _MAX_CRASHES = 16  # of one job, which is given up then
-_ROWS_AT_ONCE = 256
 _READ_SIZE = 1 << 18
 _TICK = 0.1  # seconds between two looks at how far all have come
 _GRACE = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
@@ -76,22 +75,28 @@ class Isolation:
         self.progress = Progress(sum(sizes))
         self._waiting = _chunks(sizes)
         self._workers: list[_Worker] = []
-        self._rows: dict[int, list[Row]] = {}
-        self._crashes: dict[int, list[Row]] = {}
+        self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
+        self._row_count = 0
+        self._told: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
         self._skipped: dict[int, set[str]] = {}
         self._done: set[int] = set()
         self._through = [0, 0]  # bytes and files of processes that have ended
         self._turn = 0
 
-    def results(self) -> Iterator[list[Row]]:
-        """What each job found, in order."""
+    def results(self) -> Iterator[tuple[Job, list[Row]]]:
+        """What each job found, in order; a job may have several lists."""
         try:
             while self._turn < len(self._jobs):
                 self._start_workers()
                 self._collect()
-                while self._turn in self._done:
+                while self._turn < len(self._jobs):
+                    rows = self._rows.pop(self._turn, [])
+                    self._row_count -= len(rows)
+                    if rows:
+                        yield self._jobs[self._turn], rows
+                    if self._turn not in self._done:
+                        break
                     self._done.discard(self._turn)
-                    yield self._rows.pop(self._turn, []) + self._crashes.pop(self._turn, [])
                     self._turn += 1
         finally:
             for worker in self._workers:
@@ -99,20 +104,20 @@ class Isolation:
 
     def _start_workers(self) -> None:
         while self._waiting and len(self._workers) < self._processes:
-            if len(self._done) > _MAX_AHEAD * _CHUNK_JOBS and self._workers:
-                return
             numbers = self._waiting.pop(0)
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
-            self._workers.append(_Worker(jobs, self._settings, skipped))
+            told = {path for number in numbers for path in self._told.get(number, ())}
+            self._workers.append(_Worker(jobs, self._settings, skipped, told))
 
     def _collect(self) -> None:
         """Wait for a while, and take what the processes have to say."""
-        ready, _, _ = select.select([worker.descriptor for worker in self._workers], [], [], _TICK)
+        heard = [worker for worker in self._workers if self._row_count < _MAX_AHEAD or worker.left[:1] == [self._turn]]
+        ready, _, _ = select.select([worker.descriptor for worker in heard], [], [], _TICK)
         for worker in list(self._workers):
             if worker.descriptor in ready:
                 self._hear(worker)
-            elif self._settings.time_limit is not None:
+            elif self._settings.time_limit is not None and worker in heard:
                 worker.end_if_stuck(2 * self._settings.time_limit + _GRACE)
         states = [worker.state() for worker in self._workers]
         self.progress.bytes = self._through[0] + sum(position + size for position, size, _, _ in states)
@@ -123,10 +128,12 @@ class Isolation:
     def _hear(self, worker: _Worker) -> None:
         for kind, number, value in worker.messages():
             if kind == "rows":
-                self._rows.setdefault(number, []).extend(value)
+                path, rows = value
+                self._add(number, rows)
+                self._told.setdefault(number, set()).add(path)
             elif kind == "done":
                 worker.left.remove(number)
-                self._done.add(number)
+                self._finish(number)
             else:
                 worker.reason = value
         if not worker.is_over:
@@ -143,23 +150,30 @@ class Isolation:
         """A process died at its first job that is left: do that again without the file it was at, and all others behind it."""
         number = worker.left[0]
         skipped = self._skipped.setdefault(number, set())
-        crashes = self._crashes.setdefault(number, [])
         if path and path not in skipped and len(skipped) < _MAX_CRASHES:
-            crashes += _crash_rows(path, position, worker.reason, self._settings)
+            self._add(number, _crash_rows(path, position, worker.reason, self._settings))
             skipped.add(path)
-            self._rows.pop(number, None)
             self._waiting.insert(0, worker.left)
             return
-        crashes += _crash_rows(self._jobs[number].path, 0, worker.reason, self._settings)
-        self._done.add(number)
+        self._add(number, _crash_rows(self._jobs[number].path, 0, worker.reason, self._settings))
+        self._finish(number)
         if worker.left[1:]:
             self._waiting.insert(0, worker.left[1:])
+
+    def _add(self, number: int, rows: list[Row]) -> None:
+        self._rows.setdefault(number, []).extend(rows)
+        self._row_count += len(rows)
+
+    def _finish(self, number: int) -> None:
+        self._done.add(number)
+        self._told.pop(number, None)
+        self._skipped.pop(number, None)
 
 
 class _Worker:
     """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done."""
 
-    def __init__(self, jobs: dict[int, Job], settings: Settings, skipped: set[str]) -> None:
+    def __init__(self, jobs: dict[int, Job], settings: Settings, skipped: set[str], told: set[str]) -> None:
         self.left = list(jobs)
         self.reason = ""
         self.is_over = False
@@ -169,7 +183,7 @@ class _Worker:
         self.descriptor, writing = os.pipe()
         self._process = os.fork()
         if self._process == 0:
-            _work(jobs, settings, _SharedWatch(self._page, skipped), writing)
+            _work(jobs, settings, _Teller(self._page, skipped, told, writing))
         os.close(writing)
 
     def messages(self) -> Iterator[tuple[str, int, Any]]:
@@ -216,19 +230,32 @@ class _Worker:
             self.reason = _signal_name(-code) if code < 0 else f"exit code {code}"
 
 
-class _SharedWatch(Watch):
-    """Tells the other process where this one is."""
+class _Teller(Watch):
+    """Tells the other process where this one is, and what it has found when a file is through.
 
-    def __init__(self, page: mmap.mmap, skipped: set[str]) -> None:
+    Files that are `told` were through before a crash; they are checked again for what others are compared with.
+    """
+
+    def __init__(self, page: mmap.mmap, skipped: set[str], told: set[str], descriptor: int) -> None:
         self.skipped = frozenset(skipped)
+        self.descriptor = descriptor
+        self.number = 0  # of the job at hand
         self._page = page
+        self._told = told
+        self._rows: list[Row] = []
+        self._path = ""
         self._size = self._files = self._length = 0
         self._parent = os.getppid()
+
+    def emit(self, row: Row) -> None:
+        if not self._path or self._path not in self._told:
+            self._rows.append(row)
 
     def begin(self, path: str) -> None:
         if os.getppid() != self._parent:
             os._exit(_FAILED)  # nobody is interested any more
         data = os.fsencode(path)[: _STATE_SIZE - _STATE.size]
+        self._path = path
         self._length = len(data)
         self._page[_STATE.size : _STATE.size + len(data)] = data
         self.at(0)
@@ -237,19 +264,29 @@ class _SharedWatch(Watch):
         _STATE.pack_into(self._page, 0, position, self._size, self._files, self._length)
 
     def end(self, size: int) -> None:
+        self.send_rows()
+        self._path = ""
         self._size += size
         self._files += 1
         self._length = 0
         self.at(0)
 
+    def send_rows(self) -> None:
+        if self._rows:
+            _send(self.descriptor, ("rows", self.number, (self._path, self._rows)))
+            self._rows.clear()
 
-def _work(jobs: dict[int, Job], settings: Settings, watch: Watch, writing: int) -> None:
+
+def _work(jobs: dict[int, Job], settings: Settings, teller: _Teller) -> None:
     """What the forked process does, and all it does."""
     code = 0
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
         for number, job in jobs.items():
-            _do(number, job, settings, watch, writing)
+            teller.number = number
+            run(job, settings, teller.emit, teller)
+            teller.send_rows()
+            _send(teller.descriptor, ("done", number, None))
     except Exception as error:
         code = _FAILED
         if "KDUMP_DEBUG" in os.environ:
@@ -257,26 +294,11 @@ def _work(jobs: dict[int, Job], settings: Settings, watch: Watch, writing: int) 
 
             traceback.print_exc()
         try:
-            _send(writing, ("failed", 0, f"{type(error).__name__}: {error}"))
+            _send(teller.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
         except OSError:
             pass
     finally:
         os._exit(code)
-
-
-def _do(number: int, job: Job, settings: Settings, watch: Watch, writing: int) -> None:
-    rows: list[Row] = []
-
-    def emit(row: Row) -> None:
-        rows.append(row)
-        if len(rows) >= _ROWS_AT_ONCE:
-            _send(writing, ("rows", number, rows))
-            rows.clear()
-
-    run(job, settings, emit, watch)
-    if rows:
-        _send(writing, ("rows", number, rows))
-    _send(writing, ("done", number, None))
 
 
 def _send(descriptor: int, message: tuple[str, int, object]) -> None:

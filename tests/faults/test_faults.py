@@ -37,7 +37,7 @@ def _rows(files_root: Path, case: FaultCase) -> list[Row]:
     rows: list[Row] = []
     settings = Settings(now=NOW, **case.settings)  # type: ignore[arg-type]  # of any setting's type
     if case.is_isolated:
-        return [row for rows in Isolation(jobs(str(files_root)), settings).results() for row in rows]
+        return [row for _, rows in Isolation(jobs(str(files_root)), settings).results() for row in rows]
     for job in jobs(str(files_root)):
         run(job, settings, rows.append)
     return rows

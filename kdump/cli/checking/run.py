@@ -77,7 +77,7 @@ class _Run:
             on_wait=self._progress.show,
         )
         with self._progress:
-            for job, rows in zip(all_jobs, _closing(isolation), strict=True):
+            for job, rows in _closing(isolation):
                 is_group = job.kind != Job.FILE or len(all_jobs) == 1
                 self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
                 self._progress.findings = sum(self._counts.values())
@@ -123,7 +123,7 @@ class _Run:
         return FINDINGS if any(self._counts[severity] for severity in self._request.failing) else CLEAN
 
 
-def _closing(isolation: Isolation) -> Iterator[list[Row]]:
+def _closing(isolation: Isolation) -> Iterator[tuple[Job, list[Row]]]:
     """The results; processes end with us, however that may be."""
     results = isolation.results()
     try:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kdump.checks.finding import FileReport, Finding, Summary
     from kdump.output.findings import Look
 
+_MAX_LINES = 100  # of one file; a suite is held until it is over
+
 
 class JunitReport:
     """A file passes where nothing is as bad as `fail_on`; one that could not be examined is an error, as JUnit has them.
@@ -66,34 +68,47 @@ class _Case:
     def __init__(self, path: str) -> None:
         self._path = path
         self.fails = self.is_unexamined = False
-        self._failing: list[Finding] = []
-        self._others: list[Finding] = []
+        self._failing = _Told()
+        self._others = _Told()
 
     def add(self, finding: Finding, *, fails: bool, is_unexamined: bool) -> None:
         self.fails = self.fails or fails
         self.is_unexamined = self.is_unexamined or is_unexamined
-        (self._failing if fails or is_unexamined else self._others).append(finding)
+        (self._failing if fails or is_unexamined else self._others).add(finding)
 
     def xml(self, group: str) -> str:
         name = self._path.rpartition("/")[2] or self._path
         opening = f"<testcase name={_attribute(name)} classname={_attribute(group)}"
         inner = ""
-        if self._failing:
+        if self._failing.count:
             tag = "error" if self.is_unexamined else "failure"
-            first = self._failing[0]
-            more = f" (and {len(self._failing) - 1:,} more)" if len(self._failing) > 1 else ""
-            attributes = f"type={_attribute(first.code)} message={_attribute(first.message + more)}"
-            inner = f"<{tag} {attributes}>{_lines(self._failing)}</{tag}>\n"
-        if self._others:
-            inner += f"<system-out>{_lines(self._others)}</system-out>\n"
+            more = f" (and {self._failing.count - 1:,} more)" if self._failing.count > 1 else ""
+            attributes = f"type={_attribute(self._failing.code)} message={_attribute(self._failing.message + more)}"
+            inner = f"<{tag} {attributes}>{self._failing.text()}</{tag}>\n"
+        if self._others.count:
+            inner += f"<system-out>{self._others.text()}</system-out>\n"
         return f"{opening}>\n{inner}</testcase>\n" if inner else f"{opening}/>\n"
 
 
-def _lines(findings: list[Finding]) -> str:
-    return "".join(
-        escape(_legal(f"{finding.severity} {finding.code}, bytes {finding.start} to {finding.end}: {finding.message}\n"))
-        for finding in findings
-    )
+class _Told:
+    """Findings of one file: the first of them as lines, the others counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.code = self.message = ""
+        self._lines: list[str] = []
+
+    def add(self, finding: Finding) -> None:
+        if not self.count:
+            self.code, self.message = finding.code, finding.message
+        self.count += 1
+        if len(self._lines) < _MAX_LINES:
+            where = f"bytes {finding.start} to {finding.end}"
+            self._lines.append(f"{finding.severity} {finding.code}, {where}: {finding.message}\n")
+
+    def text(self) -> str:
+        more = f"and {self.count - _MAX_LINES:,} more\n" if self.count > _MAX_LINES else ""
+        return escape(_legal("".join(self._lines) + more))
 
 
 def _attribute(text: str) -> str:

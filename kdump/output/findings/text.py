@@ -65,8 +65,7 @@ class TextReport:
         self._groups: dict[str, _Group] = {}
         self._folds: dict[tuple[str, str, str, int], _Fold] = {}
         self._files_of_code: dict[tuple[str, str], int] = {}
-        self._beyond: dict[tuple[str, str], list[int]] = {}  # by severity and code: findings and files that are only counted
-        self._last_beyond = ""
+        self._beyond: dict[tuple[str, str], _Beyond] = {}
 
     def finding(self, finding: Finding, group: str, *, is_known: bool) -> None:
         if is_known:
@@ -80,10 +79,7 @@ class TextReport:
             return
         kind = key[:2]
         if not self._look.shows_all and self._files_of_code.get(kind, 0) >= _FILES_PER_CODE:
-            beyond = self._beyond.setdefault(kind, [0, 0])
-            beyond[0] += 1
-            beyond[1] += finding.path != self._last_beyond
-            self._last_beyond = finding.path
+            self._beyond.setdefault(kind, _Beyond()).count(finding.path)
             return
         self._files_of_code[kind] = self._files_of_code.get(kind, 0) + 1
         self._folds[key] = _Fold(finding, group)
@@ -169,8 +165,9 @@ class TextReport:
             self._say_finding(fold, code_width, several)
             kind = (fold.finding.severity, fold.finding.code)
             if last_of[kind] is fold and kind in self._beyond:
-                findings, files = self._beyond[kind]
-                more = f"{number_text(findings, 'more finding')} of {fold.finding.code} in {number_text(files, 'other file')}"
+                beyond = self._beyond[kind]
+                of_them = f"{number_text(beyond.findings, 'more finding')} of {fold.finding.code}"
+                more = f"{of_them} in {number_text(beyond.files, 'other file')}"
                 self._say_wrapped(more + "; --all shows each.", _INDENT)
 
     def _say_finding(self, fold: _Fold, code_width: int, several: bool) -> None:
@@ -272,6 +269,21 @@ class _Fold:
         self.finding = finding
         self.group = group
         self.count = 1
+
+
+class _Beyond:
+    """Findings of one code that are only counted; those of a file come together."""
+
+    __slots__ = ("_path", "files", "findings")
+
+    def __init__(self) -> None:
+        self.findings = self.files = 0
+        self._path = ""
+
+    def count(self, path: str) -> None:
+        self.findings += 1
+        self.files += path != self._path
+        self._path = path
 
 
 class _Group:
