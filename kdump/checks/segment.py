@@ -55,20 +55,17 @@ class SegmentFacts:
 def check(context: FileContext) -> SegmentFacts:
     """Check one segment: what is wrong is reported to the context, what it says is the answer."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
-    rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
-    record_rules = [rule for rule in rules if rule.reads_records]
     try:
-        _walk(context, facts, rules, record_rules)
+        _check(context, facts)
     except Stopped:
         facts.is_damaged = True  # as far as others are concerned: its end is not known
-        return facts
-    for rule in rules:
-        rule.end()
     return facts
 
 
-def _walk(context: FileContext, facts: SegmentFacts, rules: list[SegmentRule], record_rules: list[SegmentRule]) -> None:
+def _check(context: FileContext, facts: SegmentFacts) -> None:
     """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
+    rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
+    record_rules = [rule for rule in rules if rule.reads_records]
     for item in salvage.walk(context.source):
         if isinstance(item, Damage):
             facts.is_damaged = True
@@ -82,6 +79,8 @@ def _walk(context: FileContext, facts: SegmentFacts, rules: list[SegmentRule], r
             rule.batches(item)
         if record_rules:
             _show_records(context, item, record_rules)
+    for rule in rules:
+        rule.end()
 
 
 def _count(context: FileContext, section: Section) -> None:
