@@ -77,6 +77,7 @@ def _check(context: FileContext, facts: SegmentFacts) -> None:
         _note(facts, item)
         for rule in rules:
             rule.batches(item)
+        context.tick(context.accounts.position)
         if record_rules:
             _show_records(context, item, record_rules)
     for rule in rules:
@@ -128,7 +129,6 @@ def _show_records(context: FileContext, section: Section, rules: list[SegmentRul
 
     for row, status in enumerate(section.statuses):
         chunk = section.chunk.slice(row, row + 1)
-        context.tick(chunk.batches["position"][0])
         try:
             for part in records.read(context.source, chunk):
                 for rule in rules:
