@@ -198,6 +198,6 @@ def test_nobody_is_left_when_the_caller_goes(tmp_path: Path) -> None:
         next(results)
         workers = list(run._workers)
         assert workers
-        results.close()  # type: ignore[attr-defined]  # a generator
+        results.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

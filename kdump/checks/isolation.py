@@ -24,7 +24,7 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from typing import Any
 
     from kdump.checks.check import Job
@@ -83,7 +83,7 @@ class Isolation:
         self._through = [0, 0]  # bytes and files of processes that have ended
         self._turn = 0
 
-    def results(self) -> Iterator[tuple[Job, list[Row]]]:
+    def results(self) -> Generator[tuple[Job, list[Row]]]:
         """What each job found, in order; a job may have several lists."""
         try:
             while self._turn < len(self._jobs):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import json
 import platform
-import shutil
 import sys
 from collections.abc import Callable
 from importlib import metadata
@@ -17,7 +15,6 @@ from kdump import __version__
 from kdump.binary import kernel
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
-from kdump.cli.checking.request import CheckRequest, suggestion
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
 from kdump.formats import file_name
@@ -250,12 +247,14 @@ _CHECK = (
 
 @kdump.command()
 @_options(*_CHECK)
-def check(**options: Any) -> CheckRequest:
+def check(**options: Any) -> object:
     """Tell what is wrong with files, partition directories and log directories.
 
     PATH may also be a pattern in quotes. Exit codes: 0 clean, 1 findings, 2 usage, 3 something could not be examined, 4 the
     output failed.
     """
+    from kdump.cli.checking.request import CheckRequest
+
     return CheckRequest(**options)
 
 
@@ -263,7 +262,10 @@ def check(**options: Any) -> CheckRequest:
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
     """Tell what a fault is: cause, consequence, remedy. Without CODE: list all."""
+    import shutil
+
     from kdump.checks import catalogue
+    from kdump.cli.checking.request import suggestion
     from kdump.output import explanation
 
     width = shutil.get_terminal_size((100, 24)).columns
@@ -279,6 +281,8 @@ def explain(code: str | None) -> None:
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
     """Print the JSON Schema of a kind of rows, such as finding. Without NAME: list all."""
+    import json
+
     from kdump.output import schemas
 
     if name is None:
@@ -311,15 +315,15 @@ def main(arguments: list[str]) -> int:
     except SystemExit:
         raise BrokenPipeError  # Click met one while it wrote a screen
     try:
-        if isinstance(request, CheckRequest):
-            from kdump.cli.checking.run import check_paths
-
-            return check_paths(request)
+        if request is None or isinstance(request, int):
+            return request or 0  # a screen was shown
         if isinstance(request, Request):
             from kdump.cli.listing import list_files
 
             return list_files(request)
-        return int(request or 0)  # a screen was shown
+        from kdump.cli.checking.run import check_paths
+
+        return check_paths(request)
     except UsageError as error:
         return _refused(str(error))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import closing
 
 from kdump.checks import catalogue
 from kdump.checks.check import Job, jobs
@@ -18,8 +19,6 @@ from kdump.output.parallel import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kdump.cli.checking.progress import ProgressBar
     from kdump.cli.checking.request import CheckRequest
     from kdump.output.findings import Form
@@ -76,8 +75,8 @@ class _Run:
             processes=self._request.processes or jobs_here(),
             on_wait=self._progress.show,
         )
-        with self._progress:
-            for job, rows in _closing(isolation):
+        with self._progress, closing(isolation.results()) as results:
+            for job, rows in results:
                 is_group = job.kind != Job.FILE or len(all_jobs) == 1
                 self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
                 self._progress.findings = sum(self._counts.values())
@@ -121,15 +120,6 @@ class _Run:
         if not self._is_complete:
             return NOT_EXAMINED
         return FINDINGS if any(self._counts[severity] for severity in self._request.failing) else CLEAN
-
-
-def _closing(isolation: Isolation) -> Iterator[tuple[Job, list[Row]]]:
-    """The results; processes end with us, however that may be."""
-    results = isolation.results()
-    try:
-        yield from results
-    finally:
-        results.close()  # type: ignore[attr-defined]  # a generator
 
 
 def _width() -> int:
