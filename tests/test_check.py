@@ -168,6 +168,10 @@ def test_a_file_that_is_not_there_is_not_examined(tmp_path: Path) -> None:
     assert "Not everything could be examined. Exit status 3." in out
 
 
+def test_an_empty_directory_is_nothing_to_check(tmp_path: Path) -> None:
+    assert _run("check", tmp_path) == (CLEAN, "There is nothing to check.\n", "")
+
+
 def test_patterns_stand_for_files(broken: Path) -> None:
     assert _findings(_run("check", f"{broken}/*3.log", "-o", "ndjson")[1]) == [("torn-tail", NEXT_LOG)]
     code, _, err = _run("check", f"{broken}/*.nothing")

@@ -88,6 +88,8 @@ class TextReport:
         self._group(group).add(report)
 
     def end(self, summary: Summary) -> None:
+        if not self._groups:
+            self._say("There is nothing to check.")
         self._say_groups()
         if not self._folds and not summary.known and summary.is_complete:
             return
@@ -344,6 +346,8 @@ class _Group:
 
     def about(self) -> str:
         """What it holds, in a line."""
+        if not self.files:
+            return "not examined"
         parts = [
             number_text(self.segments, "segment") if self.segments else number_text(self.files, "file"),
             size_text(self.size),
