@@ -30,7 +30,7 @@ _CODES_TO_EXPLAIN = 3
 _INDENT = 9  # of what is said of a finding: behind its severity
 _MAP_WIDTH = 40
 _MIN_MAP_WIDTH = 12
-_NUMBERS_WIDTH = 23  # what stands around a map: gaps, the percentage, the size
+_NUMBERS_WIDTH = 14  # what stands around a map: gaps, and the percentage
 _MIN_WIDTH = 40
 _LABEL_WIDTH = 9
 
@@ -101,7 +101,7 @@ class TextReport:
         known = f" {number_text(summary.known, 'finding')} known from the baseline." if summary.known else ""
         missing = "" if summary.is_complete else " Not everything could be examined."
         examined = f"Examined {size_text(summary.bytes)} in {number_text(summary.files, 'file')} in {summary.seconds:.1f} s."
-        self._say(f"{examined}{known}{missing} Exit status {summary.exit_code}.")
+        self._say_wrapped(f"{examined}{known}{missing} Exit status {summary.exit_code}.", 0)
 
     def _group(self, path: str) -> _Group:
         group = self._groups.get(path)
@@ -155,7 +155,7 @@ class TextReport:
     # findings
 
     def _say_findings(self) -> None:
-        folds = sorted(self._folds.values(), key=lambda fold: SEVERITIES.index(fold.finding.severity))
+        folds = self._worst_first()
         code_width = max(len(fold.finding.code) for fold in folds)
         several = len({fold.group for fold in folds}) > 1
         last_of = {(fold.finding.severity, fold.finding.code): fold for fold in folds}
@@ -172,18 +172,31 @@ class TextReport:
                 more = f"{of_them} in {number_text(beyond.files, 'other file')}"
                 self._say_wrapped(more + "; --all shows each.", _INDENT)
 
+    def _worst_first(self) -> list[_Fold]:
+        """Findings by severity, those of one code together."""
+        first_seen: dict[str, int] = {}
+        for fold in self._folds.values():
+            first_seen.setdefault(fold.finding.code, len(first_seen))
+        return sorted(
+            self._folds.values(),
+            key=lambda fold: (SEVERITIES.index(fold.finding.severity), first_seen[fold.finding.code]),
+        )
+
     def _say_finding(self, fold: _Fold, code_width: int, several: bool) -> None:
         finding = fold.finding
         name = finding.path.rpartition("/")[2]
         if several:
             name = f"{fold.group.rstrip('/').rpartition('/')[2]}/{name}"
-        where = self._shown(name) + _range(finding)
+        name = self._shown(name)
+        where = name + _range(finding)
         severity = self._colored(finding.severity, _COLORS[finding.severity]) + " " * (_INDENT - len(finding.severity))
         if _INDENT + code_width + 2 + len(where) <= self._width:
             self._say(f"{severity}{finding.code:{code_width}}  {where}")
         else:
             self._say(severity + finding.code)
-            self._say_wrapped(where, _INDENT)
+            lines = [where] if _INDENT + len(where) <= self._width else [name, _range(finding).removeprefix(", ")]
+            for line in lines:
+                self._say(" " * _INDENT + line)
         entries = f" {fold.count:,} entries like this." if fold.count > 1 else ""
         self._say_wrapped(_sentence(self._shown(finding.message)) + entries, _INDENT)
 
@@ -202,12 +215,14 @@ class TextReport:
             names = [self._shown(report.path.rpartition("/")[2]) for report in drawn]
             name_width = max(map(len, names))
             notes = [_note(report) for report in drawn]
-            room = self._width - name_width - _NUMBERS_WIDTH
+            sizes = [size_text(report.size) for report in drawn]
+            size_width = max(map(len, sizes))
+            room = self._width - name_width - size_width - _NUMBERS_WIDTH
             note_width = max(map(len, notes)) + 3
             is_beside = room - note_width >= _MIN_MAP_WIDTH  # otherwise notes stand below
             width = max(_MIN_MAP_WIDTH, min(_MAP_WIDTH, room - note_width * is_beside))
-            for report, name, note in zip(drawn, names, notes, strict=True):
-                line = f"{name:{name_width}}  {self._map(report, width)}  {_percent(report):>8}  {size_text(report.size):>9}"
+            for report, name, size, note in zip(drawn, names, sizes, notes, strict=True):
+                line = f"{name:{name_width}}  {self._map(report, width)}  {_percent(report):>8}  {size:>{size_width}}"
                 self._say(f"{line}   {note}" if is_beside else line)
                 if note and not is_beside:
                     self._say_wrapped(note, name_width + 2)
@@ -231,19 +246,22 @@ class TextReport:
     # what comes next
 
     def _say_restarts(self) -> None:
-        groups = [group for group in self._groups.values() if any(word in group.restarts for word in _RESTART_ORDER)]
-        groups.sort(key=lambda group: group.rank, reverse=True)
-        for group in groups[:_RESTARTS]:
+        words = [word for word in _RESTART_ORDER if any(word in group.restarts for group in self._groups.values())]
+        if words:
             self._say()
-            self._say("If this broker restarts" + (f": {self._shown(group.name)}" if len(groups) > 1 else ""))
-            for word in _RESTART_ORDER:
-                if word in group.restarts:
-                    self._say_labelled(word, catalogue.FORECASTS[word])
-                    self._say_labelled("", f"here: {self._shown(group.restart(word))}")
+            self._say("If this broker restarts")
+        for word in words:
+            self._say_labelled(word, catalogue.FORECASTS[word])
+            groups = sorted((g for g in self._groups.values() if word in g.restarts), key=lambda g: g.rank, reverse=True)
+            for group in groups[:_RESTARTS]:
+                name = f"{group.name}/" if len(self._groups) > 1 else ""
+                self._say_labelled("", f"here: {self._shown(name + group.restart(word))}")
+            if len(groups) > _RESTARTS:
+                self._say_labelled("", f"and in {number_text(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
 
     def _say_next(self) -> None:
         lines = []
-        worst = sorted(self._folds.values(), key=lambda fold: SEVERITIES.index(fold.finding.severity))
+        worst = self._worst_first()
         first = worst[0].finding
         if first.severity == ERROR and first.broker_forecast.partition(" ")[0] not in (entry.IGNORE, entry.BLIND):
             lines.append(f"cp -a {shlex.quote(worst[0].group)} ELSEWHERE   # before any restart")
