@@ -24,7 +24,7 @@ _MIN_HOLES = 1 << 20  # bytes; less is a matter of how file systems count
 _MAX_HOLES = 10_000  # are counted
 _PREALLOCATED = ("index", "timeindex")
 
-_CODES = {
+_FAULT_OF = {
     "file-missing": "file-vanished",
     "file-permission": "permission-denied",
     "file-is-directory": "not-regular",
@@ -127,7 +127,7 @@ def end(context: FileContext, source: WatchedSource) -> None:
 
 
 def _report_unreadable(report: Callable[..., None], path: str, error: Unreadable, *, is_named: bool) -> None:
-    code = _CODES[error.code]
+    code = _FAULT_OF[error.code]
     if code == "file-vanished":
         if is_named:
             report(code, "There is no such file.", ERROR)
