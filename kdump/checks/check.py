@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Emit = Callable[[Row], None]
 
+_INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
+
 
 def check(path: str, **settings: object) -> Iterator[Finding]:
     """What is wrong with a file, a partition directory or a log directory, as findings, in the order of the files.
@@ -92,6 +94,8 @@ def _check_file(path: str, settings: Settings, emit: Emit, *, partition: Partiti
     if partition is not None and base_offset is not None:
         is_newest = base_offset == max(partition.files.logs, default=None)
         beside = partition.segments.get(base_offset)
+    elif partition is None and suffix in _INDEXES:
+        beside = _log_beside(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
     try:
         source = Source(path)
     except Unreadable:
@@ -117,6 +121,17 @@ def _check_file(path: str, settings: Settings, emit: Emit, *, partition: Partiti
             file_check(context)
         context.finish()
         emit(context.accounts.report(path, context.file_type, source.size))
+
+
+def _log_beside(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
+    """What the log says to which an index belongs that was named alone. It is read for that; nothing is reported of it."""
+    try:
+        source = Source(path)
+    except Unreadable:
+        return None
+    with source:
+        context = FileContext(source, path, file_name.LOG.removeprefix("."), settings, lambda _: None, base_offset=base_offset)
+        return segment.check(context, rule_classes=())
 
 
 def _base_offset(name: str) -> int | None:

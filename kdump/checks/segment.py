@@ -12,10 +12,15 @@ from kdump.checks.salvage import Damage, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
+
+
+_MAX_RANGES = 1 << 16  # of damage that are kept apart
 
 
 class SegmentFacts:
@@ -24,6 +29,7 @@ class SegmentFacts:
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
     `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
     the first offset of each, in order; `aborted` the transactions that an ABORT marker here ends: (producer id, last offset).
+    `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
     Rules add what they know of producers and transactions under their own names.
     """
 
@@ -39,6 +45,17 @@ class SegmentFacts:
         self.epochs: list[tuple[int, int]] = []
         self.aborted: list[tuple[int, int]] = []
         self.is_damaged = False
+        self.damage_starts = array("q")
+        self.damage_ends = array("q")
+
+    def note_damage(self, start: int, end: int) -> None:
+        """Keep what nothing can be compared with."""
+        self.is_damaged = True
+        if self.damage_ends and (start <= self.damage_ends[-1] or len(self.damage_ends) >= _MAX_RANGES):
+            self.damage_ends[-1] = end
+        else:
+            self.damage_starts.append(start)
+            self.damage_ends.append(end)
 
     @property
     def first_offset(self) -> int | None:
@@ -51,14 +68,14 @@ class SegmentFacts:
         return self.last_offsets[-1] if self.last_offsets else None
 
 
-def check(context: FileContext) -> SegmentFacts:
+def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES) -> SegmentFacts:
     """Check one segment: what is wrong is reported to the context, what it says is the answer."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
-    rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
+    rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
     record_rules = [rule for rule in rules if rule.reads_records]
     for item in salvage.walk(context.source):
         if isinstance(item, Damage):
-            facts.is_damaged = True
+            facts.note_damage(item.start, item.end)
             for rule in rules:
                 rule.damage(item)
             context.accounts.take(Accounts.DAMAGED, item.end)
@@ -90,7 +107,8 @@ def _note(facts: SegmentFacts, section: Section) -> None:
     for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
         start, row = row, row + len(list(run))
         if is_damaged:
-            facts.is_damaged = True
+            positions, sizes = chunk.batches["position"], chunk.batches["size"]
+            facts.note_damage(positions[start], positions[row - 1] + sizes[row - 1])
         elif row - start == len(chunk.batches):
             _note_batches(facts, chunk.batches)
         else:

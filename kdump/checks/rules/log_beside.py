@@ -1,0 +1,109 @@
+"""The log to which an index belongs, as the index's rules ask about it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import islice
+from operator import sub
+
+from kdump.binary import kernel
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
+from kdump.formats.record_batch import COMPRESSION_MASK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.segment import SegmentFacts
+
+_MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
+
+
+class LogBeside:
+    """What the batches of the log say; the few headers that an index makes doubtful are read again.
+
+    Rows are those of the facts, batches that are not damaged.
+    """
+
+    def __init__(self, facts: SegmentFacts) -> None:
+        self.facts = facts
+        self.positions = facts.positions
+        self._source: Source | None = None
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+            self._source = None
+
+    def may_hold_more(self, start: int, end: int) -> bool:
+        """Whether something damaged lies in these bytes, so that nothing can be said of what they held."""
+        row = bisect_right(self.facts.damage_ends, start)
+        return row < len(self.facts.damage_ends) and self.facts.damage_starts[row] < end
+
+    def end_of(self, row: int) -> int:
+        """Where the batch in this row ends, or what is damaged behind it."""
+        return self.positions[row + 1] if row + 1 < len(self.positions) else self.facts.end
+
+    def bytes_of(self, row: int, count: int) -> bytes:
+        """The first bytes of the batch in this row, none where the log cannot be read any more."""
+        if self._source is None:
+            try:
+                self._source = Source(self.facts.path)
+            except Unreadable:
+                return b""
+        return self._source.read(self.positions[row], count)
+
+    def is_legacy(self, row: int) -> bool:
+        """Whether the batch in this row is a message of magic 0 or 1."""
+        header = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
+        return len(header) > _MAGIC_AT and header[_MAGIC_AT] < 2
+
+    def first_offset(self, row: int) -> int:
+        """The first offset that the batch in this row may hold: a wrapper does not say what its first is."""
+        facts = self.facts
+        first: int = facts.first_offsets[row]
+        header = self.bytes_of(row, _LEGACY_ATTRIBUTES_AT + 1)
+        if len(header) > _LEGACY_ATTRIBUTES_AT and header[_MAGIC_AT] < 2 and header[_LEGACY_ATTRIBUTES_AT] & COMPRESSION_MASK:
+            previous: int = facts.last_offsets[row - 1] if row else (facts.base_offset or 0) - 1
+            return min(previous + 1, first)
+        return first
+
+    def has_lost_records(self, row: int) -> bool:
+        """Whether the batch in this row holds fewer records than offsets: the cleaner took some out."""
+        header = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
+        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] < 2:
+            return False
+        fields = kernel.BATCH_HEADER.unpack(header)
+        return bool(fields[12] <= fields[6])
+
+    def largest_batch(self, start: int, end: int) -> int:
+        """The size of the largest batch that starts in these bytes."""
+        first, stop = bisect_left(self.positions, start), bisect_left(self.positions, end)
+        if first == stop:
+            return 0
+        starts = self.positions[first : stop + 1]
+        if stop == len(self.positions):
+            starts.append(self.facts.end)
+        largest: int = max(map(sub, islice(starts, 1, None), starts))
+        return largest
+
+    def last_offset_of_tail(self) -> int | None:
+        """The last offset of the log, that of a batch included which is torn at its end.
+
+        None where it cannot be told: the log ends in damage of another kind.
+        """
+        facts = self.facts
+        last = facts.last_offset
+        if not facts.damage_ends or facts.damage_ends[-1] <= facts.end:
+            return -1 if last is None else last
+        start, end = facts.damage_starts[-1], facts.damage_ends[-1]
+        try:
+            with Source(facts.path) as source:
+                header = source.read(start, kernel.BATCH_HEADER_SIZE)
+        except Unreadable:
+            return None
+        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] != 2:
+            return None
+        fields = kernel.BATCH_HEADER.unpack(header)
+        is_torn = fields[1] + kernel.LOG_OVERHEAD > end - start and fields[6] >= 0
+        is_next = last is None or fields[0] == last + 1
+        return int(fields[0] + fields[6]) if is_torn and is_next else None
