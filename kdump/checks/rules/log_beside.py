@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from itertools import islice
+from itertools import islice, repeat
 from operator import sub
 
 from kdump.binary import kernel
@@ -13,9 +14,26 @@ from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.checks.segment import SegmentFacts
 
 _MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
+
+
+def rows_of(column: array[int], values: Sequence[int]) -> Sequence[int]:
+    """For each value the first row of an ascending column that is not below it; quickly where they are neighbours."""
+    first = bisect_left(column, values[0])
+    if column[first : first + len(values)] == array("q", values):
+        return range(first, first + len(values))
+    return list(map(bisect_left, repeat(column), values))
+
+
+def values_at(column: array[int], rows: Sequence[int]) -> list[int]:
+    """The values in these rows."""
+    if isinstance(rows, range):
+        return column[rows.start : rows.stop].tolist()
+    return list(map(column.__getitem__, rows))
 
 
 class LogBeside:

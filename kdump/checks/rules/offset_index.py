@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import islice, repeat
+from itertools import islice
 from operator import lt, sub
 
 from kdump.binary.source import Source
 from kdump.checks.catalogue.entry import DIE
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside
+from kdump.checks.rules.log_beside import LogBeside, rows_of, values_at
 from kdump.checks.rules.wording import counted, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, time_index
@@ -77,6 +77,7 @@ class _Check:
         offsets, positions = _columns(data)
         damaged: set[int] = set()
         zeros: set[int] = set()
+        rows: Sequence[int] = range(len(offsets))
         last_offset, last_position = self.previous
         if (
             last_offset < offsets[0] >= 0
@@ -87,12 +88,10 @@ class _Check:
         ):
             self.one_before = (offsets[-2], positions[-2]) if len(offsets) > 1 else self.previous
             self.previous = offsets[-1], positions[-1]
-            good_positions = positions
         else:
             self._look_closely(first_row, offsets, positions, damaged, zeros)
-            good = (position for row, position in enumerate(positions) if row not in damaged and row not in zeros)
-            good_positions = array("i", good)
-        self.gaps.add(good_positions)
+            rows = [row for row in rows if row not in damaged and row not in zeros]
+        self.gaps.add(first_row, rows, positions)
         if self.against is not None:
             next_position = _columns(behind)[1][0] if behind else 0
             damaged |= self.against.compare(first_row, offsets, positions, next_position, zeros)
@@ -145,12 +144,15 @@ class _Check:
         ):
             if before < number:
                 continue
-            blamed = row - 1 if row and 0 <= earlier < number < before else row
-            start = (first_row + blamed) * ENTRY_SIZE
             message = f"Entry {first_row + row:,} has {what} {number:,}, the one before has {before:,}; they must ascend."
-            if blamed < row:
-                message += " The one before is too high."
-            self.context.report(code, start, start + ENTRY_SIZE, message, expected=f"more than {before}", found=number)
+            expected, found = f"more than {before}", number
+            blamed = row
+            if row and 0 <= earlier < number < before:
+                message = f"Entry {first_row + row - 1:,} has {what} {before:,}, the next one has {number:,}; they must ascend."
+                expected, found = f"less than {number}", before
+                blamed = row - 1
+            start = (first_row + blamed) * ENTRY_SIZE
+            self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
         return blamed
 
     def _check_emptiness(self, facts: SegmentFacts) -> None:
@@ -203,34 +205,33 @@ class _AgainstLog:
         self.largest_append = 0
 
     def compare(
-        self, first_row: int, offsets: Sequence[int], positions: Sequence[int], next_position: int, zeros: set[int]
+        self, first_row: int, offsets: array[int], positions: array[int], next_position: int, zeros: set[int]
     ) -> set[int]:
         """The rows of a window that contradict the log; each is reported."""
         facts, base_offset = self.facts, self.base_offset
-        rows = list(map(bisect_left, repeat(facts.positions), positions))
+        rows = rows_of(facts.positions, positions)
         damaged: set[int] = set()
-        if rows and max(rows) == len(facts.positions):
+        if max(rows) == len(facts.positions):
             batch_positions = [facts.positions[row] if row < len(facts.positions) else -1 for row in rows]
             rows = [min(row, len(facts.positions) - 1) for row in rows]
         else:
-            batch_positions = list(map(facts.positions.__getitem__, rows))
-        last_offsets = list(map(facts.last_offsets.__getitem__, rows)) if facts.positions else [-1] * len(rows)
+            batch_positions = values_at(facts.positions, rows)
+        last_offsets = values_at(facts.last_offsets, rows) if facts.positions else [-1] * len(rows)
         entry_offsets = [base_offset + offset for offset in offsets] if base_offset is not None else last_offsets
-        at_batch = batch_positions == positions.tolist() if isinstance(positions, array) else batch_positions == list(positions)
-        if at_batch and entry_offsets == last_offsets:
-            if not self.last_kind:
-                first_offsets = map(facts.first_offsets.__getitem__, rows)
-                self.last_kind = sum(map(lt, first_offsets, entry_offsets))
-            return damaged
-        if at_batch and entry_offsets == list(map(facts.first_offsets.__getitem__, rows)):
-            self.first_kind += sum(map(lt, entry_offsets, last_offsets))
-            return damaged
+        if batch_positions == positions.tolist():
+            if entry_offsets == last_offsets:
+                if not self.last_kind:
+                    self.last_kind = sum(map(lt, values_at(facts.first_offsets, rows), last_offsets))
+                return damaged
+            if entry_offsets == values_at(facts.first_offsets, rows):
+                self.first_kind += sum(map(lt, entry_offsets, last_offsets))
+                return damaged
         following = [*islice(positions, 1, None), next_position]
         for row, (position, offset, batch_position, batch_row) in enumerate(
             zip(positions, entry_offsets, batch_positions, rows, strict=True)
         ):
-            if row in zeros or not 0 <= position < facts.size:
-                continue
+            if row in zeros or offsets[row] < 0 or not 0 <= position < facts.size:
+                continue  # said to be wrong already
             if batch_position != position:
                 is_sound = self._is_hidden_boundary(first_row + row, position)
             else:
@@ -341,25 +342,30 @@ class _Gaps:
         self.context = context
         self.log = log
         self.largest_append = 0
+        self._last_row = -1
         self._last_position = 0
         self._count = 0
         self._smallest: int | None = None
-        self._wide: list[tuple[int, int]] = []  # position of an entry, and of the one before
+        self._wide: list[tuple[int, int, int]] = []  # the row of an entry, the position before, and its own
 
-    def add(self, positions: array[int]) -> None:
-        """The next entries that are in order."""
-        if not positions:
+    def add(self, first_row: int, rows: Sequence[int], positions: array[int]) -> None:
+        """The next entries: those of these rows, counted from the first, are in order."""
+        if not rows:
             return
+        if len(rows) < len(positions):
+            positions = array("i", map(positions.__getitem__, rows))
         starts = array("i", [self._last_position])
         starts += positions[:-1]
         gaps = list(map(sub, positions, starts))
-        self._last_position = positions[-1]
+        self._last_row, self._last_position = first_row + rows[-1], positions[-1]
         self._count += len(gaps)
         smallest = min(gaps)
         self._smallest = smallest if self._smallest is None else min(self._smallest, smallest)
         if max(gaps) > _WIDE * INTERVAL and len(self._wide) < _MAX_WIDE_GAPS:
             self._wide += [
-                (start, end) for start, end, gap in zip(starts, positions, gaps, strict=True) if gap > _WIDE * INTERVAL
+                (first_row + row, start, end)
+                for row, start, end, gap in zip(rows, starts, positions, gaps, strict=True)
+                if gap > _WIDE * INTERVAL
             ][: _MAX_WIDE_GAPS - len(self._wide)]
 
     def finish(self, log_end: int | None = None, *, may_grow: bool = False) -> None:
@@ -367,32 +373,32 @@ class _Gaps:
         interval = max(INTERVAL, self._smallest or 0) if self._count >= 8 else INTERVAL
         lawful = _TOO_WIDE * interval + max(_ONE_APPEND, self.largest_append)
         wide = []
-        for start, end in self._wide:
+        for row, start, end in self._wide:
             excess = end - start - self._largest_batch(start, end)
             if excess > lawful:
                 message = (
                     f"No entry for {end - start:,} bytes of the log, from byte {start:,} to {end:,}: lookups there are slow."
                 )
-                self._report("index-sparse-gap", message, WARNING, end - start)
+                self._report("index-sparse-gap", max(row - 1, 0), row, message, WARNING, end - start)
             elif excess > _WIDE * interval:
                 wide.append(end - start)
         if wide:
             gaps = counted(len(wide), "gap")
             message = f"{gaps} of more than {_WIDE * interval:,} bytes of the log between entries; the widest has {max(wide):,}."
-            self._report("index-sparse-gap", message, INFO, max(wide))
+            self._report("index-sparse-gap", 0, self._last_row, message, INFO, max(wide))
         if log_end is None:
             return
         distance = log_end - self._last_position
         if distance - self._largest_batch(self._last_position, log_end) > lawful:
             message = f"The last entry leads to byte {self._last_position:,}, {distance:,} bytes before the end of the log."
-            self._report("index-stale", message, INFO if may_grow else WARNING, distance)
+            self._report("index-stale", self._last_row, self._last_row, message, INFO if may_grow else WARNING, distance)
 
     def _largest_batch(self, start: int, end: int) -> int:
         return 0 if self.log is None else self.log.largest_batch(start, end)
 
-    def _report(self, code: str, message: str, severity: str, found: int) -> None:
-        size = self.context.source.size
-        self.context.report(code, 0, size - size % ENTRY_SIZE, message, severity=severity, found=found)
+    def _report(self, code: str, first_row: int, last_row: int, message: str, severity: str, found: int) -> None:
+        start, end = first_row * ENTRY_SIZE, (last_row + 1) * ENTRY_SIZE
+        self.context.report(code, start, end, message, severity=severity, found=found)
 
 
 def _columns(data: bytes) -> tuple[array[int], array[int]]:

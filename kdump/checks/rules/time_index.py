@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import islice, repeat
+from itertools import islice
 from operator import le, lt
 from struct import Struct
 
 from kdump.checks.finding import INFO
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside
+from kdump.checks.rules.log_beside import LogBeside, rows_of, values_at
 from kdump.checks.rules.wording import counted, time
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
@@ -110,13 +109,16 @@ class _Check:
         ):
             if before < number or before == number and what == "offset":
                 continue
-            blamed = row - 1 if row and self.one_before[1] >= 0 and earlier < number else row
+            this, other = (time(number), time(before)) if what == "timestamp" else (f"offset {number:,}", f"offset {before:,}")
+            message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what}s must {order}."
+            expected, found = f"more than {before}" if what == "timestamp" else f"{before} or more", number
+            blamed = row
+            if row and self.one_before[1] >= 0 and earlier < number < before:
+                message = f"Entry {first_row + row - 1:,} has {other}, the next one {this}; {what}s must {order}."
+                expected, found = f"less than {number}", before
+                blamed = row - 1
             start = (first_row + blamed) * ENTRY_SIZE
-            values = (time(number), time(before)) if what == "timestamp" else (f"offset {number:,}", f"offset {before:,}")
-            message = f"Entry {first_row + row:,} has {values[0]}, the one before {values[1]}; {what}s must {order}."
-            if blamed < row:
-                message += " The one before is too high."
-            self.context.report(code, start, start + ENTRY_SIZE, message, expected=f"{before} or more", found=number)
+            self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
         return blamed
 
     def _check_last(self, log: LogBeside) -> None:
@@ -158,11 +160,10 @@ class _AgainstLog:
         facts = self.facts
         damaged: set[int] = set()
         entry_offsets = [self.base_offset + offset for offset in offsets]
-        batch_rows = list(map(bisect_left, repeat(facts.last_offsets), entry_offsets))
+        batch_rows = rows_of(facts.last_offsets, entry_offsets)
         if max(batch_rows) < len(facts.positions):
-            last_offsets = list(map(facts.last_offsets.__getitem__, batch_rows))
-            max_timestamps = map(facts.max_timestamps.__getitem__, batch_rows)
-            if last_offsets == entry_offsets and list(max_timestamps) == list(timestamps):
+            is_last = values_at(facts.last_offsets, batch_rows) == entry_offsets
+            if is_last and values_at(facts.max_timestamps, batch_rows) == list(timestamps):
                 return damaged
         for row, (timestamp, offset, batch_row) in enumerate(zip(timestamps, entry_offsets, batch_rows, strict=True)):
             if row not in zeros and offsets[row] >= 0 and not self._is_right(first_row + row, timestamp, offset, batch_row):
@@ -189,7 +190,7 @@ class _AgainstLog:
         start = row * ENTRY_SIZE
         message = (
             f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
-            f"the batch there ends with {time(found)}."
+            f"that of the batch there is of {time(found)}."
         )
         offsets = offset, facts.last_offsets[batch_row]
         self.context.report(
