@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import islice, repeat
-from operator import sub
+from operator import le, lt, sub
 
 from kdump.binary import kernel
 from kdump.binary.source import Source
@@ -22,9 +22,12 @@ _MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
 
 
 def rows_of(column: array[int], values: Sequence[int]) -> Sequence[int]:
-    """For each value the first row of an ascending column that is not below it; quickly where they are neighbours."""
+    """For each value the first row of an ascending column that is not below it; quickly where these are neighbours."""
     first = bisect_left(column, values[0])
-    if column[first : first + len(values)] == array("q", values):
+    neighbours = column[first : first + len(values)]
+    if neighbours == array("q", values) or (
+        len(neighbours) == len(values) and all(map(le, values, neighbours)) and all(map(lt, neighbours, islice(values, 1, None)))
+    ):
         return range(first, first + len(values))
     return list(map(bisect_left, repeat(column), values))
 

@@ -90,7 +90,7 @@ class _Check:
             self.previous = offsets[-1], positions[-1]
         else:
             self._look_closely(first_row, offsets, positions, damaged, zeros)
-            rows = [row for row in rows if row not in damaged and row not in zeros]
+            rows = _ascending_rows(positions, damaged | zeros, self.gaps.last_position)
         self.gaps.add(first_row, rows, positions)
         if self.against is not None:
             next_position = _columns(behind)[1][0] if behind else 0
@@ -144,14 +144,17 @@ class _Check:
         ):
             if before < number:
                 continue
+            is_too_high = row and 0 <= earlier < number < before
+            blamed = row - 1 if is_too_high else row
+            start = (first_row + blamed) * ENTRY_SIZE
+            if self.context.is_full(code):
+                self.context.report(code, start, start + ENTRY_SIZE, "")
+                continue
             message = f"Entry {first_row + row:,} has {what} {number:,}, the one before has {before:,}; they must ascend."
             expected, found = f"more than {before}", number
-            blamed = row
-            if row and 0 <= earlier < number < before:
+            if is_too_high:
                 message = f"Entry {first_row + row - 1:,} has {what} {before:,}, the next one has {number:,}; they must ascend."
                 expected, found = f"less than {number}", before
-                blamed = row - 1
-            start = (first_row + blamed) * ENTRY_SIZE
             self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
         return blamed
 
@@ -256,6 +259,9 @@ class _AgainstLog:
         if self.log.may_hold_more(position, position + 1):
             return True
         self.distances.add(None)
+        if self.context.is_full("index-position-not-boundary"):
+            self.context.report("index-position-not-boundary", start, start + ENTRY_SIZE, "")
+            return False
         batch_row = bisect_right(facts.positions, position)
         near = [f"{facts.positions[near]:,}" for near in (batch_row - 1, batch_row) if 0 <= near < len(facts.positions)]
         message = f"Entry {row:,} points to byte {position:,} of the log, where no batch starts; the next to it start at "
@@ -277,7 +283,9 @@ class _AgainstLog:
     def _is_lawful(self, row: int, offset: int, batch_row: int, end: int) -> bool:
         """Whether the offset is one that a broker may have written for an append from this batch on, that ends before `end`."""
         facts, log = self.facts, self.log
-        first, last = log.first_offset(batch_row), facts.last_offsets[batch_row]
+        first, last = facts.first_offsets[batch_row], facts.last_offsets[batch_row]
+        if offset < first == last:
+            first = log.first_offset(batch_row)
         if first > last:
             return True  # the batch is wrong, and said to be
         if first <= offset < last and (offset == facts.first_offsets[batch_row] or first < facts.first_offsets[batch_row]):
@@ -286,7 +294,7 @@ class _AgainstLog:
         if offset >= first:
             stop = bisect_left(facts.positions, end)
             ending = bisect_left(facts.last_offsets, offset, batch_row, stop)
-            if ending < stop and log.first_offset(ending) <= offset:
+            if ending < stop and (offset == facts.last_offsets[ending] or log.first_offset(ending) <= offset):
                 if offset == facts.last_offsets[ending]:
                     self.last_kind += 1
                     self.largest_append = max(self.largest_append, log.end_of(ending) - facts.positions[batch_row])
@@ -303,6 +311,9 @@ class _AgainstLog:
         start = row * ENTRY_SIZE
         if len(self.distances) < 2:
             self.distances.add(offset - last)
+        if self.context.is_full("index-offset-mismatch"):
+            self.context.report("index-offset-mismatch", start, start + ENTRY_SIZE, "")
+            return
         effect = "Readers start early, and miss nothing."
         if offset < first:
             effect = f"Readers of {offset_range(offset, first - 1)} start too late and may miss them."
@@ -343,7 +354,7 @@ class _Gaps:
         self.log = log
         self.largest_append = 0
         self._last_row = -1
-        self._last_position = 0
+        self.last_position = 0
         self._count = 0
         self._smallest: int | None = None
         self._wide: list[tuple[int, int, int]] = []  # the row of an entry, the position before, and its own
@@ -354,10 +365,10 @@ class _Gaps:
             return
         if len(rows) < len(positions):
             positions = array("i", map(positions.__getitem__, rows))
-        starts = array("i", [self._last_position])
+        starts = array("i", [self.last_position])
         starts += positions[:-1]
         gaps = list(map(sub, positions, starts))
-        self._last_row, self._last_position = first_row + rows[-1], positions[-1]
+        self._last_row, self.last_position = first_row + rows[-1], positions[-1]
         self._count += len(gaps)
         smallest = min(gaps)
         self._smallest = smallest if self._smallest is None else min(self._smallest, smallest)
@@ -388,9 +399,9 @@ class _Gaps:
             self._report("index-sparse-gap", 0, self._last_row, message, INFO, max(wide))
         if log_end is None:
             return
-        distance = log_end - self._last_position
-        if distance - self._largest_batch(self._last_position, log_end) > lawful:
-            message = f"The last entry leads to byte {self._last_position:,}, {distance:,} bytes before the end of the log."
+        distance = log_end - self.last_position
+        if distance - self._largest_batch(self.last_position, log_end) > lawful:
+            message = f"The last entry leads to byte {self.last_position:,}, {distance:,} bytes before the end of the log."
             self._report("index-stale", self._last_row, self._last_row, message, INFO if may_grow else WARNING, distance)
 
     def _largest_batch(self, start: int, end: int) -> int:
@@ -407,6 +418,15 @@ def _columns(data: bytes) -> tuple[array[int], array[int]]:
     if sys.byteorder == "little":
         numbers.byteswap()
     return numbers[::2], numbers[1::2]
+
+
+def _ascending_rows(positions: Sequence[int], left_out: set[int], highest: int) -> list[int]:
+    rows = []
+    for row, position in enumerate(positions):
+        if position > highest and row not in left_out:
+            rows.append(row)
+            highest = position
+    return rows
 
 
 def _is_ascending(column: Sequence[int]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from operator import le, lt
+from operator import le, lt, ne
 from struct import Struct
 
 from kdump.checks.finding import INFO
@@ -109,15 +109,18 @@ class _Check:
         ):
             if before < number or before == number and what == "offset":
                 continue
+            is_too_high = row and self.one_before[1] >= 0 and earlier < number < before
+            blamed = row - 1 if is_too_high else row
+            start = (first_row + blamed) * ENTRY_SIZE
+            if self.context.is_full(code):
+                self.context.report(code, start, start + ENTRY_SIZE, "")
+                continue
             this, other = (time(number), time(before)) if what == "timestamp" else (f"offset {number:,}", f"offset {before:,}")
             message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what}s must {order}."
             expected, found = f"more than {before}" if what == "timestamp" else f"{before} or more", number
-            blamed = row
-            if row and self.one_before[1] >= 0 and earlier < number < before:
+            if is_too_high:
                 message = f"Entry {first_row + row - 1:,} has {other}, the next one {this}; {what}s must {order}."
                 expected, found = f"less than {number}", before
-                blamed = row - 1
-            start = (first_row + blamed) * ENTRY_SIZE
             self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
         return blamed
 
@@ -161,9 +164,11 @@ class _AgainstLog:
         damaged: set[int] = set()
         entry_offsets = [self.base_offset + offset for offset in offsets]
         batch_rows = rows_of(facts.last_offsets, entry_offsets)
-        if max(batch_rows) < len(facts.positions):
-            is_last = values_at(facts.last_offsets, batch_rows) == entry_offsets
-            if is_last and values_at(facts.max_timestamps, batch_rows) == list(timestamps):
+        is_in_log = max(batch_rows) < len(facts.positions)
+        if is_in_log and values_at(facts.max_timestamps, batch_rows) == list(timestamps):
+            inside_count = sum(map(ne, entry_offsets, values_at(facts.last_offsets, batch_rows)))
+            if not inside_count or all(map(le, values_at(facts.first_offsets, batch_rows), entry_offsets)):
+                self.inside_count += inside_count
                 return damaged
         for row, (timestamp, offset, batch_row) in enumerate(zip(timestamps, entry_offsets, batch_rows, strict=True)):
             if row not in zeros and offsets[row] >= 0 and not self._is_right(first_row + row, timestamp, offset, batch_row):
@@ -173,11 +178,7 @@ class _AgainstLog:
     def _is_right(self, row: int, timestamp: int, offset: int, batch_row: int) -> bool:
         """Whether a batch holds the offset and, as its latest, the timestamp; what is wrong is reported."""
         facts = self.facts
-        if (
-            batch_row == len(facts.positions)
-            or facts.last_offsets[batch_row] != offset
-            and self.log.first_offset(batch_row) > offset
-        ):
+        if batch_row == len(facts.positions) or self._first_offset(batch_row, offset) > offset:
             return self._is_hidden(offset, batch_row) or not self._report_not_found(row, timestamp, offset)
         if facts.first_offsets[batch_row] > offset and self._is_hidden(offset, batch_row):
             return True  # inside a wrapper, or the damaged batch before it
@@ -188,15 +189,21 @@ class _AgainstLog:
         if not self._is_log_ordered():
             return True
         start = row * ENTRY_SIZE
-        message = (
-            f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
-            f"that of the batch there is of {time(found)}."
-        )
+        message = ""
+        if not self.context.is_full("timeindex-timestamp-mismatch"):
+            message = (
+                f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
+                f"that of the batch there is of {time(found)}."
+            )
         offsets = offset, facts.last_offsets[batch_row]
         self.context.report(
             "timeindex-timestamp-mismatch", start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp
         )
         return False
+
+    def _first_offset(self, batch_row: int, offset: int) -> int:
+        first = self.facts.first_offsets[batch_row]
+        return first if first <= offset else self.log.first_offset(batch_row)
 
     def _is_hidden(self, offset: int, batch_row: int) -> bool:
         """Whether the offset may be that of a damaged batch in front of this row, or cannot be looked for."""
@@ -222,7 +229,8 @@ class _AgainstLog:
         start = row * ENTRY_SIZE
         last = self.facts.last_offset
         where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch holds it"
-        message = f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
+        is_full = self.context.is_full("timeindex-offset-not-found")
+        message = "" if is_full else f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
         self.context.report(
             "timeindex-offset-not-found", start, start + ENTRY_SIZE, message, offsets=(offset, offset), found=offset
         )
