@@ -45,6 +45,7 @@ _MANY_ENTRIES = [(row, row * len(_MESSAGES[0])) for row in range(5, 1600, 4)]
 # batches of 5 KiB
 _LARGE = [_batch(base_offset, value=bytes(2500)) for base_offset in range(0, 30, 2)]
 _LARGE_SIZE = len(_LARGE[0])
+_LARGE_TIMES = [(TIMESTAMP + offset, offset) for offset in range(3, 31, 2)]
 
 _ABORT = [
     batch(records=[record(value=b"a"), record(value=b"b")], is_transactional=True, producer_id=7, base_sequence=0),
@@ -162,7 +163,7 @@ CASES = (
     ),
     FaultCase(
         "index-empty-large-log",
-        shown={**_index(log=b"".join(_LARGE[:3])), _TIME_INDEX: time_index(entries=_TIMES)},
+        shown={**_index(log=b"".join(_LARGE)), _TIME_INDEX: time_index(entries=_LARGE_TIMES)},
         near_miss=_index(log=_batch(0, value=bytes(10000))),  # all in one batch
     ),
     FaultCase("index-empty-large-log", name="one-append", shown=_index(log=b"".join(_LARGE[:3])), near_miss=_index(log=_DATA)),

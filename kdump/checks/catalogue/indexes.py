@@ -141,7 +141,7 @@ FAULTS = (
         "the offset index is empty, though the log is not small.",
         cause="a crash before it was written; or Kafka's tool made it, which creates it where it is missing. Lawful "
         "where all was appended "
-        "at once, by a follower or the cleaner",
+        "at once, by a follower or the cleaner, or little between restarts",
         kafka="a broker keeps it as it is: each lookup reads the log from the start of the segment",
         loss="nothing; fetches from this segment are slow",
         remedy=_REBUILD,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import islice, repeat
@@ -39,6 +40,14 @@ def values_at(column: array[int], rows: Sequence[int]) -> list[int]:
     return list(map(column.__getitem__, rows))
 
 
+def size_now(facts: SegmentFacts) -> int:
+    """The size of the log by now: a broker may have written on since it was read, and to its indexes as well."""
+    try:
+        return max(facts.size, os.stat(facts.path).st_size)
+    except OSError:
+        return facts.size
+
+
 class LogBeside:
     """What the batches of the log say; the few headers that an index makes doubtful are read again.
 
@@ -49,6 +58,7 @@ class LogBeside:
         self.facts = facts
         self.positions = facts.positions
         self._source: Source | None = None
+        self._is_ordered: bool | None = None
 
     def close(self) -> None:
         if self._source is not None:
@@ -66,12 +76,19 @@ class LogBeside:
 
     def bytes_of(self, row: int, count: int) -> bytes:
         """The first bytes of the batch in this row, none where the log cannot be read any more."""
-        if self._source is None:
-            try:
+        try:
+            if self._source is None:
                 self._source = Source(self.facts.path)
-            except Unreadable:
-                return b""
-        return self._source.read(self.positions[row], count)
+            return self._source.read(self.positions[row], count)
+        except Unreadable:
+            return b""
+
+    def is_ordered(self) -> bool:
+        """Whether offsets can be looked for: disorder of the log is reported with the log."""
+        if self._is_ordered is None:
+            offsets = self.facts.last_offsets
+            self._is_ordered = all(map(lt, offsets, islice(offsets, 1, None)))
+        return self._is_ordered
 
     def is_legacy(self, row: int) -> bool:
         """Whether the batch in this row is a message of magic 0 or 1."""
@@ -110,10 +127,12 @@ class LogBeside:
     def last_offset_of_tail(self) -> int | None:
         """The last offset of the log, that of a batch included which is torn at its end.
 
-        None where it cannot be told: the log ends in damage of another kind.
+        None where it cannot be told: the log ends in damage of another kind, or a broker has written on since it was read.
         """
         facts = self.facts
         last = facts.last_offset
+        if size_now(facts) > facts.size:
+            return None
         if not facts.damage_ends or facts.damage_ends[-1] <= facts.end:
             return -1 if last is None else last
         start, end = facts.damage_starts[-1], facts.damage_ends[-1]

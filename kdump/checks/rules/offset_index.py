@@ -12,7 +12,7 @@ from kdump.binary.source import Source
 from kdump.checks.catalogue.entry import DIE
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, rows_of, values_at
+from kdump.checks.rules.log_beside import LogBeside, rows_of, size_now, values_at
 from kdump.checks.rules.wording import counted, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, time_index
@@ -34,6 +34,7 @@ _ONE_APPEND = 1 << 20
 _WIDE, _TOO_WIDE = 10, 100  # intervals between two entries that are worth a word, and suspicious
 _MAX_WIDE_GAPS = 1000
 _SEVERAL = 3  # entries that tell of a whole index
+_MANY = 8  # time entries that were hardly made by as many stops of the broker
 
 
 def check(context: FileContext) -> None:
@@ -124,8 +125,7 @@ class _Check:
             context.report(
                 "index-position-not-boundary", start, start + ENTRY_SIZE, message, expected="0 or more", found=position
             )
-        if self.facts is not None and position >= self.facts.size:
-            size = self.facts.size
+        if self.facts is not None and position >= self.facts.size and position >= (size := size_now(self.facts)):
             message = f"Entry {row:,} points to byte {position:,} of a log of {size:,} bytes."
             expected = f"less than {size}"
             context.report("index-position-past-log", start, start + ENTRY_SIZE, message, expected=expected, found=position)
@@ -171,17 +171,17 @@ class _Check:
         if self._has_time_entries():
             message += " The time index has entries, so these were lost."
         elif facts.end <= _ONE_APPEND:
-            message += " Lawful if a follower or the cleaner appended all at once."
+            message += " Lawful if a follower or the cleaner appended it at once, or little between restarts."
             severity = INFO
         size = self.context.source.size
         self.context.report("index-empty-large-log", 0, size, message, severity=severity, expected=expected, found=0)
 
     def _has_time_entries(self) -> bool:
-        """Whether the time index beside has more than its closing entry: entries are made in both at once."""
+        """Whether the time index beside has several entries: they are made in both at once, and else at a roll or stop only."""
         path = self.context.path.removesuffix(file_name.OFFSET_INDEX) + file_name.TIME_INDEX
         try:
             with Source(path) as source:
-                return any(source.read(time_index.ENTRY_SIZE, time_index.ENTRY_SIZE))
+                return any(source.read((_MANY - 1) * time_index.ENTRY_SIZE, time_index.ENTRY_SIZE))
         except Unreadable:
             return False
 
@@ -302,7 +302,7 @@ class _AgainstLog:
                 if log.has_lost_records(ending):
                     self.last_kind += 1
                     return True
-            if log.may_hold_more(facts.positions[batch_row], end):
+            if log.may_hold_more(facts.positions[batch_row], end) or not log.is_ordered():
                 return True
         self._report_mismatch(row, offset, facts.positions[batch_row], first, last)
         return False

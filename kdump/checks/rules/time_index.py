@@ -155,7 +155,6 @@ class _AgainstLog:
         self.facts = log.facts
         self.base_offset = base_offset
         self.inside_count = 0
-        self._is_ordered: bool | None = None
         self._tail_offset: int | None = None
 
     def compare(self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], zeros: set[int]) -> set[int]:
@@ -186,7 +185,7 @@ class _AgainstLog:
         if found == timestamp:
             self.inside_count += offset < facts.last_offsets[batch_row]
             return True
-        if not self._is_log_ordered():
+        if not self.log.is_ordered():
             return True
         start = row * ENTRY_SIZE
         message = ""
@@ -208,7 +207,7 @@ class _AgainstLog:
     def _is_hidden(self, offset: int, batch_row: int) -> bool:
         """Whether the offset may be that of a damaged batch in front of this row, or cannot be looked for."""
         facts = self.facts
-        if not self._is_log_ordered():
+        if not self.log.is_ordered():
             return True
         if batch_row < len(facts.positions):
             start = facts.positions[batch_row - 1] if batch_row else 0
@@ -217,13 +216,6 @@ class _AgainstLog:
             last_offset = self.log.last_offset_of_tail()
             self._tail_offset = 1 << 63 if last_offset is None else last_offset
         return offset <= self._tail_offset
-
-    def _is_log_ordered(self) -> bool:
-        """Whether offsets can be looked for: the log's own disorder is reported with the log."""
-        if self._is_ordered is None:
-            offsets = self.facts.last_offsets
-            self._is_ordered = all(map(lt, offsets, islice(offsets, 1, None)))
-        return self._is_ordered
 
     def _report_not_found(self, row: int, timestamp: int, offset: int) -> bool:
         start = row * ENTRY_SIZE
