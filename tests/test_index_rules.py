@@ -72,6 +72,17 @@ def test_entries_are_judged_alike_wherever_windows_end(
     ]
 
 
+def test_an_entry_that_is_too_high_is_blamed_and_not_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, ".index")
+    path.write_bytes(index_of(entries=[(1, 100), (9, 900), (0, 0), (2, 200), (3, 300)]))
+    findings = [row for row in _check(path) if isinstance(row, Finding)]
+    assert [(row.code, row.start, row.end) for row in findings] == [
+        ("index-entry-order", 8, 16),
+        ("index-position-order", 8, 16),
+        ("index-zero-entry-middle", 16, 24),
+    ]
+
+
 def test_whatever_bytes_an_index_has_each_is_accounted_for(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES[:20]}, index_interval_bytes=0)
     chance = random.Random(5)

@@ -59,6 +59,7 @@ class _Check:
         self.gaps = _Gaps(context, log)
         self.previous = (-1, -1)  # offset and position
         self.one_before = (-1, -1)
+        self.previous_row = -1
 
     def run(self) -> None:
         for first_row, data, behind in self.entries.windows():
@@ -89,6 +90,7 @@ class _Check:
         ):
             self.one_before = (offsets[-2], positions[-2]) if len(offsets) > 1 else self.previous
             self.previous = offsets[-1], positions[-1]
+            self.previous_row = first_row + len(offsets) - 1
         else:
             self._look_closely(first_row, offsets, positions, damaged, zeros)
             rows = _ascending_rows(positions, damaged | zeros, self.gaps.last_position)
@@ -113,7 +115,7 @@ class _Check:
                 damaged.add(self._report_disorder(first_row, row, offset, position))
             else:
                 self.one_before = self.previous
-            self.previous = offset, position
+            self.previous, self.previous_row = (offset, position), first_row + row
 
     def _is_out_of_bounds(self, row: int, offset: int, position: int) -> bool:
         context, start = self.context, row * ENTRY_SIZE
@@ -144,8 +146,8 @@ class _Check:
         ):
             if before < number:
                 continue
-            is_too_high = row and 0 <= earlier < number < before
-            blamed = row - 1 if is_too_high else row
+            is_too_high = self.previous_row >= first_row and 0 <= earlier < number < before
+            blamed = self.previous_row - first_row if is_too_high else row
             start = (first_row + blamed) * ENTRY_SIZE
             if self.context.is_full(code):
                 self.context.report(code, start, start + ENTRY_SIZE, "")
@@ -153,7 +155,7 @@ class _Check:
             message = f"Entry {first_row + row:,} has {what} {number:,}, the one before has {before:,}; they must ascend."
             expected, found = f"more than {before}", number
             if is_too_high:
-                message = f"Entry {first_row + row - 1:,} has {what} {before:,}, the next one has {number:,}; they must ascend."
+                message = f"Entry {self.previous_row:,} has {what} {before:,}, the next one has {number:,}; they must ascend."
                 expected, found = f"less than {number}", before
             self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
         return blamed

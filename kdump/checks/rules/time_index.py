@@ -43,6 +43,7 @@ class _Check:
         self.against = None if log is None or context.base_offset is None else _AgainstLog(context, log, context.base_offset)
         self.previous = (_LOWEST, -1)  # timestamp and offset
         self.one_before = (_LOWEST, -1)
+        self.previous_row = -1
         self.latest = NO_TIMESTAMP
 
     def run(self) -> None:
@@ -66,6 +67,7 @@ class _Check:
         ):
             self.one_before = (timestamps[-2], offsets[-2]) if len(offsets) > 1 else self.previous
             self.previous = timestamps[-1], offsets[-1]
+            self.previous_row = first_row + len(offsets) - 1
         else:
             self._look_closely(first_row, timestamps, offsets, damaged, zeros)
         if self.against is not None:
@@ -95,7 +97,7 @@ class _Check:
                 damaged.add(self._report_disorder(first_row, row, timestamp, offset))
             else:
                 self.one_before = self.previous
-            self.previous = timestamp, offset
+            self.previous, self.previous_row = (timestamp, offset), first_row + row
 
     def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
         """Report an entry that does not go on from the one before; the answer is the row of that which is to blame.
@@ -109,8 +111,8 @@ class _Check:
         ):
             if before < number or before == number and what == "offset":
                 continue
-            is_too_high = row and self.one_before[1] >= 0 and earlier < number < before
-            blamed = row - 1 if is_too_high else row
+            is_too_high = self.previous_row >= first_row and self.one_before[1] >= 0 and earlier < number < before
+            blamed = self.previous_row - first_row if is_too_high else row
             start = (first_row + blamed) * ENTRY_SIZE
             if self.context.is_full(code):
                 self.context.report(code, start, start + ENTRY_SIZE, "")
@@ -119,7 +121,7 @@ class _Check:
             message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what}s must {order}."
             expected, found = f"more than {before}" if what == "timestamp" else f"{before} or more", number
             if is_too_high:
-                message = f"Entry {first_row + row - 1:,} has {other}, the next one {this}; {what}s must {order}."
+                message = f"Entry {self.previous_row:,} has {other}, the next one {this}; {what}s must {order}."
                 expected, found = f"less than {number}", before
             self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
         return blamed
