@@ -105,6 +105,10 @@ class LogBeside:
             return min(previous + 1, first)
         return first
 
+    def may_reach_down_to(self, row: int, offset: int) -> bool:
+        """Whether the first offset of the batch in this row may be as low as this one."""
+        return self.facts.first_offsets[row] <= offset or self.first_offset(row) <= offset
+
     def has_lost_records(self, row: int) -> bool:
         """Whether the batch in this row holds fewer records than offsets: the cleaner took some out."""
         header = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)

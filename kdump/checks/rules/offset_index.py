@@ -296,7 +296,7 @@ class _AgainstLog:
         if offset >= first:
             stop = bisect_left(facts.positions, end)
             ending = bisect_left(facts.last_offsets, offset, batch_row, stop)
-            if ending < stop and (offset == facts.last_offsets[ending] or log.first_offset(ending) <= offset):
+            if ending < stop and log.may_reach_down_to(ending, offset):
                 if offset == facts.last_offsets[ending]:
                     self.last_kind += 1
                     self.largest_append = max(self.largest_append, log.end_of(ending) - facts.positions[batch_row])

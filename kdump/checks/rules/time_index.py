@@ -179,7 +179,7 @@ class _AgainstLog:
     def _is_right(self, row: int, timestamp: int, offset: int, batch_row: int) -> bool:
         """Whether a batch holds the offset and, as its latest, the timestamp; what is wrong is reported."""
         facts = self.facts
-        if batch_row == len(facts.positions) or self._first_offset(batch_row, offset) > offset:
+        if batch_row == len(facts.positions) or not self.log.may_reach_down_to(batch_row, offset):
             return self._is_hidden(offset, batch_row) or not self._report_not_found(row, timestamp, offset)
         if facts.first_offsets[batch_row] > offset and self._is_hidden(offset, batch_row):
             return True  # inside a wrapper, or the damaged batch before it
@@ -201,10 +201,6 @@ class _AgainstLog:
             "timeindex-timestamp-mismatch", start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp
         )
         return False
-
-    def _first_offset(self, batch_row: int, offset: int) -> int:
-        first = self.facts.first_offsets[batch_row]
-        return first if first <= offset else self.log.first_offset(batch_row)
 
     def _is_hidden(self, offset: int, batch_row: int) -> bool:
         """Whether the offset may be that of a damaged batch in front of this row, or cannot be looked for."""
