@@ -101,8 +101,9 @@ class LogBeside:
         first: int = facts.first_offsets[row]
         header = self.bytes_of(row, _LEGACY_ATTRIBUTES_AT + 1)
         if len(header) > _LEGACY_ATTRIBUTES_AT and header[_MAGIC_AT] < 2 and header[_LEGACY_ATTRIBUTES_AT] & COMPRESSION_MASK:
-            previous: int = facts.last_offsets[row - 1] if row else (facts.base_offset or 0) - 1
-            return min(previous + 1, first)
+            before = self.positions[row - 1] if row else 0
+            is_known = row > 0 and not self.may_hold_more(before, self.positions[row])
+            return min(facts.last_offsets[row - 1] + 1 if is_known else facts.base_offset or 0, first)
         return first
 
     def may_reach_down_to(self, row: int, offset: int) -> bool:
