@@ -101,9 +101,13 @@ class LogBeside:
         first: int = facts.first_offsets[row]
         header = self.bytes_of(row, _LEGACY_ATTRIBUTES_AT + 1)
         if len(header) > _LEGACY_ATTRIBUTES_AT and header[_MAGIC_AT] < 2 and header[_LEGACY_ATTRIBUTES_AT] & COMPRESSION_MASK:
-            before = self.positions[row - 1] if row else 0
-            is_known = row > 0 and not self.may_hold_more(before, self.positions[row])
-            return min(facts.last_offsets[row - 1] + 1 if is_known else facts.base_offset or 0, first)
+            if (
+                row
+                and facts.last_offsets[row - 1] < first
+                and not self.may_hold_more(self.positions[row - 1], self.positions[row])
+            ):
+                return facts.last_offsets[row - 1] + 1
+            return min(facts.base_offset or 0, first)  # what stands before it does not help
         return first
 
     def may_reach_down_to(self, row: int, offset: int) -> bool:
