@@ -94,8 +94,8 @@ class Accounts:
         """All bytes from where the account stands up to `end` have this status, and hold so many batches."""
         self.bytes[status] += end - self.position
         self.position = end
-        if batches:
-            self.batches[status] += batches
+        if batches:  # those of a range that is not examined, or zero, are lost
+            self.batches[status if status in self.batches else self.DAMAGED] += batches
 
     def report(self, path: str, file_type: str, size: int) -> FileReport:
         """The account closed: what was not looked at by now is not examined."""

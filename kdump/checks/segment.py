@@ -56,12 +56,12 @@ def check(context: FileContext) -> SegmentFacts:
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
     record_rules = [rule for rule in rules if rule.reads_records]
-    for item in salvage.walk(context.source):
+    for item in salvage.walk(context.source, base_offset=context.base_offset, next_base_offset=_next_base_offset(context)):
         if isinstance(item, Damage):
             facts.is_damaged = True
             for rule in rules:
                 rule.damage(item)
-            context.accounts.take(Accounts.DAMAGED, item.end)
+            context.accounts.take(item.status, item.end, batches=int(item.is_batch))
             continue
         _count(context, item)
         _note(facts, item)
@@ -72,6 +72,14 @@ def check(context: FileContext) -> SegmentFacts:
     for rule in rules:
         rule.end()
     return facts
+
+
+def _next_base_offset(context: FileContext) -> int | None:
+    """The base offset of the next segment, where the neighbours are known."""
+    base_offset, partition = context.base_offset, context.partition
+    if partition is None or base_offset is None or context.file_type != "log":
+        return None
+    return min((other for other in partition.files.logs if other > base_offset), default=None)
 
 
 def _count(context: FileContext, section: Section) -> None:
