@@ -56,7 +56,8 @@ def check(context: FileContext) -> SegmentFacts:
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
     record_rules = [rule for rule in rules if rule.reads_records]
-    for item in salvage.walk(context.source, base_offset=context.base_offset, next_base_offset=_next_base_offset(context)):
+    base_offset = context.base_offset if context.file_type == "log" else None
+    for item in salvage.walk(context.source, base_offset=base_offset, next_base_offset=_next_base_offset(context)):
         if isinstance(item, Damage):
             facts.is_damaged = True
             for rule in rules:
