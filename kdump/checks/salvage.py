@@ -158,7 +158,7 @@ class _Walk:
         if position == source.size:
             return True
         header = source.read(position, kernel.BATCH_HEADER_SIZE)
-        return is_plausible(header, source.size - position) or _is_zero(header)
+        return is_plausible(header, source.size - position) or len(header) == kernel.BATCH_HEADER_SIZE and _is_zero(header)
 
     # Going on
 
@@ -176,7 +176,8 @@ class _Walk:
             )
             return
         damage, claimed_end = self._named(header, fault)
-        if damage.row is not None and damage.code != "crc-mismatch" and claimed_end and self._leads_on(claimed_end):
+        is_stepped_over = fault is not None and fault.code in ("magic-negative", "codec-unknown")
+        if is_stepped_over and claimed_end and not self._order.distrusts(start) and self._leads_on(claimed_end):
             damage.end, damage.resync = claimed_end, BY_LENGTH
             self._position = claimed_end
             yield damage
@@ -216,6 +217,8 @@ class _Walk:
         if fault is not None and fault.code in ("magic-negative", "codec-unknown"):
             code = "bad-magic" if fault.code == "magic-negative" else fault.code
             damage = Damage(start, start, code, fault.message, fault.row, fault.through)
+            if code == "codec-unknown" and not fault.row.isvalid:
+                damage.code = "crc-mismatch"
             if code == "bad-magic" and not _is_header_but_for(header, rest):
                 return Damage(start, start, "garbage-region", _GARBAGE, fault.row, fault.through, is_batch=False), claimed_end
             return damage, claimed_end
@@ -331,6 +334,7 @@ class _Order:
         self._epoch = -1  # likewise
         self._stray: Extent | None = None  # the last batch, if it was out of line
         self._found: Extent | None = None  # the last batch in doubt
+        self._undecided: Extent | None = None
         self._is_in_doubt = False
         self.nested_end = 0
 
@@ -433,6 +437,10 @@ class _Order:
             if following and self._fits(following[0]):
                 return SALVAGED
         elif self._is_outlier(extent, following):
+            if len(following) == 1 and following[0][0] != self._last_offset + 1:
+                self._undecided = following[0]  # either of the two last batches may be the wrong one
+            return SALVAGED
+        elif extent == self._undecided:
             return SALVAGED
         self._stray = None
         self._move(extent)
@@ -500,7 +508,7 @@ _CANDIDATE = re.compile(
     # the magic at byte 16, and in front of it an offset >= 0 and a length below LONGEST_BATCH;
     # behind it of magic 2 a CRC and attributes, of 0 and 1 attributes and further on the size of a key or none
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
-    rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?=[\x00-\x0b])(?:(?<=\x00)(?=.[\x00-\x07\xff])|(?<=\x01)(?=.{9}[\x00-\x07\xff])))"
+    rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?=[\x00-\x0c])(?:(?<=\x00)(?=.[\x00-\x07\xff])|(?<=\x01)(?=.{9}[\x00-\x07\xff])))"
 )
 _MAGIC_AT = 16
 _ZEROS = bytes(WINDOW_SIZE)
@@ -548,7 +556,9 @@ class _Scan:
         min_size = kernel.BATCH_HEADER_SIZE if header[16] >= 2 else 26
         checksum, at, stored = self._crc_of(position, header)
         gave_up, crc, found = self._gave_up, 0, 0
-        for tried, (end, _) in enumerate(self._candidates(position + min_size, limit)):
+        # behind a batch stands another; in payloads much looks like an old message, which has a short header
+        ends = (end for end, other in self._candidates(position + min_size, limit) if header[16] < 2 or other[16] >= 2)
+        for tried, end in enumerate(ends):
             if tried == _ENDS_TRIED or not self._spend(end - at):
                 break
             crc, at = self._add(checksum, at, end, crc), end
@@ -556,7 +566,7 @@ class _Scan:
                 found = end
                 break
         else:
-            if claimed_end is None and limit == source.size and self._spend(limit - at):
+            if claimed_end is None and limit == source.size >= position + min_size and self._spend(limit - at):
                 found = limit if self._add(checksum, at, limit, crc) == stored else 0
         self._gave_up = gave_up
         return found
@@ -685,7 +695,7 @@ def is_plausible(header: bytes, rest: int) -> bool:
 def _is_plausible_message(header: bytes, length: int) -> bool:
     key_at = 26 if header[16] else 18  # magic 1 has a timestamp in front of the key
     fixed_size = key_at + 8 - kernel.LOG_OVERHEAD  # with the sizes of key and value
-    if length < fixed_size or header[17] & 7 > 3:
+    if length < fixed_size or header[17] & 7 > 4:
         return False
     key_size = int.from_bytes(header[key_at : key_at + 4], "big", signed=True)
     return -1 <= key_size <= length - fixed_size

@@ -262,10 +262,10 @@ class Framing(SegmentRule):
                 f"{end - start:,} bytes that are no batch: {_looks(self.context.source.read(start, _SAMPLE), start, end)}.",
             )
         elif code == "crc-mismatch":
-            message = (
-                "The CRC of one batch does not fit, and its length leads to no batch: bytes are missing, or too many, or changed."
-            )
-            self._tell(damage, message)
+            why = "its length leads to no batch: bytes are missing, or too many, or changed"
+            if damage.resync == BY_LENGTH:
+                why = "the codec it names does not exist"
+            self._tell(damage, f"The CRC of one batch does not fit, and {why}.")
         elif code == "codec-unknown":
             pass  # told by the rules for records
         elif code == "resync-budget":

@@ -195,7 +195,7 @@ class Order(SegmentRule):
         if suspect is None:
             return
         last = self._last
-        before = last.last if last is not None else -1
+        before = last.last if last is not None else (self._base_offset() or 0) - 1
         if following is not None and following.first < 0:
             following = None
         has_epochs = suspect.epoch >= 0 and following is not None and following.epoch >= 0
@@ -206,8 +206,9 @@ class Order(SegmentRule):
             return
         if following is not None and following.first > before:
             room, needed = following.first - before - 1, suspect.last - suspect.first + 1
-            if not offsets_fit and (room >= needed and last is not None):
-                self._tell_rot(suspect, "base offset", before + 1, suspect.first, is_exact=room == needed)
+            if not offsets_fit and room >= needed:
+                fits = before + 1 if last is not None else following.first - needed
+                self._tell_rot(suspect, "base offset", fits, suspect.first, is_exact=room == needed)
                 return
             is_epoch_odd = suspect.epoch < self._epoch or following.epoch < suspect.epoch
             if offsets_fit and has_epochs and is_epoch_odd and following.epoch >= self._epoch:
