@@ -158,7 +158,7 @@ class _Walk:
         if position == source.size:
             return True
         header = source.read(position, kernel.BATCH_HEADER_SIZE)
-        return is_plausible(header, source.size - position) or len(header) == kernel.BATCH_HEADER_SIZE and _is_zero(header)
+        return is_plausible(header, source.size - position) or _is_zero(header) and self._scan.zeros_end(position) == source.size
 
     # Going on
 
@@ -329,7 +329,9 @@ class _Order:
     def __init__(self, source: Source, base_offset: int | None, next_base_offset: int | None) -> None:
         self._source = source
         self._floor = base_offset or 0
-        self._ceiling = 1 << 63 if next_base_offset is None else next_base_offset
+        self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # as far as indexes reach
+        if next_base_offset is not None:
+            self._ceiling = min(self._ceiling, next_base_offset)
         self._last_offset = self._floor - 1  # of the last batch beyond doubt
         self._epoch = -1  # likewise
         self._stray: Extent | None = None  # the last batch, if it was out of line
@@ -408,7 +410,7 @@ class _Order:
     def _header_at(self, position: int) -> Extent | None:
         """What the header at this position says, if it looks like one; its CRC is not looked at."""
         header = self._source.read(position, kernel.BATCH_HEADER_SIZE)
-        if not header or not is_plausible(header, self._source.size - position):
+        if len(header) < HEADER_UP_TO_MAGIC or header[0] > 0x7F or not _may_be_header(header, self._source.size - position):
             return None
         offset = int.from_bytes(header[:8], "big", signed=True)
         if header[16] < 2:
@@ -506,16 +508,16 @@ def _extents(chunk: Chunk) -> list[Extent]:
 
 _CANDIDATE = re.compile(
     # the magic at byte 16, and in front of it an offset >= 0 and a length below LONGEST_BATCH;
-    # behind it of magic 2 a CRC and attributes, of 0 and 1 attributes and further on the size of a key or none
+    # behind it of magic 2 a CRC and attributes, of 0 and 1 attributes
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
-    rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?=[\x00-\x0c])(?:(?<=\x00)(?=.[\x00-\x07\xff])|(?<=\x01)(?=.{9}[\x00-\x07\xff])))"
+    rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?<=[\x00\x01])(?=[\x00-\x0f]))"
 )
 _MAGIC_AT = 16
 _ZEROS = bytes(WINDOW_SIZE)
 _CRC_BYTES = 4  # fed to checksums for each byte scanned
 _BYTES_PER_TRY = 4  # scanned for each header looked at
 _FIRST_TRIES = 1 << 20
-_ENDS_TRIED = 16  # of a batch whose length is wrong
+_ENDS_TRIED = 64  # of a batch whose length is wrong; all take one pass over its bytes
 _ENDS_WITHIN = 16 << 20  # bytes
 
 
@@ -638,7 +640,7 @@ class _Scan:
                     break
                 self._tries -= 1
                 header = window[at : at + kernel.BATCH_HEADER_SIZE]
-                if is_plausible(header, source.size - position - at):
+                if _may_be_header(header, source.size - position - at):
                     yield position + at, header
             self._earn(step)
             position += step
@@ -690,6 +692,14 @@ def is_plausible(header: bytes, rest: int) -> bool:
     if not 0 <= attributes < 0x80 or attributes & 7 > 4 or last_delta < 0 or leader_epoch < -1 or count < 0:
         return False
     return bool(attributes & 7) or count <= (length - kernel.MIN_BATCH_LENGTH) // 7
+
+
+def _may_be_header(header: bytes, rest: int) -> bool:
+    """Whether this may be the header of a batch, if only its CRC fits: as plausible, but for what a foreign writer may do."""
+    if len(header) < (kernel.BATCH_HEADER_SIZE if header[_MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD + kernel.LOG_OVERHEAD):
+        return False
+    length = int.from_bytes(header[8:12], "big")
+    return (kernel.MIN_BATCH_LENGTH if header[_MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD) <= length <= rest - kernel.LOG_OVERHEAD
 
 
 def _is_plausible_message(header: bytes, length: int) -> bool:

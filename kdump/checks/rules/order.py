@@ -57,7 +57,9 @@ class Order(SegmentRule):
         self._overflowed = False
         self._mismatched: list[tuple[int, int, int, int]] = []
         self._mismatch_count = 0
-        carried = context.partition.carried.get("order") if context.partition is not None else None
+        is_log = context.file_type == "log"
+        self._carries = context.partition.carried if context.partition is not None and is_log else {}
+        carried = self._carries.get("order")
         self._epoch: int = carried if carried is not None else _NO_EPOCH
 
     def batches(self, section: Section) -> None:
@@ -74,7 +76,7 @@ class Order(SegmentRule):
                 continue
             header = chunk.headers[row]
             first = last = header[0]
-            epoch = _NO_EPOCH
+            epoch = self._epoch  # where the format has none, it stays
             if not chunk.is_legacy:
                 last += header[6]
                 epoch = header[2]
@@ -116,6 +118,9 @@ class Order(SegmentRule):
             return
         if batch.last < batch.first:
             return  # a negative delta is told with the deltas
+        if batch.epoch < _NO_EPOCH:
+            self._report("leader-epoch-negative", batch, f"The leader epoch is {batch.epoch:,}; none is -1.", found=batch.epoch)
+            batch.epoch = self._epoch
         self._settle(batch)
         if batch.status != salvage.INTACT or not self._is_next(batch):
             self._suspect = batch
@@ -147,12 +152,10 @@ class Order(SegmentRule):
         self._last = batch
 
     def _look_at_epoch(self, batch: _Batch) -> None:
-        if batch.epoch < _NO_EPOCH:
-            self._report("leader-epoch-negative", batch, f"The leader epoch is {batch.epoch:,}; none is -1.", found=batch.epoch)
-        elif batch.epoch == _NO_EPOCH and self._epoch >= 0 and self._last is not None and self._last.epoch >= _NO_EPOCH:
+        if batch.epoch == _NO_EPOCH and self._epoch >= 0:
             first, _, count = self._without_epoch or (batch.position, 0, 0)
             self._without_epoch = (first, batch.end, count + 1)
-        self._epoch = max(self._epoch, batch.epoch) if batch.epoch >= _NO_EPOCH else self._epoch
+        self._epoch = max(self._epoch, batch.epoch)
 
     def _jump(self, last: _Batch, batch: _Batch) -> None:
         """Offsets are missing between two batches."""
@@ -209,6 +212,7 @@ class Order(SegmentRule):
             if not offsets_fit and room >= needed:
                 fits = before + 1 if last is not None else following.first - needed
                 self._tell_rot(suspect, "base offset", fits, suspect.first, is_exact=room == needed)
+                self._is_behind_damage = True  # the offsets in between are these
                 return
             is_epoch_odd = suspect.epoch < self._epoch or following.epoch < suspect.epoch
             if offsets_fit and has_epochs and is_epoch_odd and following.epoch >= self._epoch:
@@ -228,6 +232,9 @@ class Order(SegmentRule):
                 return
             if not offsets_fit:
                 return
+        if last is None and not offsets_fit:
+            self._accept(suspect)
+            return
         if not offsets_fit and last is not None and suspect.first <= before:
             if not self._tell_duplicate(suspect) and not self._is_return(last, suspect):
                 self._tell_back(last, suspect)
@@ -339,8 +346,7 @@ class Order(SegmentRule):
             start, end, count = self._without_epoch
             message = f"{count:,} batch{'' if count == 1 else 'es'} without leader epoch among others that have one."
             context.report("leader-epoch-negative", start, end, message, severity=INFO, found=count)
-        if context.partition is not None:
-            context.partition.carried["order"] = self._epoch
+        self._carries["order"] = self._epoch
 
 
 class RecordOrder(SegmentRule):
