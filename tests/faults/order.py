@@ -78,7 +78,7 @@ CASES = (
         also={"offset-gap"},
         near_also={"offset-gap"},
     ),
-    _case("offset-negative", _log(0, 1) + _batch(-(1 << 63) + 2) + _batch(3), _FOUR, also={"offset-gap"}),
+    _case("offset-negative", _log(0, 1) + _batch(-(1 << 63) + 2) + _batch(3), _FOUR),
     _case("leader-epoch-regression", _epochs(5, 5, 5, 3, 3, 3), _epochs(3, 3, 5, 5)),
     FaultCase(
         "leader-epoch-regression",

@@ -135,7 +135,9 @@ class Framing(SegmentRule):
     def _tell_damaged(self, chunk: Chunk, row: int) -> None:
         """A batch whose CRC does not fit, or whose magic does not exist; its length leads on."""
         batch = chunk.batches.row(row)
-        if (batch.magic > 2 and batch.isvalid) or (batch.magic < 2 and self._has_crc_of_magic_2(batch)):
+        if (batch.magic > 2 and batch.isvalid) or (
+            batch.magic < 2 and self._has_crc_of_magic_2(batch.position, batch.position + batch.size)
+        ):
             message = f"One batch. Its magic says {batch.magic}; as magic 2 its CRC fits, so only this byte is wrong."
             values = {"resync": BY_LENGTH, "skipped": batch.size, "expected": 2, "found": batch.magic}
             self._report("bad-magic", batch, message, **values)
@@ -155,12 +157,12 @@ class Framing(SegmentRule):
             crc = checksum(piece, crc)
         return crc
 
-    def _has_crc_of_magic_2(self, batch: RecordBatch) -> bool:
-        if batch.size < kernel.BATCH_HEADER_SIZE:
+    def _has_crc_of_magic_2(self, start: int, end: int) -> bool:
+        if end - start < kernel.BATCH_HEADER_SIZE:
             return False
-        stored = int.from_bytes(self.context.source.read(batch.position + 17, 4), "big")
+        stored = int.from_bytes(self.context.source.read(start + 17, 4), "big")
         crc = 0
-        for piece in self._bytes(batch.position + kernel.CRC_COVERS_FROM, batch.position + batch.size):
+        for piece in self._bytes(start + kernel.CRC_COVERS_FROM, end):
             crc = self._crc32c(piece, crc)
         return crc == stored
 
@@ -273,16 +275,27 @@ class Framing(SegmentRule):
                 f"{end - start:,} bytes look like headers of batches again and again and are none; the search was cut short."
             )
             self._tell(damage, message)
+        elif code == "bad-magic":
+            message = damage.message[:1].upper() + damage.message[1:]
+            if self._has_crc_of_magic_2(start, end):
+                message = f"One batch. {message}; as magic 2 its CRC fits, so only this byte is wrong"
+            self._tell(damage, f"{message}.", expected=2)
         else:
             self._tell(damage, damage.message[:1].upper() + damage.message[1:] + ".")
 
     def _tell(
-        self, damage: Damage, message: str, *, severity: str | None = None, expected: object = None, found: object = None
+        self,
+        damage: Damage,
+        message: str,
+        *,
+        severity: str | None = None,
+        offsets: tuple[int, int] | None = None,
+        expected: object = None,
+        found: object = None,
     ) -> None:
         """Report on a damaged range; offsets are those that its header claims."""
         row = damage.row
-        offsets = None
-        if row is not None and damage.through == "isvalid":
+        if offsets is None and row is not None and damage.through == "isvalid":
             first = row.last_offset if row.base_offset is None else row.base_offset  # type: ignore[attr-defined]
             offsets = (first, row.last_offset)  # type: ignore[attr-defined]
         self.context.report(
@@ -319,16 +332,16 @@ class Framing(SegmentRule):
         there = damage.end - start
         missing = size - there
         message = f"The last batch says it is {size:,} bytes long; {missing:,} of them are missing."
+        offsets = None
         if len(header) == kernel.BATCH_HEADER_SIZE and header[16] == 2:
             fields = kernel.BATCH_HEADER.unpack(header)
             first, last = fields[0], fields[0] + max(fields[6], 0)
-            message = (
-                f"The last batch, offsets {first:,} to {last:,}, says it is {size:,} bytes long; {missing:,} of them are missing."
-            )
+            message = f"The last batch, {_span(first, last)}, says it is {size:,} bytes long; {missing:,} of them are missing."
             if not fields[5] & 7:
                 whole = self._whole_records(start + kernel.BATCH_HEADER_SIZE, damage.end, fields[12])
-                message += f" {whole:,} of its {_count(fields[12], 'record is', 'records are')} whole and can be salvaged."
-        self._tell(damage, message, severity=self._severity_of_tail(), expected=size, found=there)
+                message += f" Whole, and to be salvaged, are {whole:,} of {_count(fields[12], 'record', 'records')}."
+            offsets = (first, last)
+        self._tell(damage, message, severity=self._severity_of_tail(), offsets=offsets, expected=size, found=there)
 
     def _whole_records(self, start: int, end: int, count: int) -> int:
         """How many records there are before the end of the file."""
@@ -350,7 +363,8 @@ class Framing(SegmentRule):
 
     def _tell_zero_tail(self, damage: Damage) -> None:
         size = self.context.source.size
-        message = f"The last {damage.end - damage.start:,} bytes of the file are zero."
+        zeros = damage.end - damage.start
+        message = "The last byte of the file is zero." if zeros == 1 else f"The last {zeros:,} bytes of the file are zero."
         if size % (1 << 20) == 0:
             message += f" The file is {size >> 20:,} MiB exactly: it looks preallocated."
         is_newest = self.context.is_newest
@@ -451,7 +465,11 @@ def _count(count: int, singular: str, plural: str) -> str:
 def _offsets(batch: RecordBatch) -> str:
     if batch.base_offset is None:
         return f"offset {batch.last_offset:,}"
-    return f"offsets {batch.base_offset:,} to {batch.last_offset:,}"
+    return _span(batch.base_offset, batch.last_offset)
+
+
+def _span(first: int, last: int) -> str:
+    return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
 
 
 def _records(batch: RecordBatch) -> str:

@@ -115,6 +115,7 @@ class Order(SegmentRule):
         if batch.first < 0 or batch.last > _MAX_LONG:
             message = f"One batch has the offsets {batch.first:,} to {batch.last:,}: they cannot be negative, nor pass 2^63 - 1."
             self._report("offset-negative", batch, message, found=f"0x{batch.first & (1 << 64) - 1:016x}")
+            self._is_behind_damage = True
             return
         if batch.last < batch.first:
             return  # a negative delta is told with the deltas
@@ -329,9 +330,8 @@ class Order(SegmentRule):
         if self._gaps:
             (start, _, first, _), (_, end, _, last) = self._gaps[0], self._gaps[-1]
             count = self._gap_count
-            message = (
-                f"{count:,} gap{'' if count == 1 else 's'} between {first:,} and {last:,}, {self._missing:,} offsets in all."
-            )
+            gaps, offsets = ("gap" if count == 1 else "gaps"), ("offset is" if self._missing == 1 else "offsets are")
+            message = f"{count:,} {gaps} between {first:,} and {last:,}; {self._missing:,} {offsets} missing."
             message += " Lawful where the topic is compacted; `--cleanup-policy delete` says that it is not."
             context.report("offset-gap", start, end, message, offsets=(first, last), found=self._missing)
         if self._mismatched:
