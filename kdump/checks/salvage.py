@@ -146,19 +146,21 @@ class _Walk:
             row = list(valid).index(False, row + 1)
             end = positions[row] + sizes[row]
             goes_on = row + 1 < len(valid) and valid[row + 1]
-            if not (goes_on or self._leads_on(end)) or self._order.distrusts(positions[row]):
+            if not (goes_on or self._leads_on(end, chunk.is_legacy)) or self._order.distrusts(positions[row]):
                 return row
             if self._repaired_size(positions[row], end):
                 return row
         return len(valid)
 
-    def _leads_on(self, position: int) -> bool:
-        """Whether a batch may start here, or only zeros, or the file ends."""
+    def _leads_on(self, position: int, is_legacy: bool) -> bool:
+        """Whether a batch may start here, or only zeros, or the file ends. Old messages follow only each other."""
         source = self._source
         if position == source.size:
             return True
         header = source.read(position, kernel.BATCH_HEADER_SIZE)
-        return is_plausible(header, source.size - position) or _is_zero(header) and self._scan.zeros_end(position) == source.size
+        if is_plausible(header, source.size - position):
+            return is_legacy or header[_MAGIC_AT] >= 2
+        return _is_zero(header) and self._scan.zeros_end(position) == source.size
 
     # Going on
 
@@ -177,7 +179,12 @@ class _Walk:
             return
         damage, claimed_end = self._named(header, fault)
         is_stepped_over = fault is not None and fault.code in ("magic-negative", "codec-unknown")
-        if is_stepped_over and claimed_end and not self._order.distrusts(start) and self._leads_on(claimed_end):
+        if (
+            is_stepped_over
+            and claimed_end
+            and not self._order.distrusts(start)
+            and self._leads_on(claimed_end, header[_MAGIC_AT] < 2)
+        ):
             damage.end, damage.resync = claimed_end, BY_LENGTH
             self._position = claimed_end
             yield damage
@@ -262,7 +269,7 @@ class _Walk:
     def _repaired_size(self, position: int, claimed_end: int | None = None) -> int:
         """The size with which the CRC of this batch fits, 0 if there is none; below what it claims, where that leads on."""
         header = self._source.read(position, kernel.BATCH_HEADER_SIZE)
-        if not _is_header_but_for(header, self._source.size - position):
+        if claimed_end is None and not _is_header_but_for(header, self._source.size - position):
             return 0
         end = self._scan.fitting_end(position, header, claimed_end)
         return end - position if end else 0
@@ -371,6 +378,11 @@ class _Order:
         ahead = [extents[row] for row in rows]
         ahead += self._next_extents(positions[-1] + chunk.batches["size"][-1])
         for number, row in enumerate(rows):
+            if row and statuses[row - 1] == DAMAGED:
+                damaged = extents[row - 1]
+                if self._fits(damaged) and extents[row][0] <= damaged[0] and not self._is_in_doubt:
+                    statuses[row] = SALVAGED  # one of the two headers is wrong
+                    continue
             if self._is_in_doubt:
                 statuses[row] = self._judge_found(extents[row], positions[row])
             else:
@@ -439,7 +451,8 @@ class _Order:
             if following and self._fits(following[0]):
                 return SALVAGED
         elif self._is_outlier(extent, following):
-            if len(following) == 1 and following[0][0] != self._last_offset + 1:
+            expected = self._last_offset + 1
+            if len(following) == 1 and not following[0][0] == expected != extent[0]:
                 self._undecided = following[0]  # either of the two last batches may be the wrong one
             return SALVAGED
         elif extent == self._undecided:
@@ -515,9 +528,9 @@ _CANDIDATE = re.compile(
 _MAGIC_AT = 16
 _ZEROS = bytes(WINDOW_SIZE)
 _CRC_BYTES = 4  # fed to checksums for each byte scanned
-_BYTES_PER_TRY = 4  # scanned for each header looked at
-_FIRST_TRIES = 1 << 20
-_ENDS_TRIED = 64  # of a batch whose length is wrong; all take one pass over its bytes
+_BYTES_PER_TRY = 8  # scanned for each header looked at
+_FIRST_TRIES = 1 << 18
+_ENDS_TRIED = 16  # of a batch whose length is wrong; all take one pass over its bytes
 _ENDS_WITHIN = 16 << 20  # bytes
 
 
@@ -631,6 +644,7 @@ class _Scan:
                 continue
             # headers are to be whole in their window
             step = len(window) if position + len(window) >= source.size else len(window) - kernel.BATCH_HEADER_SIZE + 1
+            rest = source.size - position - kernel.LOG_OVERHEAD
             for match in _CANDIDATE.finditer(window):
                 at = match.start() - _MAGIC_AT
                 if at >= step or position + at >= end:
@@ -639,6 +653,9 @@ class _Scan:
                     self._gave_up = True
                     break
                 self._tries -= 1
+                length = window[at + 8 : at + kernel.LOG_OVERHEAD]
+                if int.from_bytes(length, "big") > rest - at:
+                    continue
                 header = window[at : at + kernel.BATCH_HEADER_SIZE]
                 if _may_be_header(header, source.size - position - at):
                     yield position + at, header

@@ -431,10 +431,10 @@ def _is_lawful(data: bytes) -> bool:
         offset, _, leader_epoch, magic, crc = struct.unpack_from(">qiibI", data, entry.position)
         delta = 0
         if magic == 2:
-            if crc32c(data[entry.position + 21 : entry.end]) != crc or leader_epoch < epoch:
+            if crc32c(data[entry.position + 21 : entry.end]) != crc or -1 != leader_epoch < epoch:
                 return False
             (delta,) = struct.unpack_from(">i", data, entry.position + 23)
-            epoch = leader_epoch
+            epoch = max(epoch, leader_epoch)
         elif magic > 2:
             return False
         if offset <= last:

@@ -222,17 +222,15 @@ class Order(SegmentRule):
                 )
                 self._last = suspect
                 return
-            if not offsets_fit and last is not None and not self._tell_duplicate(suspect):
-                if room == 0 and (suspect.first > following.last or suspect.last < last.first):
-                    message = f"Offsets {suspect.first:,} to {suspect.last:,} stand between {before:,} and {following.first:,}."
-                    self._report(
-                        "batch-foreign-topic-hint", suspect, f"{message} This batch seems to come from another partition."
-                    )
-                else:
-                    self._tell_back(last, suspect)
+            is_amid = last is not None and room == 0 and (suspect.first > following.last or suspect.last < last.first)
+            if not offsets_fit and is_amid and not self._tell_duplicate(suspect):
+                message = f"Offsets {suspect.first:,} to {suspect.last:,} stand between {before:,} and {following.first:,}."
+                self._report("batch-foreign-topic-hint", suspect, f"{message} This batch seems to be of another partition.")
+            if not offsets_fit and is_amid:
                 return
-            if not offsets_fit:
-                return
+        if suspect.first > before and not offsets_fit:
+            self._accept(suspect)  # it is the one behind it that goes back
+            return
         if last is None and not offsets_fit:
             self._accept(suspect)
             return
