@@ -83,12 +83,13 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
     record_rules = [rule for rule in rules if rule.reads_records]
-    for item in salvage.walk(context.source):
+    base_offset = context.base_offset if context.file_type == "log" else None
+    for item in salvage.walk(context.source, base_offset=base_offset, next_base_offset=_next_base_offset(context)):
         if isinstance(item, Damage):
             facts.note_damage(item.start, item.end)
             for rule in rules:
                 rule.damage(item)
-            context.accounts.take(Accounts.DAMAGED, item.end)
+            context.accounts.take(item.status, item.end, batches=int(item.is_batch))
             continue
         _count(context, item)
         _note(facts, item)
@@ -99,6 +100,14 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             _show_records(context, item, record_rules)
     for rule in rules:
         rule.end()
+
+
+def _next_base_offset(context: FileContext) -> int | None:
+    """The base offset of the next segment, where the neighbours are known."""
+    base_offset, partition = context.base_offset, context.partition
+    if partition is None or base_offset is None or context.file_type != "log":
+        return None
+    return min((other for other in partition.files.logs if other > base_offset), default=None)
 
 
 def _count(context: FileContext, section: Section) -> None:
