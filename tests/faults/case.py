@@ -16,17 +16,6 @@ Files = Mapping[str, bytes]
 """Files by their path inside the directory that is checked."""
 
 
-class Sparse(bytes):
-    """The bytes of a file that is larger than they are: a hole follows."""
-
-    size: int
-
-    def __new__(cls, data: bytes, size: int) -> "Sparse":
-        made = super().__new__(cls, data)
-        made.size = size
-        return made
-
-
 NOW = 1_700_000_500_000  # 2023-11-14 22:21:40 UTC; the builders' TIMESTAMP is a little earlier
 PARTITION = "orders-3"
 

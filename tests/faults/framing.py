@@ -7,7 +7,7 @@ from tests.builders.files import file_name, offset_index
 from tests.builders.records import batch, message_set, record
 from tests.builders.records import message as old_message
 
-from .case import PARTITION_DIRECTORY, FaultCase, Sparse, partition_files
+from .case import PARTITION_DIRECTORY, FaultCase, partition_files, sparse
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
@@ -94,8 +94,8 @@ CASES = (
     _case("batch-over-limit", _TWO, batch() + batch(base_offset=1), settings={"max_message_bytes": _SIZE - 1}),
     _case(
         "segment-over-2gib",
-        Sparse(_TWO, 1 << 31),
-        Sparse(_TWO, (1 << 31) - 1),
+        sparse(_TWO, 1 << 31),
+        sparse(_TWO, (1 << 31) - 1),
         also={"zero-tail"},
         near_also={"zero-tail"},
     ),
