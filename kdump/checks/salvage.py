@@ -527,6 +527,7 @@ _CANDIDATE = re.compile(
 )
 _MAGIC_AT = 16
 _ZEROS = bytes(WINDOW_SIZE)
+_FIRST_CRC_BYTES = 64 << 20
 _CRC_BYTES = 4  # fed to checksums for each byte scanned
 _BYTES_PER_TRY = 8  # scanned for each header looked at
 _FIRST_TRIES = 1 << 18
@@ -544,7 +545,7 @@ class _Scan:
     def __init__(self, source: Source, start: int) -> None:
         self._source = source
         self._crc32c = crc32c_for(source.size - start)
-        self._crc_bytes = source.size - start + WINDOW_SIZE
+        self._crc_bytes = source.size - start + _FIRST_CRC_BYTES
         self._tries = _FIRST_TRIES
         self._gave_up = False
 
