@@ -6,6 +6,7 @@ from array import array
 from itertools import groupby
 
 from kdump.checks import salvage
+from kdump.checks.contents import Contents
 from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.salvage import Damage, Section
@@ -55,7 +56,7 @@ def check(context: FileContext) -> SegmentFacts:
     """Check one segment: what is wrong is reported to the context, what it says is the answer."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
-    record_rules = [rule for rule in rules if rule.reads_records]
+    contents = Contents(context, [rule for rule in rules if rule.reads_records])
     for item in salvage.walk(context.source):
         if isinstance(item, Damage):
             facts.is_damaged = True
@@ -67,8 +68,7 @@ def check(context: FileContext) -> SegmentFacts:
         _note(facts, item)
         for rule in rules:
             rule.batches(item)
-        if record_rules:
-            _show_records(context, item, record_rules)
+        contents.show(item)
     for rule in rules:
         rule.end()
     return facts
@@ -110,19 +110,3 @@ def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     for epoch, first_offset in zip(epochs, first_offsets, strict=False):
         if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
             facts.epochs.append((epoch, first_offset))
-
-
-def _show_records(context: FileContext, section: Section, rules: list[SegmentRule]) -> None:
-    """Read the records of each batch on its own, so that one that cannot be read keeps nothing from the next."""
-    from kdump.errors import CorruptData
-    from kdump.formats import records
-
-    for row, status in enumerate(section.statuses):
-        chunk = section.chunk.slice(row, row + 1)
-        try:
-            for part in records.read(context.source, chunk):
-                for rule in rules:
-                    rule.records(part, status)
-        except CorruptData as fault:
-            for rule in rules:
-                rule.unreadable(chunk, fault, status)
