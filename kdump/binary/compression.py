@@ -127,10 +127,11 @@ class WholeDecompressor:
             if zstandard.frame_content_size(compressed) > self._limit:
                 return None
             room = min(self._limit, max(_ZSTD_ROOM, 16 * len(compressed)))
-            data: bytes = self._zstd.decompress(compressed, max_output_size=room, allow_extra_data=False)
+            data: bytes = self._zstd.decompress(compressed, max_output_size=room)
         except zstandard.ZstdError:
             return None
-        return data
+        # The package sees what follows a frame only where the frame says how large its content is
+        return data if zstd_frame(compressed, 0)[0] == len(compressed) else None
 
 
 def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
@@ -477,6 +478,38 @@ def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
         position = min(position, len(compressed)) - len(frame.unused_data)
         # Once a frame has ended in the last block of input, the Java library does not miss the end of what follows it
         is_finished = (position - 1) // _JAVA_ZSTD_INPUT == last_block
+
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_BLOCK_RLE = 1  # one byte, however often it is repeated
+
+
+def zstd_frame(payload: bytes, start: int) -> tuple[int, int]:
+    """Where the frame that starts here ends, 0 if it is none or not whole, and the window it asks for (RFC 8878)."""
+    if not payload.startswith(_ZSTD_MAGIC, start) or start + 6 > len(payload):
+        return 0, 0
+    descriptor = payload[start + 4]
+    is_single_segment = descriptor & 0x20
+    content_size_size = (1 if is_single_segment else 0, 2, 4, 8)[descriptor >> 6]
+    position = start + 5
+    window = 0
+    if not is_single_segment:
+        base = 1 << (10 + (payload[position] >> 3))
+        window = base + (base >> 3) * (payload[position] & 7)
+        position += 1
+    position += (0, 1, 2, 4)[descriptor & 3]  # the id of a dictionary
+    if is_single_segment:
+        window = int.from_bytes(payload[position : position + content_size_size], "little")
+    position += content_size_size
+    is_last = 0
+    while not is_last:
+        if position + 3 > len(payload):
+            return 0, window
+        header = int.from_bytes(payload[position : position + 3], "little")
+        is_last = header & 1
+        position += 3 + (1 if header >> 1 & 3 == _ZSTD_BLOCK_RLE else header >> 3)
+    position += 4 if descriptor & 4 else 0  # a checksum
+    return (position if position <= len(payload) else 0), window
 
 
 def _too_large(limit: int) -> CorruptData:

@@ -27,10 +27,11 @@ class Content:
     """The records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
 
     `position` and `size` are those of the batch in the file, `header` is its header. `payload` is what was decompressed, None
-    where nothing was; `is_plain` says that it is one frame of the usual kind and nothing else.
+    where nothing was; `is_plain` says that it is one frame of the usual kind and nothing else, `is_sound` that decompression
+    came to its end.
     """
 
-    __slots__ = ("data", "end", "header", "is_plain", "payload", "position", "rows", "size", "start")
+    __slots__ = ("data", "end", "header", "is_plain", "is_sound", "payload", "position", "rows", "size", "start")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Content:
         *,
         payload: bytes | None = None,
         is_plain: bool = True,
+        is_sound: bool = True,
     ) -> None:
         self.header = header
         self.position = position
@@ -52,6 +54,7 @@ class Content:
         self.rows: list[RecordTuple] = []
         self.payload = payload
         self.is_plain = is_plain
+        self.is_sound = is_sound
 
     @property
     def is_compressed(self) -> bool:
@@ -124,7 +127,7 @@ class Contents:
                 position, code, _ = kernel.walk_records(
                     content.data, content.start, content.end, header[12], content.end, content.is_compressed, content.rows
                 )
-                if code or position != content.end or len(content.rows) != header[12]:
+                if code or position != content.end or len(content.rows) != header[12] or not content.is_sound:
                     bad, content = (content, position), None
             is_empty = not header[12] and header[1] == kernel.MIN_BATCH_LENGTH
             if content is not None:
@@ -165,9 +168,8 @@ class Contents:
         if data is not None:
             return Content(header, position, data, 0, len(data), payload=payload)
         whole = compression.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._max_payload))
-        if whole.error is not None:
-            return None
-        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False)
+        is_sound = whole.error is None
+        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False, is_sound=is_sound)
 
     def _show_odd(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
         """Read one batch that is large, or bad: what can be read of it, and what keeps us from the rest."""
@@ -191,7 +193,9 @@ class Contents:
             fault.values["decoded"] = decoded + len(rows)
             if bad is not None:
                 content, at = bad
-                fault.values.update(data=content.data, at=at, data_start=content.start, data_end=content.end)
+                fault.values["decoded"] = max(fault.values["decoded"], len(content.rows))
+                if content.is_sound:
+                    fault.values.update(data=content.data, at=at, data_start=content.start, data_end=content.end)
             self._show_fault(chunk, fault, status)
             return
         if not continues:

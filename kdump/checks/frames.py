@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 from kdump.binary.codecs import GZIP, LZ4, SNAPPY, ZSTD
-from kdump.binary.compression import xxhash32
+from kdump.binary.compression import xxhash32, zstd_frame
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
@@ -13,7 +13,6 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _XERIAL_HEADER_SIZE = 16
 _OUTPUT = 1 << 20
-_ZSTD_BLOCK_RLE = 1  # one byte, however often it is repeated
 
 MAX_WINDOW = 1 << 27
 """Kafka's zstd opens no frame with a larger window."""
@@ -113,29 +112,13 @@ def _lz4(payload: bytes) -> Frames:
 
 def _zstd(payload: bytes) -> Frames:
     count = position = window = 0
-    while payload.startswith(_ZSTD_MAGIC, position) and position + 6 <= len(payload):
-        descriptor = payload[position + 4]
-        is_single = descriptor & 0x20
-        at = position + 5
-        content_size_size = (1 if is_single else 0, 2, 4, 8)[descriptor >> 6]
-        if not is_single:
-            base = 1 << (10 + (payload[at] >> 3))
-            window = max(window, base + (base >> 3) * (payload[at] & 7))
-            at += 1
-        at += (0, 1, 2, 4)[descriptor & 3]
-        if is_single:
-            window = max(window, int.from_bytes(payload[at : at + content_size_size], "little"))
-        at += content_size_size
-        is_last = False
-        while not is_last and at + 3 <= len(payload):
-            header = int.from_bytes(payload[at : at + 3], "little")
-            is_last = bool(header & 1)
-            at += 3 + (1 if header >> 1 & 3 == _ZSTD_BLOCK_RLE else header >> 3)
-        at += 4 if descriptor & 4 else 0
-        if not is_last or at > len(payload):
+    while position < len(payload):
+        found = zstd_frame(payload, position)
+        window = max(window, found[1])
+        if not found[0]:
             break
         count += 1
-        position = at
+        position = found[0]
     return Frames(count, position, window=window)
 
 

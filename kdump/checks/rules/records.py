@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from kdump.binary import kernel
-from kdump.binary.codecs import CODECS, LZ4, NONE, SNAPPY, ZSTD
+from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.checks import frames, record_bytes, salvage
-from kdump.checks.finding import BY_LENGTH, ERROR, INFO
+from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally, counted
+from kdump.formats import record
 from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from kdump.binary.source import Source
     from kdump.checks.contents import Content
     from kdump.checks.context import FileContext
     from kdump.checks.salvage import Damage, Section
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from kdump.tables import Table
 
 _KNOWN = frozenset(CODECS)
+_MAX_HELD = 32 << 20  # bytes of a batch that are looked at again
+_IGNORED_BY_SNAPPY = 3  # bytes behind the last block
 
 
 class Codecs(SegmentRule):
@@ -97,53 +103,51 @@ class Frames(SegmentRule):
         super().__init__(context, facts)
         self._raw = Tally()
         self._several = Tally()
-        self._legacy_headers = Tally()
+        self._legacy_headers = Tally("LZ4 header")
 
     def content(self, content: Content, status: str) -> None:
         codec = content.header[5] & COMPRESSION_MASK
         if content.payload is None or status == salvage.DAMAGED or content.is_plain and codec != SNAPPY:
             return
-        found = frames.look(codec, content.payload)
-        name = CODECS[codec]
-        end = content.position + content.size
-        if found.is_raw:
-            self._raw.add(content.position, end, content.offsets)
-        elif found.count > 1:
-            note = f"{found.count:,} {name} frames"
-            if codec == LZ4:
-                note += ", of which readers see the first only"
-            self._several.add(content.position, end, content.offsets, note)
-        if found.count and found.end < len(content.payload):
-            trailing = len(content.payload) - found.end
-            message = (
-                f"{counted(trailing, 'byte')} behind the end of the {name} stream are ignored. "
-                f"All {counted(len(content.rows), 'record')} are good."
-            )
-            self.context.report(
-                "frame-trailing-bytes", end - trailing, end, message, offsets=content.offsets, expected=0, found=trailing
-            )
+        self._look(codec, content.payload, content.position, content.position + content.size, content.offsets)
 
     def batches(self, section: Section) -> None:
-        """Note the LZ4 headers of magic 0 as they should be there, to say so once."""
-        if not section.chunk.is_legacy or CODECS[LZ4] not in section.chunk.batches["compresscodec"]:
+        """The same for wrappers, whose payloads stand in messages."""
+        chunk, batches = section.chunk, section.chunk.batches
+        if not chunk.is_legacy or not chunk.window:
             return
-        batches, chunk = section.chunk.batches, section.chunk
-        for row, (name, magic) in enumerate(zip(batches["compresscodec"], batches["magic"], strict=True)):
-            if name != CODECS[LZ4] or magic or not chunk.window or section.statuses[row] == salvage.DAMAGED:
+        for row, name in enumerate(batches["compresscodec"]):
+            if name == CODECS[NONE] or name not in _KNOWN or section.statuses[row] == salvage.DAMAGED:
                 continue
-            position, size, offset = batches["position"][row], batches["size"][row], batches["last_offset"][row]
             payload = _payload_of_wrapper(chunk, row)
-            if payload is not None and frames.has_legacy_lz4_header(payload):
-                self._legacy_headers.add(position, position + size, (offset, offset))
+            if not payload:
+                continue
+            start, offset = batches["position"][row], batches["last_offset"][row]
+            end = start + batches["size"][row]
+            if name == CODECS[LZ4] and not batches["magic"][row] and frames.has_legacy_lz4_header(payload):
+                self._legacy_headers.add(start, end, (offset, offset))
+            self._look(CODECS.index(name), payload, start, end, (offset, offset))
+
+    def _look(self, codec: int, payload: bytes, start: int, end: int, offsets: tuple[int, int]) -> None:
+        found = frames.look(codec, payload)
+        trailing = len(payload) - found.end
+        if found.is_raw:
+            self._raw.add(start, end, offsets)
+        elif found.count > 1:
+            note = f"{found.count:,} {CODECS[codec]} frames"
+            if codec == LZ4:
+                note += ", of which readers see the first only"
+            self._several.add(start, end, offsets, note)
+        if found.count and trailing and (codec in (GZIP, LZ4) or codec == SNAPPY and trailing <= _IGNORED_BY_SNAPPY):
+            message = f"{counted(trailing, 'byte')} behind the end of the {CODECS[codec]} stream, which readers ignore."
+            self.context.report("frame-trailing-bytes", end - trailing, end, message, offsets=offsets, expected=0, found=trailing)
 
     def end(self) -> None:
         self._raw.report(
-            self.context, "snappy-raw", "Snappy without the framing of Java's clients in {count} batches, first here."
+            self.context, "snappy-raw", "Snappy without the framing of Java's clients in {count}; the first is here."
         )
-        self._several.report(self.context, "frame-multi-member", "{count} batches hold more than one frame; the first: {note}.")
-        message = (
-            "{count} LZ4 headers have the checksum of clients before magic 1, which is lawful in magic 0; the first is here."
-        )
+        self._several.report(self.context, "frame-multi-member", "More than one frame in {count}; the first, here, holds {note}.")
+        message = "{count} with the checksum of clients before magic 1, which is lawful in magic 0; the first is here."
         self._legacy_headers.report(self.context, "lz4-legacy-header", message, severity=INFO)
 
 
@@ -172,15 +176,17 @@ class Unread(SegmentRule):
         name = batch.compresscodec
         if name != CODECS[NONE] and batch.count and batch.size == kernel.BATCH_HEADER_SIZE:
             return  # an empty payload has been told of
-        code, what = _named(chunk, fault)
+        code, what = _named(self.context.source, chunk, fault)
         if code is None:
             return
         start, end = batch.position, batch.position + batch.size
         is_plain = name == CODECS[NONE]
-        is_behind = fault.code.endswith("-behind-records")
-        decoded: int = batch.count or 0 if is_behind else fault.values["decoded"]
+        decoded: int = fault.values["decoded"]
+        is_behind = batch.count is not None and decoded >= batch.count
         if is_behind:
             message = f"{what} All {counted(batch.count or 0, 'record')} can be read, but readers fail behind the last."
+            if code == "frame-trailing-bytes":
+                start = end - fault.values["trailing"]
         elif batch.count is None:
             message = f"{what} None of its messages can be read."
         else:
@@ -188,7 +194,7 @@ class Unread(SegmentRule):
             if is_plain and has_place:
                 start += kernel.BATCH_HEADER_SIZE + fault.values["at"] - fault.values["data_start"]
                 what = f"Record {decoded + 1:,}, byte {start:,}: {what}"
-            elif has_place and code in _OF_RECORDS:
+            elif has_place:
                 what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of what was decompressed: {what}"
             message = f"{what[0].upper()}{what[1:]} {decoded:,} of {counted(batch.count, 'record')} can be read."
         first = batch.last_offset if batch.base_offset is None else batch.base_offset
@@ -246,12 +252,18 @@ _OF_MESSAGES = {
 _MAY_TRAIL = ("frame-damaged", "frame-block-size", "frame-truncated", "frame-bad-header")
 
 
-def _named(chunk: Chunk, fault: CorruptData) -> tuple[str | None, str]:
+def _words(fault: CorruptData) -> str:
+    """What a reader says of a fault, with thousands separators."""
+    return re.sub(r"\d{4,}", lambda number: f"{int(number[0]):,}", fault.message.rstrip(": "))
+
+
+def _named(source: Source, chunk: Chunk, fault: CorruptData) -> tuple[str | None, str]:
     """The code of the catalogue for a fault of a reader, and what to say of it; no code for those of other rules."""
     code = fault.code.removesuffix("-behind-records").removeprefix("wrapper-").removeprefix("compressed-")
-    sentence = f"{fault.message[0].upper()}{fault.message[1:]}."
+    words = _words(fault)
+    sentence = f"{words[0].upper()}{words[1:]}."
     if code in _OF_FRAMES:
-        return _named_frame(chunk, fault, code, sentence)
+        return _named_frame(source, chunk, fault, code)
     if code in _OF_MESSAGES:
         return _OF_MESSAGES[code], sentence
     values = fault.values
@@ -264,13 +276,15 @@ def _named(chunk: Chunk, fault: CorruptData) -> tuple[str | None, str]:
     if code == "record-body-mismatch" and values["size"] <= 0:
         return "record-length-bad", f"a record says it is {values['size']:,} bytes long."
     known = _OF_RECORDS.get(code)
-    return known, sentence if known == "decompression-limit" else f"{fault.message}."
+    return known, sentence if known == "decompression-limit" or chunk.is_legacy else f"{words}."
 
 
-def _named_frame(chunk: Chunk, fault: CorruptData, code: str, sentence: str) -> tuple[str, str]:
+def _named_frame(source: Source, chunk: Chunk, fault: CorruptData, code: str) -> tuple[str, str]:
     """The same for a fault of a compressed stream, whose words may tell more than its code."""
     name = chunk.batches["compresscodec"][0]
-    payload = _payload(chunk)
+    words = _words(fault)
+    sentence = f"{words[0].upper()}{words[1:]}." if name in words.lower() else f"The {name} stream cannot be read: {words}."
+    payload = _payload(source, chunk)
     if payload is None:
         return _OF_FRAMES[code], sentence
     codec = CODECS.index(name)
@@ -283,7 +297,7 @@ def _named_frame(chunk: Chunk, fault: CorruptData, code: str, sentence: str) -> 
             return "lz4-legacy-header", message
         like = frames.resembles(payload)
         looks = f" The bytes look like {like}." if like not in (None, name) else ""
-        return "frame-bad-header", f"The payload does not begin as {name} does: {fault.message}.{looks}"
+        return "frame-bad-header", f"The payload does not begin as {name} does: {words}.{looks}"
     if "claimed" in fault.values:
         return "declared-size-forged", sentence
     if code in _MAY_TRAIL:
@@ -291,24 +305,22 @@ def _named_frame(chunk: Chunk, fault: CorruptData, code: str, sentence: str) -> 
         if codec == ZSTD and found.window > frames.MAX_WINDOW:
             message = f"A zstd frame asks for a window of {found.window:,} bytes; no more than {frames.MAX_WINDOW:,} are given."
             return "declared-size-forged", message
-        if codec in (SNAPPY, ZSTD) and 0 < found.end < len(payload) and fault.code.endswith("-behind-records"):
-            return (
-                "frame-trailing-bytes",
-                f"{counted(len(payload) - found.end, 'byte')} stand behind the end of the {name} stream.",
-            )
+        all_there = fault.values["decoded"] >= (chunk.batches["count"][0] or 0) > 0
+        if all_there and codec in (SNAPPY, ZSTD) and 0 < found.end < len(payload):
+            fault.values["trailing"] = len(payload) - found.end
+            return "frame-trailing-bytes", f"{counted(len(payload) - found.end, 'byte')} behind the end of the {name} stream."
         if codec == ZSTD and "checksum" in fault.message:
             return "frame-checksum-mismatch", sentence
     return _OF_FRAMES[code], sentence
 
 
-def _payload(chunk: Chunk) -> bytes | None:
-    """The compressed payload of the only batch of a chunk, if it stands in a window."""
-    if not chunk.window:
-        return None
+def _payload(source: Source, chunk: Chunk) -> bytes | None:
+    """The compressed payload of the only batch of a chunk, unless it is too large to be held."""
     if chunk.is_legacy:
-        return _payload_of_wrapper(chunk, 0)
-    start = chunk.starts[0]
-    return chunk.window[start + kernel.BATCH_HEADER_SIZE : start + kernel.LOG_OVERHEAD + chunk.headers[0][1]]
+        return _payload_of_wrapper(chunk, 0) if chunk.window else None
+    if chunk.batches["size"][0] > _MAX_HELD:
+        return None
+    return record.bytes_of(source, chunk, 0)[kernel.BATCH_HEADER_SIZE :]
 
 
 class RecordFields(SegmentRule):
@@ -318,9 +330,9 @@ class RecordFields(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._attributes = Tally()
-        self._long_varints = Tally()
-        self._no_text = Tally()
+        self._attributes = Tally("record", "records")
+        self._long_varints = Tally("number", "numbers")
+        self._no_text = Tally("key", "keys")
         self._text_keys: set[bytes] = set()
 
     def content(self, content: Content, status: str) -> None:
@@ -341,11 +353,13 @@ class RecordFields(SegmentRule):
                         self._no_text.add(content.position, content.position + content.size, (offset, offset), ascii(key)[2:-1])
 
     def end(self) -> None:
-        message = "{count} records have attributes, which no release of Kafka has a use for; the first, here, has {note}."
+        message = "{count} with attributes, for which no release of Kafka has a use; the first, here, has {note}."
         self._attributes.report(self.context, "record-attributes-set", message)
-        message = "{count} varints are longer than needed; the first, here, is the {note}."
+        message = "{count} in more bytes than needed; the first, here, is the {note}."
         self._long_varints.report(self.context, "varint-noncanonical", message)
-        message = "{count} keys of headers are not UTF-8; the first is '{note}'. Readers replace what they cannot decode."
+        message = (
+            "{count} of headers that cannot be read as UTF-8; the first is '{note}'. Readers replace what they cannot decode."
+        )
         self._no_text.report(self.context, "header-bytes-odd", message, severity=INFO)
 
     @staticmethod
@@ -358,15 +372,19 @@ class RecordFields(SegmentRule):
         return start, start + (body - position) + length
 
     def _look(self, field: record_bytes.Field, start: int, end: int, offset: int) -> None:
-        offsets = (offset, offset)
         if not field.is_canonical:
-            self._long_varints.add(start, end, offsets, f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}")
+            self._long_varints.add(
+                start, end, (offset, offset), f"{field.name}, {field.value:,} in {counted(field.size, 'byte')}"
+            )
         if field.value < -1 and field.name in ("key length", "value length"):
             message = f"The {field.name} of the record with offset {offset:,} is {field.value:,}; readers take it for null."
-            self.context.report("key-length-bad", start, end, message, offsets=offsets, expected=-1, found=field.value)
+            self._warn("key-length-bad", start, end, message, offset, field.value)
         elif field.value < -1 and field.name.startswith("value length of header"):
             message = f"The {field.name} in the record with offset {offset:,} is {field.value:,}; readers take it for null."
-            self.context.report("header-bytes-odd", start, end, message, offsets=offsets, expected=-1, found=field.value)
+            self._warn("header-bytes-odd", start, end, message, offset, field.value)
+
+    def _warn(self, code: str, start: int, end: int, message: str, offset: int, found: int) -> None:
+        self.context.report(code, start, end, message, severity=WARNING, offsets=(offset, offset), expected=-1, found=found)
 
     def _is_text(self, key: bytes) -> bool:
         try:
@@ -388,7 +406,7 @@ class CompactedKeys(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._missing = Tally()
+        self._missing = Tally("record", "records")
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
@@ -409,7 +427,7 @@ class CompactedKeys(SegmentRule):
                 self._missing.add(start, start + batches["size"][row], (offset, offset), count=len(missing))
 
     def end(self) -> None:
-        message = "{count} records have no key, though the topic is compacted; the first is in this batch."
+        message = "{count} without key, though the topic is compacted; the first is in this batch."
         self._missing.report(self.context, "key-missing-compacted", message)
 
 
@@ -420,7 +438,7 @@ class Messages(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self._absolute = Tally()
+        self._absolute = Tally("wrapper", "wrappers")
 
     def records(self, part: RecordChunk, status: str) -> None:
         batches = part.batches
@@ -434,13 +452,13 @@ class Messages(SegmentRule):
                 if size is not None and size < -1:
                     what = f"The {name.removesuffix('_size')} length of the message with offset {{offset}}"
                     message = f"{what} is {size:,}; readers take it for null."
-                    self._report("key-length-bad", part, number, message, expected=-1, found=size, severity=None)
+                    self._report("key-length-bad", part, number, message, expected=-1, found=size, severity=WARNING)
         if part.counts.count(1) == len(part.counts) and batches["compresscodec"].count(CODECS[NONE]) == len(part.counts):
             return
         self._look_into_wrapper(part)
 
     def end(self) -> None:
-        message = "{count} wrappers have offset 0 and absolute offsets inside, as old librdkafka wrote them; the first is here."
+        message = "{count} with offset 0 and absolute offsets inside, as old librdkafka wrote them; the first is here."
         self._absolute.report(self.context, "legacy-wrapper-offset", message, severity=INFO)
 
     def _look_into_wrapper(self, part: RecordChunk) -> None:
@@ -456,7 +474,7 @@ class Messages(SegmentRule):
         if others:
             inner = part.magics[others[0]]
             message = (
-                f"{counted(len(others), 'message')} in a wrapper of magic {magic} have magic {inner}, from offset {{offset}} on."
+                f"A wrapper of magic {magic} holds {counted(len(others), 'message')} of magic {inner}, from offset {{offset}} on."
             )
             self._report("legacy-inner-magic", part, others[0], message, expected=magic, found=inner, severity=None)
         if magic == 1 and not batches["last_offset"][0] and records["offset"] and max(records["offset"]) > 0:
@@ -464,8 +482,7 @@ class Messages(SegmentRule):
             self._absolute.add(start, start + batches["size"][0], (min(records["offset"]), max(records["offset"])))
 
     def _report_field(self, part: RecordChunk, number: int, fault: CorruptData) -> None:
-        message = f"{fault.message[0].upper()}{fault.message[1:]}: offset {{offset}}."
-        self._report("key-length-bad", part, number, message)
+        self._report("key-length-bad", part, number, f"Offset {{offset}}: {_words(fault)}.")
 
     def _report(
         self,

@@ -8,11 +8,13 @@ if TYPE_CHECKING:
 
 
 class Tally:
-    """How often something was seen, and where first."""
+    """How often something was seen, `one` or `many` of what, and where first."""
 
-    __slots__ = ("count", "end", "note", "offsets", "start")
+    __slots__ = ("count", "end", "many", "note", "offsets", "one", "start")
 
-    def __init__(self) -> None:
+    def __init__(self, one: str = "batch", many: str = "batches") -> None:
+        self.one = one
+        self.many = many
         self.count = 0
         self.start = self.end = 0
         self.offsets: tuple[int, int] | None = None
@@ -25,9 +27,9 @@ class Tally:
         self.count += count
 
     def report(self, context: FileContext, code: str, message: str, *, severity: str | None = None) -> None:
-        """Say so, if it was seen. In the message, {count} and {note} are filled in."""
+        """Say so, if it was seen. In the message, {count} and {note} are filled in, the count with its noun."""
         if self.count:
-            text = message.format(count=f"{self.count:,}", note=self.note)
+            text = message.format(count=counted(self.count, self.one, self.many), note=self.note)
             context.report(code, self.start, self.end, text, severity=severity, offsets=self.offsets, found=self.count)
 
 

@@ -45,12 +45,15 @@ _FAR = 1 << 62  # below this, a base and a delta do not overflow
 
 
 def moment(milliseconds: int) -> str:
-    """A timestamp for people, with the number; only the number where no calendar has a date for it."""
+    """A timestamp for people, with the number; only the number where no calendar has a date for it, or it means none."""
+    if milliseconds < 0:
+        return str(milliseconds)
     try:
         date = _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
         return str(milliseconds)
-    return f"{date:%Y-%m-%d %H:%M:%S} UTC ({milliseconds})"
+    fraction = f".{milliseconds % 1000:03}" if milliseconds % 1000 else ""
+    return f"{date:%Y-%m-%d %H:%M:%S}{fraction} UTC ({milliseconds})"
 
 
 def duration(milliseconds: int) -> str:
@@ -109,12 +112,12 @@ class Headers(SegmentRule):
 
     def end(self) -> None:
         message = (
-            "maxTimestamp reaches {note}, which is in the future, in {count} batches; the latest is here. "
+            "maxTimestamp lies in the future in {count}; the latest, here, is {note}. "
             "Until then, retention by time does not delete this segment."
         )
         self._future.report(self.context, "timestamp-future", message)
         for suspicion, tally in self._units.items():
-            message = f"maxTimestamp of {{count}} batches looks like {suspicion}; the first is {{note}}."
+            message = f"maxTimestamp of {{count}} looks like {suspicion}; the first is {{note}}."
             tally.report(self.context, "timestamp-unit-suspect", message)
 
     def _negative(self, batch: RecordBatch) -> None:
@@ -177,7 +180,7 @@ class Order(SegmentRule):
             self._previous = timestamp
 
     def end(self) -> None:
-        message = f"{{count}} batches are older than the one before, at worst by {duration(self._worst)}; the first is here."
+        message = f"maxTimestamp goes back in {{count}}, at worst by {duration(self._worst)}; the first is here."
         self._steps.report(self.context, "timestamp-out-of-order", message)
 
 
@@ -187,7 +190,7 @@ class Types(SegmentRule):
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
         self._type: str | None = None
-        self._changes = Tally()
+        self._changes = Tally("time", "times")
         self._unset = Tally()
         self._horizons: dict[str, Tally] = {}
 
@@ -207,14 +210,12 @@ class Types(SegmentRule):
             self._look_at_horizons(_sound(section))
 
     def end(self) -> None:
-        message = "CreateTime and LogAppendTime change {count} times; the first change, here, is to {note}."
+        message = "It changes {count} from CreateTime to LogAppendTime or back; the first change, here, is to {note}."
         self._changes.report(self.context, "log-append-time-odd", message)
-        message = "{count} batches have LogAppendTime, but no time; the first is here."
+        message = "LogAppendTime, but no time, in {count}; the first is here."
         self._unset.report(self.context, "log-append-time-odd", message)
         for what, tally in self._horizons.items():
-            tally.report(
-                self.context, "delete-horizon-odd", f"The delete horizon of {{count}} batches {what}; the first is {{note}}."
-            )
+            tally.report(self.context, "delete-horizon-odd", f"The delete horizon of {{count}} {what}; the first is {{note}}.")
 
     def _look_at_types(self, batches: Table[RecordBatch]) -> None:
         for row, kind in enumerate(batches["timestamp_type"]):
@@ -293,6 +294,10 @@ class Records(SegmentRule):
             self._open = None
             return
         timestamps: Sequence[int] = part.records["timestamp"]
+        if timestamps and min(timestamps) < NO_TIMESTAMP:
+            self._look_at_negative(part)
+        if 0 in part.magics:
+            return  # messages without time, perhaps in a wrapper with one
         headers: Sequence[int] = part.batches["timestamp"]
         if not part.continues and part.counts.count(1) == len(part.counts):
             if list(timestamps) != list(headers):
@@ -324,7 +329,7 @@ class Records(SegmentRule):
 
     def end(self) -> None:
         self._close()
-        message = "In {count} batches the first record is not from baseTimestamp, as after compaction; the first is here."
+        message = "The first record is not from baseTimestamp in {count}, as after compaction; the first is here."
         self._odd_bases.report(self.context, "base-timestamp-odd", message)
 
     def _close(self) -> None:
@@ -335,8 +340,25 @@ class Records(SegmentRule):
             if highest != batch.timestamp:
                 self._compare(batch, highest)
 
+    def _look_at_negative(self, part: RecordChunk) -> None:
+        """Tell of batches with negative timestamps, of which the header does not say so."""
+        timestamps = part.records["timestamp"]
+        first = 0
+        for row, count in enumerate(part.counts):
+            here, first = first, first + count
+            negative = [number for number in range(here, first) if timestamps[number] < NO_TIMESTAMP]
+            batch = part.batches.row(row)
+            if negative and batch.timestamp >= NO_TIMESTAMP:
+                timestamp, offset = timestamps[negative[0]], part.records["offset"][negative[0]]
+                where = f"of {counted(len(negative), 'record')}, from offset {offset:,} on"
+                message = f"The timestamp {where}, is {timestamp}; below zero, there is only -1, for none."
+                end = batch.position + batch.size
+                self.context.report(
+                    "timestamp-negative", batch.position, end, message, offsets=(offset, offset), expected=-1, found=timestamp
+                )
+
     def _compare(self, batch: RecordBatch, highest: int) -> None:
-        if batch.magic == 0 or batch.timestamp_type == LOG_APPEND_TIME:
+        if batch.magic == 0 or batch.timestamp_type == LOG_APPEND_TIME or highest < NO_TIMESTAMP:
             return
         message = f"maxTimestamp is {moment(batch.timestamp)}, but the highest of its records is {moment(highest)}."
         end = batch.position + batch.size
