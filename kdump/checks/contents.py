@@ -21,6 +21,36 @@ if TYPE_CHECKING:
 
 _MAX_COUNT = 1 << 16  # records of a batch that are held at once
 _MAX_HELD = 32 << 20  # bytes of a batch or of its payload that are held at once
+_MAX_RECORDS = 1 << 22  # that are read of one compressed batch
+_MAX_MESSAGES = 1 << 19  # that are read of one wrapper
+
+
+class _Budget:
+    """How far compressed batches of one file are read.
+
+    Each may grow to the limit of the check, but a file in which several grow as no data does is hostile: what follows may grow
+    only a little, so that a check takes no longer than its file is worth.
+    """
+
+    _MOST = 1000  # times, that data compresses
+    _LITTLE = 64
+    _FLOOR = 1 << 20
+    _RECORD, _MESSAGE = 64, 512  # bytes that reading one of them takes as long as
+
+    def __init__(self, max_payload: int) -> None:
+        self._max_payload = max_payload
+        self._left = 2 * max_payload
+
+    def limit(self, compressed_size: int) -> int:
+        """How large the next payload may become."""
+        if self._left > 0:
+            return self._max_payload
+        return min(self._max_payload, max(self._FLOOR, self._LITTLE * compressed_size))
+
+    def spend(self, compressed_size: int, size: int, records: int = 0, messages: int = 0) -> None:
+        """A payload has become so large."""
+        spent = size + records * self._RECORD + messages * self._MESSAGE
+        self._left -= max(0, spent - max(self._MOST * compressed_size, self._FLOOR))
 
 
 class Content:
@@ -71,9 +101,9 @@ class Contents:
 
     def __init__(self, context: FileContext, rules: list[SegmentRule]) -> None:
         self._source = context.source
-        self._max_payload = context.settings.max_payload
+        self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
-        self._whole = compression.WholeDecompressor(min(_MAX_HELD, self._max_payload))
+        self._whole = compression.WholeDecompressor(min(_MAX_HELD, context.settings.max_payload))
 
     def show(self, section: Section) -> None:
         """Show the records of all batches of a section."""
@@ -108,11 +138,17 @@ class Contents:
         if start == end:
             return
         run = chunk.slice(start, end)
+        size = run.batches["size"][0]
+        limits = message_set.Limits(self._budget.limit(size), _MAX_MESSAGES)
         try:
-            for part in message_set.read(self._source, run, max_payload=self._max_payload):
+            for part in message_set.read(self._source, run, limits):
                 self._show(part, status)
+                if run.batches["compresscodec"][0] != CODECS[NONE]:
+                    self._budget.spend(size, 0, messages=len(part.records))
         except CorruptData as fault:
-            fault.values.setdefault("decoded", 0)
+            if fault.code.endswith("decompression-limit"):
+                self._budget.spend(size, limits.max_payload)
+            fault.values["decoded"] = 0
             self._show_fault(run.slice(0, 1), fault, status)
 
     def _show_batches(self, chunk: Chunk, status: str) -> None:
@@ -167,7 +203,7 @@ class Contents:
         data: bytes | bytearray | None = self._whole.decompress(codec, payload)
         if data is not None:
             return Content(header, position, data, 0, len(data), payload=payload)
-        whole = compression.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._max_payload))
+        whole = compression.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._budget.limit(size)))
         is_sound = whole.error is None
         return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False, is_sound=is_sound)
 
@@ -181,12 +217,18 @@ class Contents:
             table = record.table_of_records([header], [len(rows)], rows)
             self._show(record.RecordChunk(chunk.batches, [len(rows)], table, continues), status)
 
+        size = header[1] + kernel.LOG_OVERHEAD
+        walk: record.BatchRecords | None = None
         try:
-            walk = record.BatchRecords(header, record.bytes_of(self._source, chunk, 0), max_payload=self._max_payload)
+            batch = record.bytes_of(self._source, chunk, 0)
+            walk = record.BatchRecords(header, batch, max_payload=self._budget.limit(size))
             for rows in walk.parts():
                 show(rows)
                 continues = True
                 decoded += len(rows)
+                if walk.is_compressed and decoded >= _MAX_RECORDS:
+                    message = f"no more than {_MAX_RECORDS} records are read of a compressed batch"
+                    raise CorruptData("decompression-limit", message, limit=_MAX_RECORDS)
         except CorruptData as fault:
             rows = fault.values.pop("good_rows", [])
             show(rows)
@@ -197,7 +239,9 @@ class Contents:
                 if content.is_sound:
                     fault.values.update(data=content.data, at=at, data_start=content.start, data_end=content.end)
             self._show_fault(chunk, fault, status)
-            return
+            continues = True
+        if walk is not None and walk.is_compressed:
+            self._budget.spend(size, walk.payload_size, decoded)
         if not continues:
             show([])
 

@@ -92,7 +92,20 @@ class Message:
         return bytes(self.data[start + 4 : start + 4 + size])
 
 
-def read(source: Source, chunk: Chunk, *, max_payload: int = compression.MAX_PAYLOAD) -> Iterator[RecordChunk]:
+class Limits:
+    """How far wrappers are unwrapped: bytes that one decompresses to, and messages in it, None for any number."""
+
+    __slots__ = ("max_messages", "max_payload")
+
+    def __init__(self, max_payload: int = compression.MAX_PAYLOAD, max_messages: int | None = None) -> None:
+        self.max_payload = max_payload
+        self.max_messages = max_messages
+
+
+_AS_KAFKA = Limits()
+
+
+def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[RecordChunk]:
     """The messages of a chunk, those inside wrappers in place of their wrapper.
 
     Raises CorruptData as records.read says. A field that reaches past its message is a fault of that field only: Kafka meets
@@ -103,7 +116,7 @@ def read(source: Source, chunk: Chunk, *, max_payload: int = compression.MAX_PAY
         part.counts.append(0)
         error: CorruptData | None = None
         try:
-            for message in messages_of(source, chunk, row, max_payload):
+            for message in messages_of(source, chunk, row, limits):
                 part.add(message, timestamp_of(message, chunk, row))
                 if part.counts[-1] >= record.MAX_ROWS:
                     yield part.finished()
@@ -156,7 +169,7 @@ class _Part:
         return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, first_offsets, self._magics)
 
 
-def messages_of(source: Source, chunk: Chunk, row: int, max_payload: int = compression.MAX_PAYLOAD) -> Iterator[Message]:
+def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The message in this row, or the messages in it if it is a wrapper."""
     offset, length = chunk.headers[row][:2]
     start = chunk.starts[row]
@@ -167,7 +180,7 @@ def messages_of(source: Source, chunk: Chunk, row: int, max_payload: int = compr
     else:
         data = source.read_exactly(chunk.batches["position"][row] + _OVERHEAD, length)
     message = Message(offset, data)
-    return unwrap(message, max_payload) if message.codec else iter((message,))
+    return unwrap(message, limits) if message.codec else iter((message,))
 
 
 def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
@@ -178,7 +191,7 @@ def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
     return message.timestamp
 
 
-def unwrap(wrapper: Message, max_payload: int = compression.MAX_PAYLOAD) -> Iterator[Message]:
+def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The messages inside a wrapper, with absolute offsets.
 
     The wrapper's magic decides whether the offsets inside are relative. All of it is decompressed before the first message
@@ -191,12 +204,14 @@ def unwrap(wrapper: Message, max_payload: int = compression.MAX_PAYLOAD) -> Iter
     value = wrapper.value
     if value is None:
         raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
-    payload = compression.decompress(wrapper.codec, value, wrapper.magic, limit=max_payload)
+    payload = compression.decompress(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
     inner: list[Message] = []
     last: Message | None = None
     holds_all = len(payload.data) <= _SMALL_PAYLOAD
-    for message in _walk(payload):
+    for number, message in enumerate(_walk(payload)):
         last = message
+        if number == limits.max_messages:
+            raise CorruptData("decompression-limit", f"a wrapper holds more than {number} messages", limit=number)
         if holds_all:
             inner.append(message)
     if last is None:

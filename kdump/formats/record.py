@@ -158,6 +158,7 @@ class BatchRecords:
     def __init__(self, header: Sequence[int], batch: bytes, *, max_payload: int = compression.MAX_PAYLOAD) -> None:
         self.header = header
         self._max_payload = max_payload
+        self.payload_size = 0  # of what was decompressed so far
         self._codec = header[5] & COMPRESSION_MASK
         self.is_compressed = bool(self._codec)
         self._batch = batch
@@ -252,6 +253,7 @@ class BatchRecords:
             return False
         del self._data[:position]
         self._data += more
+        self.payload_size += len(more)
         self._whole_blocks = max(0, len(self._data) - lost)
         self._data += salvaged
         return True

@@ -184,7 +184,9 @@ class Unread(SegmentRule):
         decoded: int = fault.values["decoded"]
         is_behind = batch.count is not None and decoded >= batch.count
         if is_behind:
-            message = f"{what} All {counted(batch.count or 0, 'record')} can be read, but readers fail behind the last."
+            message = (
+                f"{what} All {counted(batch.count or 0, 'record')} can be decoded, but readers fail at the end of the stream."
+            )
             if code == "frame-trailing-bytes":
                 start = end - fault.values["trailing"]
         elif batch.count is None:
