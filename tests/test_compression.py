@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD
-from kdump.binary.compression import Payload, decompress
+from kdump.binary.compression import Payload, WholeDecompressor, decompress
 from kdump.errors import CorruptData
 
 from .builders.compression import (
@@ -349,6 +349,15 @@ def test_zstd_frames_follow_each_other() -> None:
 def test_garbage_behind_a_zstd_frame_is_an_error() -> None:
     payload = decompress(ZSTD, zstd_frames(TEXT, trailing=b"garbage"), 2)
     assert (_code(payload), bytes(payload.data)) == ("frame-damaged", TEXT)
+
+
+@pytest.mark.parametrize("has_content_size", [True, False])
+def test_a_payload_is_whole_only_if_nothing_follows_its_zstd_frame(has_content_size: bool) -> None:
+    frame = zstd_frames(b"payload", has_content_size=has_content_size, has_checksum=True)
+    whole = WholeDecompressor(1 << 20)
+    assert whole.decompress(ZSTD, frame) == b"payload"
+    assert whole.decompress(ZSTD, frame + b"?") is None
+    assert whole.decompress(ZSTD, frame + frame) is None
 
 
 def test_a_zstd_checksum_is_verified() -> None:

@@ -18,7 +18,7 @@ _BOTH = {"level": "deep", "is_pedantic": True}
 _RECORDS = [record(key=b"k", value=b"first"), record(key=b"k", value=b"second"), record(key=b"k", value=b"third")]
 _PLAIN = b"".join(encode_record(one, row=row) for row, one in enumerate(_RECORDS))
 _SOUND = batch(records=_RECORDS)
-_AFTER = batch(records=[record(value=b"after")], base_offset=3)
+_AFTER_1, _AFTER_2, _AFTER = (batch(records=[record(value=b"after")], base_offset=offset) for offset in (1, 2, 3))
 _MESSAGES = [message_of(value=b"first"), message_of(value=b"second")]
 _OLD = [message_of(value=b"first", magic=0), message_of(value=b"second", magic=0)]
 
@@ -30,7 +30,8 @@ def _with(second: Record | bytes) -> Files:
 
 def _compressed(codec: Codec, payload: bytes, records: list[Record] = _RECORDS) -> Files:
     """A batch with this payload, and a sound one behind it."""
-    return {_LOG: batch(records=records, codec=codec, payload=payload) + _AFTER}
+    after = batch(records=[record(value=b"after")], base_offset=len(records))
+    return {_LOG: batch(records=records, codec=codec, payload=payload) + after}
 
 
 def _wrapped(**changes: object) -> Files:
@@ -73,7 +74,7 @@ CASES = (
     FaultCase(
         "record-length-bad",
         name="compressed",
-        shown={_LOG: batch(records=[_RECORDS[0], record(value=b"v", length=-3)], codec="gzip") + _AFTER},
+        shown={_LOG: batch(records=[_RECORDS[0], record(value=b"v", length=-3), _RECORDS[2]], codec="gzip") + _AFTER},
         near_miss={_LOG: batch(records=_RECORDS, codec="gzip") + _AFTER},
         settings=_DEEP,
     ),
@@ -103,7 +104,7 @@ CASES = (
     ),
     FaultCase(
         "varint-truncated",
-        shown={_LOG: batch(records=[_RECORDS[0], b"\x80"], codec="gzip", last_offset_delta=1) + batch(base_offset=2)},
+        shown={_LOG: batch(records=[_RECORDS[0], b"\x80"], codec="gzip", last_offset_delta=1) + _AFTER_2},
         near_miss={_LOG: batch(records=[_RECORDS[0]], codec="gzip")},
         settings=_DEEP,
     ),
@@ -311,7 +312,7 @@ CASES = (
     FaultCase(
         "payload-empty-compressed",
         shown=_compressed("zstd", b""),
-        near_miss={_LOG: batch(codec="zstd") + _AFTER},
+        near_miss={_LOG: batch(codec="zstd") + _AFTER_1},
     ),
     FaultCase(
         "decompression-limit",
