@@ -103,6 +103,7 @@ class Contents:
         self._source = context.source
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
+        self._tick = context.tick
         self._whole = compression.WholeDecompressor(min(_MAX_HELD, context.settings.max_payload))
 
     def show(self, section: Section) -> None:
@@ -180,6 +181,7 @@ class Contents:
                 self._show(record.RecordChunk(chunk.batches.slice(first, last), counts, table, False), status)
             if content is None and not is_empty:
                 self._show_odd(chunk.slice(row, row + 1), status, bad)
+                self._tick(chunk.batches["position"][row])  # it may have taken long
             rows, counts, first = [], [], row + 1
         if counts:
             table = record.table_of_records(chunk.headers[first:], counts, rows)

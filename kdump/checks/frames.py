@@ -5,13 +5,14 @@ from __future__ import annotations
 import zlib
 
 from kdump.binary.codecs import GZIP, LZ4, SNAPPY, ZSTD
-from kdump.binary.compression import xxhash32, zstd_frame
+from kdump.binary.compression import xxhash32
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _XERIAL_HEADER_SIZE = 16
+_ZSTD_BLOCK_RLE = 1  # one byte, however often it is repeated
 _OUTPUT = 1 << 20
 
 MAX_WINDOW = 1 << 27
@@ -113,13 +114,41 @@ def _lz4(payload: bytes) -> Frames:
 def _zstd(payload: bytes) -> Frames:
     count = position = window = 0
     while position < len(payload):
-        found = zstd_frame(payload, position)
+        found = _zstd_frame(payload, position)
         window = max(window, found[1])
         if not found[0]:
             break
         count += 1
         position = found[0]
     return Frames(count, position, window=window)
+
+
+def _zstd_frame(payload: bytes, start: int) -> tuple[int, int]:
+    """Where the frame that starts here ends, 0 if it is none or not whole, and the window it asks for (RFC 8878)."""
+    if not payload.startswith(_ZSTD_MAGIC, start) or start + 6 > len(payload):
+        return 0, 0
+    descriptor = payload[start + 4]
+    is_single_segment = descriptor & 0x20
+    content_size_size = (1 if is_single_segment else 0, 2, 4, 8)[descriptor >> 6]
+    position = start + 5
+    window = 0
+    if not is_single_segment:
+        base = 1 << (10 + (payload[position] >> 3))
+        window = base + (base >> 3) * (payload[position] & 7)
+        position += 1
+    position += (0, 1, 2, 4)[descriptor & 3]  # the id of a dictionary
+    if is_single_segment:
+        window = int.from_bytes(payload[position : position + content_size_size], "little")
+    position += content_size_size
+    is_last = 0
+    while not is_last:
+        if position + 3 > len(payload):
+            return 0, window
+        header = int.from_bytes(payload[position : position + 3], "little")
+        is_last = header & 1
+        position += 3 + (1 if header >> 1 & 3 == _ZSTD_BLOCK_RLE else header >> 3)
+    position += 4 if descriptor & 4 else 0  # a checksum
+    return (position if position <= len(payload) else 0), window
 
 
 _LOOKS = {GZIP: _gzip, SNAPPY: _snappy, LZ4: _lz4, ZSTD: _zstd}

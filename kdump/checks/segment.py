@@ -10,6 +10,7 @@ from kdump.checks.contents import Contents
 from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.salvage import Damage, Section
+from kdump.checks.watch import Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ class SegmentFacts:
 def check(context: FileContext) -> SegmentFacts:
     """Check one segment: what is wrong is reported to the context, what it says is the answer."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
+    try:
+        _check(context, facts)
+    except Stopped:
+        facts.is_damaged = True  # as far as others are concerned: its end is not known
+    return facts
+
+
+def _check(context: FileContext, facts: SegmentFacts) -> None:
+    """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
     contents = Contents(context, [rule for rule in rules if rule.reads_records])
     for item in salvage.walk(context.source):
@@ -68,10 +78,10 @@ def check(context: FileContext) -> SegmentFacts:
         _note(facts, item)
         for rule in rules:
             rule.batches(item)
+        context.tick(context.accounts.position)
         contents.show(item)
     for rule in rules:
         rule.end()
-    return facts
 
 
 def _count(context: FileContext, section: Section) -> None:

@@ -233,7 +233,10 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
             codec = message.codec
             if codec >= len(codecs.CODECS):
                 raise CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
-            raise CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
+            nested = CorruptData("legacy-nested-compression", "a message inside a wrapper is compressed itself")
+            if codec == codecs.ZSTD:
+                nested.variants["without-zstd"] = CorruptData("codec-unknown", f"codec {codec} does not exist", codec=codec)
+            raise nested
         yield message
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,10 @@ class FaultCase:
     `scope` is what is checked: the first file alone, all of them as the partition directory `orders-3`, or as a log directory:
     then their paths begin with a partition's name. `also` names other codes that the shown files lawfully raise, `near_also`
     those of the near miss; anything else is a failure. `settings` are those of the check, for both.
+
+    What bytes alone cannot show is arranged: `arranged` changes the files that were written before they are checked,
+    `near_arranged` those of the near miss; `during` stands around the check of the shown files, and may interfere. All are
+    given what is checked. With `is_isolated` the check runs in a process of its own.
     """
 
     code: str
@@ -37,6 +42,10 @@ class FaultCase:
     near_also: frozenset[str] | set[str] = frozenset()
     settings: Mapping[str, object] = field(default_factory=dict)
     name: str = ""  # where a code has several cases
+    arranged: Callable[[Path], None] = lambda _path: None
+    near_arranged: Callable[[Path], None] = lambda _path: None
+    during: Callable[[Path], AbstractContextManager[object]] = lambda _path: nullcontext()
+    is_isolated: bool = False
 
 
 def partition_files(

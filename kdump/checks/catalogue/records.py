@@ -281,6 +281,7 @@ FAULTS = (
         loss="nothing; the rest of this batch was not looked at",
         remedy="raise the limit, if you trust the batch",
         see=("declared-size-forged",),
+        leaves_unexamined=True,
     ),
     FaultKind(
         "declared-size-forged",

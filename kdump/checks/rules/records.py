@@ -238,6 +238,7 @@ _OF_FRAMES = {
     "frame-checksum-mismatch": "frame-checksum-mismatch",
     "frame-damaged": "frame-damaged",
     "frame-block-size": "declared-size-forged",
+    "frame-first-block-size": "declared-size-forged",
     "frame-negative-size": "declared-size-forged",
 }
 
