@@ -74,7 +74,7 @@ class _Seen(SegmentRule):
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
-    monkeypatch.setattr(segment, "SEGMENT_RULES", (_Seen,))
+    monkeypatch.setattr(segment.check, "__defaults__", ((_Seen,),))
     for notes in (_Seen.parts, _Seen.contents, _Seen.faults):
         notes.clear()
     return _Seen

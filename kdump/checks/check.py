@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from kdump.binary.source import Source
 from kdump.checks import segment, tree
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
@@ -12,7 +13,7 @@ from kdump.checks.partition import PartitionFacts
 from kdump.checks.rules import FILE_CHECKS, directory, file_object, log_directory
 from kdump.checks.settings import FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.checks.watch import Stopped, Watch
-from kdump.errors import CorruptData, UsageError
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
     Emit = Callable[[Row], None]
+
+_INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
 def check(
@@ -147,6 +150,8 @@ def _check_open_file(
     if partition is not None and base_offset is not None:
         is_newest = base_offset == max(partition.files.logs, default=None)
         beside = partition.segments.get(base_offset)
+    elif partition is None and suffix in _INDEXES:
+        beside = _log_beside(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
     source = file_object.open_file(path, file_type, settings, emit, root=root, watch=watch)
     if source is None:
         return 0
@@ -180,6 +185,17 @@ def _check_open_file(
             report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
         emit(report)
         return source.size
+
+
+def _log_beside(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
+    """What the log says to which an index belongs that was named alone. It is read for that; nothing is reported of it."""
+    try:
+        source = Source(path)
+    except Unreadable:
+        return None
+    with source:
+        context = FileContext(source, path, file_name.LOG.removeprefix("."), settings, lambda _: None, base_offset=base_offset)
+        return segment.check(context, rule_classes=())
 
 
 def _base_offset(name: str) -> int | None:

@@ -120,6 +120,10 @@ class FileContext:
         """Whether a broker appends to this file now."""
         return self.is_newest is not False and isinstance(self.source, WatchedSource) and self.source.is_growing()
 
+    def is_full(self, code: str) -> bool:
+        """Whether further findings of this code are only counted, so that their message can be spared."""
+        return self._counts.get(code, 0) >= self.settings.max_findings
+
     def finish(self) -> None:
         """Say what was found too often to be told in full."""
         suppressed, self._suppressed = self._suppressed, {}

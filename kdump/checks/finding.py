@@ -115,8 +115,8 @@ class Accounts:
                 self.cells[cell] |= bit
         self.bytes[status] += end - self.position
         self.position = end
-        if batches:
-            self.batches[status] += batches
+        if batches:  # those of a range that is not examined, or zero, are lost
+            self.batches[status if status in self.batches else self.DAMAGED] += batches
 
     def report(self, path: str, file_type: str, size: int) -> FileReport:
         """The account closed: what was not looked at by now is not examined."""

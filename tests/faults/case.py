@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,8 +15,22 @@ from tests.builders.files import write_partition
 Files = Mapping[str, bytes]
 """Files by their path inside the directory that is checked."""
 
+
 NOW = 1_700_000_500_000  # 2023-11-14 22:21:40 UTC; the builders' TIMESTAMP is a little earlier
 PARTITION = "orders-3"
+
+
+class Sparse(bytes):
+    """The begin of a file that goes on in a hole."""
+
+    size = 0
+
+
+def sparse(begin: bytes, size: int) -> Sparse:
+    """A file of this size that takes no more room than its first bytes."""
+    data = Sparse(begin)
+    data.size = size
+    return data
 
 
 FILE, PARTITION_DIRECTORY, LOG_DIRECTORY = "file", "partition", "log-dir"
@@ -69,4 +84,6 @@ def write(files: Files, root: Path, scope: str) -> Path:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+        if isinstance(data, Sparse):
+            os.truncate(path, data.size)
     return directory / next(iter(files)) if scope == FILE else directory

@@ -106,6 +106,7 @@ CASES = (
         "varint-truncated",
         shown={_LOG: batch(records=[_RECORDS[0], b"\x80"], codec="gzip", last_offset_delta=1) + _AFTER_2},
         near_miss={_LOG: batch(records=[_RECORDS[0]], codec="gzip")},
+        also={"record-count-too-high"},
         settings=_DEEP,
     ),
     FaultCase(
