@@ -154,10 +154,10 @@ def test_findings_can_be_selected_and_ignored(broken: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--ignore", "--select"])
 def test_a_code_that_does_not_exist_is_a_usage_error_with_what_is_near(clean: Path, option: str) -> None:
-    assert _run("check", clean, option, "crc-mismach") == (
+    assert _run("check", clean, option, "sparse-fil") == (
         USAGE,
         "",
-        "kdump: there is no fault crc-mismach; did you mean crc-mismatch?\n",
+        "kdump: there is no fault sparse-fil; did you mean sparse-file?\n",
     )
 
 

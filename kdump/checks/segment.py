@@ -6,6 +6,7 @@ from array import array
 from itertools import groupby
 
 from kdump.checks import salvage
+from kdump.checks.contents import Contents
 from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.salvage import Damage, Section
@@ -82,7 +83,7 @@ def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGM
 def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
     """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
-    record_rules = [rule for rule in rules if rule.reads_records]
+    contents = Contents(context, [rule for rule in rules if rule.reads_records])
     base_offset = context.base_offset if context.file_type == "log" else None
     for item in salvage.walk(context.source, base_offset=base_offset, next_base_offset=_next_base_offset(context)):
         if isinstance(item, Damage):
@@ -96,8 +97,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         for rule in rules:
             rule.batches(item)
         context.tick(context.accounts.position)
-        if record_rules:
-            _show_records(context, item, record_rules)
+        contents.show(item)
     for rule in rules:
         rule.end()
 
@@ -147,19 +147,3 @@ def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     for epoch, first_offset in zip(epochs, first_offsets, strict=False):
         if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
             facts.epochs.append((epoch, first_offset))
-
-
-def _show_records(context: FileContext, section: Section, rules: list[SegmentRule]) -> None:
-    """Read the records of each batch on its own, so that one that cannot be read keeps nothing from the next."""
-    from kdump.errors import CorruptData
-    from kdump.formats import records
-
-    for row, status in enumerate(section.statuses):
-        chunk = section.chunk.slice(row, row + 1)
-        try:
-            for part in records.read(context.source, chunk):
-                for rule in rules:
-                    rule.records(part, status)
-        except CorruptData as fault:
-            for rule in rules:
-                rule.unreadable(chunk, fault, status)
