@@ -116,6 +116,11 @@ class FileContext:
         if isinstance(self.source, WatchedSource):
             self.source.tick(position)
 
+    def is_unreadable(self, start: int, end: int) -> bool:
+        """Whether some of these bytes, or those on either side, cannot be read from the device: what stands there is not known."""
+        source = self.source
+        return isinstance(source, WatchedSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
+
     def _is_active(self) -> bool:
         """Whether a broker appends to this file now."""
         return self.is_newest is not False and isinstance(self.source, WatchedSource) and self.source.is_growing()

@@ -90,7 +90,8 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             facts.note_damage(item.start, item.end)
             for rule in rules:
                 rule.damage(item)
-            context.accounts.take(item.status, item.end, batches=int(item.is_batch))
+            is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
+            context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
             continue
         _count(context, item)
         _note(facts, item)
