@@ -157,7 +157,7 @@ def test_a_code_that_does_not_exist_is_a_usage_error_with_what_is_near(clean: Pa
     assert _run("check", clean, option, "sparse-fil") == (
         USAGE,
         "",
-        "kdump: there is no fault sparse-fil; did you mean sparse-file?\n",
+        "kdump: there is no fault sparse-fil; did you mean sparse-file, index-sparse-gap?\n",
     )
 
 

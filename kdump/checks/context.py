@@ -117,7 +117,7 @@ class FileContext:
             self.source.tick(position)
 
     def is_unreadable(self, start: int, end: int) -> bool:
-        """Whether some of these bytes, or those on either side, cannot be read from the device: what stands there is not known."""
+        """Whether some of these bytes, or those next to them, cannot be read from the device: nobody knows what stands there."""
         source = self.source
         return isinstance(source, WatchedSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
 

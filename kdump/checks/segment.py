@@ -99,6 +99,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             rule.batches(item)
         context.tick(context.accounts.position)
         contents.show(item)
+    contents.end()
     for rule in rules:
         rule.end()
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -23,6 +24,7 @@ _NEXT = batch(records=[record(key=b"key", value=b"value")], base_offset=1)
 _PARTITION = partition_files({0: [_BATCH], 1: [_NEXT]}, topic="orders", partition=3)
 _WITHOUT_NEXT = {name: data for name, data in _PARTITION.items() if name != _NEXT_LOG}
 _BROKEN = _BATCH[:-1] + b"X"
+_ZSTD = batch(records=[record(key=b"key", value=b"value" * 20)], base_offset=1, codec="zstd")
 _HOLE = 2 << 20
 
 
@@ -108,6 +110,11 @@ def _with_hole(path: Path) -> None:
     os.truncate(path, len(_BATCH) + _HOLE)
 
 
+def _without_zstd(_path: Path) -> contextlib.AbstractContextManager[object]:
+    """The package that reads zstd is not installed."""
+    return mock.patch.dict(sys.modules, {"zstandard": None})
+
+
 def _killed(_path: Path) -> contextlib.AbstractContextManager[object]:
     """The process that checks the first segment dies."""
     check = segment.check
@@ -172,6 +179,13 @@ CASES = (
         near_miss={_LOG: _BROKEN + _NEXT},
         near_also={"crc-mismatch"},
         settings={"max_findings": 1},
+    ),
+    FaultCase(
+        "codec-package-missing",
+        shown={_LOG: _BATCH + _ZSTD},
+        near_miss={_LOG: _BATCH + _ZSTD},
+        settings={"level": "deep"},
+        during=_without_zstd,
     ),
     FaultCase("time-limit", shown={_LOG: _BATCH}, near_miss={_LOG: b""}, settings={"time_limit": 0.0}),
     FaultCase(

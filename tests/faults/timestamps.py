@@ -1,8 +1,7 @@
 """Faults of timestamps."""
 
 from tests.builders.files import file_name
-from tests.builders.records import TIMESTAMP, batch, message_set, record
-from tests.builders.records import message as message_of
+from tests.builders.records import TIMESTAMP, batch, record
 
 from .case import FaultCase, Files
 
