@@ -30,6 +30,7 @@ def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
     assert bool(column) is bool(numbers)
     assert [column[row] for row in range(len(numbers))] == numbers
     assert [column[row] for row in range(-len(numbers), 0)] == numbers
+    assert column.at(range(len(numbers))) == numbers
     for start, end in ((0, 3), (250, 260), (256, 512), (-5, None), (300, 100)):
         assert column[start:end].tolist() == numbers[start:end]
 

@@ -85,6 +85,11 @@ class Column:
             raise IndexError("there is no such row")
         return self._tail[inside] if block == len(self._blocks) else self._bases[block] + self._blocks[block][inside]
 
+    def at(self, rows: Sequence[int]) -> list[int]:
+        """The numbers in these rows, none of them counted from the end."""
+        blocks, bases = [*self._blocks, self._tail], [*self._bases, 0]
+        return [bases[row // _ROWS] + blocks[row // _ROWS][row % _ROWS] for row in rows]
+
     def _slice(self, start: int, end: int) -> array[int]:
         """The numbers of neighbouring rows."""
         numbers = array("q")
