@@ -90,7 +90,8 @@ class Framing(SegmentRule):
         headers = chunk.headers
         if min(batches["count"]) <= 0:
             self._tell_counts(section)
-        if min(headers, key=_attributes)[5] < 0 or max(headers, key=_attributes)[5] > _ATTRIBUTES_IN_USE:
+        kinds = set(map(_attributes, headers))
+        if min(kinds) < 0 or max(kinds) > _ATTRIBUTES_IN_USE:
             for row, header in enumerate(headers):
                 if not 0 <= header[5] <= _ATTRIBUTES_IN_USE and statuses[row] != salvage.DAMAGED:
                     bits = header[5] & 0xFFFF & ~_ATTRIBUTES_IN_USE
