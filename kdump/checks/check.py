@@ -64,6 +64,8 @@ def run(job: Job, settings: Settings, emit: Emit) -> None:
     if job.kind == Job.PARTITION:
         _check_partition(job.path, settings, emit)
     elif job.kind == Job.LOG_DIR:
+        for name in tree.log_dir_files(job.path):
+            _check_file(os.path.join(job.path, name), settings, emit)
         log_directory.check(job.path, settings, emit)
     else:
         _check_file(job.path, settings, emit)

@@ -103,6 +103,12 @@ class FileContext:
             )
         )
 
+    def as_log(self) -> FileContext:
+        """The same file as a log on its own, without neighbours; both enter into one account."""
+        context = FileContext(self.source, self.path, "log", self.settings, self._emit, base_offset=self.base_offset)
+        context.accounts = self.accounts
+        return context
+
     def finish(self) -> None:
         """Say what was found too often to be told in full."""
         suppressed, self._suppressed = self._suppressed, {}
