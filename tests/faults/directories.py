@@ -66,6 +66,8 @@ CASES: tuple[FaultCase, ...] = (
         "segment-empty-newest",
         shown=partition_files({0: [_batch(0)], 2: []}),
         near_miss=partition_files({0: [_batch(0)]}),
+        also={"file-empty"},
+        near_also={"file-empty"},
         scope=PARTITION_DIRECTORY,
         settings={"is_pedantic": True},
     ),

@@ -32,6 +32,7 @@ _NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
 _HEADER = batch(records=[snapshot_header_record()], is_control=True)
 _DATA = batch(base_offset=1, records=[record(value=_NO_OP)] * 2)
 _FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
+_EMPTY_FOOTER = batch(base_offset=1, records=[snapshot_footer_record()], is_control=True)
 _SNAPSHOT = _HEADER + _DATA + _FOOTER
 
 
@@ -152,7 +153,9 @@ CASES += (
         near_miss={"bootstrap.checkpoint": _SNAPSHOT},
     ),
     FaultCase("checkpoint-no-header", shown={_SNAPSHOT_NAME: _DATA + _FOOTER}, near_miss={_SNAPSHOT_NAME: _SNAPSHOT}),
-    FaultCase("checkpoint-no-header", shown={_SNAPSHOT_NAME: b""}, near_miss={_SNAPSHOT_NAME: _HEADER + _FOOTER}, name="empty"),
+    FaultCase(
+        "checkpoint-no-header", shown={_SNAPSHOT_NAME: b""}, near_miss={_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER}, name="empty"
+    ),
     FaultCase("checkpoint-no-footer", shown={_SNAPSHOT_NAME: _HEADER + _DATA}, near_miss={_SNAPSHOT_NAME: _SNAPSHOT}),
     FaultCase(
         "checkpoint-bad-batch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules import kraft_snapshot, leader_epochs, leftovers, names, offset_checkpoints, partition_metadata
+from kdump.checks.rules.missing_indexes import missing_indexes
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ def check(partition: PartitionFacts) -> None:
         leader_epochs.check_missing(partition)
         partition_metadata.check_missing(partition)
         offset_checkpoints.check_partition(partition)
-    # what misses in each segment, as its indexes, comes to stand here
+    missing_indexes(partition)
 
 
 def _log(partition: PartitionFacts, base_offset: int) -> str:
