@@ -23,8 +23,7 @@ class SegmentFacts:
 
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
     `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
-    the first offset of each, in order; `aborted` the transactions that an ABORT marker here ends: (producer id, last offset).
-    Rules add what they know of producers and transactions under their own names.
+    the first offset of each, in order.
     """
 
     def __init__(self, path: str, base_offset: int | None, size: int) -> None:
@@ -37,7 +36,6 @@ class SegmentFacts:
         self.last_offsets = array("q")
         self.max_timestamps = array("q")
         self.epochs: list[tuple[int, int]] = []
-        self.aborted: list[tuple[int, int]] = []
         self.is_damaged = False
 
     @property
