@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import deque
 from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.checks.context import FileContext
     from kdump.checks.segment import SegmentFacts
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.tables import Table
 
     LastBatch = tuple[int, int, int, int]
     View = tuple[int, LastBatch | None, int | None]
@@ -25,6 +31,10 @@ ANYTHING = WRAPPED + 1
 """Expected where any sequence may follow: behind a marker with a new epoch."""
 
 
+MAX_IN_FLIGHT = 5
+"""Batches that a producer may have under way, and so send again."""
+
+
 def of(context: FileContext) -> Producers:
     """What was handed on to this segment, or a begin where it stands alone or first."""
     if context.partition is None:
@@ -36,6 +46,30 @@ def of(context: FileContext) -> Producers:
     producers = carried[CARRIED]
     assert isinstance(producers, Producers)
     return producers
+
+
+class Rows:
+    """The batches of a section by their producers, put in order when it is asked for."""
+
+    def __init__(self, batches: Table[RecordBatch]) -> None:
+        names = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
+        self.columns: list[Sequence[int]] = [batches[name] for name in names]
+        self.crcs: Sequence[int] = batches["crc"]
+        self._rows: dict[int, list[int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.crcs)
+
+    def before(self, producer_id: int, row: int) -> list[int]:
+        """The rows of this producer's last few data batches in front of a row."""
+        if self._rows is None:
+            self._rows = {}
+            for number, (producer, is_control) in enumerate(zip(*self.columns[:2], strict=True)):
+                if producer >= 0 and not is_control:
+                    self._rows.setdefault(producer, []).append(number)
+        rows = self._rows.get(producer_id, [])
+        end = bisect_left(rows, row)
+        return rows[max(0, end - MAX_IN_FLIGHT) : end]
 
 
 class OpenTransaction:
@@ -70,7 +104,8 @@ class Producers:
     `expected` is the epoch of each, times 2^32, plus the sequence that is to follow, which may be WRAPPED or ANYTHING.
     `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
     with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
-    `snapshots` are the offsets of snapshots that lie ahead; what they are to say is kept in `views`.
+    `snapshots` are the offsets of snapshots that lie ahead; what they are to say is kept in `views`. Old brokers (1.0) took a
+    snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the last batches seen.
     """
 
     def __init__(self, snapshots: list[int]) -> None:
@@ -83,12 +118,14 @@ class Producers:
         self.damages = 0
         self.snapshots = snapshots
         self.views: dict[int, dict[int, View]] = {}
+        self.later_views: dict[int, tuple[int, View]] = {}
+        self.recent: deque[Rows] = deque(maxlen=2)
 
     def forget(self, producer_id: int) -> None:
         """Know nothing of this producer any more."""
         self.is_complete = False
         for known in (self.expected, self.last_batches, self.markers, self.open):
-            known.pop(producer_id, None)  # type: ignore[attr-defined]  # all have ids as keys
+            known.pop(producer_id, None)
 
     def make_room(self) -> None:
         """Forget producers where they are too many."""
@@ -102,20 +139,29 @@ class Producers:
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:
             self.views = {offset: view for offset, view in self.views.items() if offset >= base_offset}
+            self.later_views = {offset: view for offset, view in self.later_views.items() if offset >= base_offset}
             self.snapshots = [offset for offset in self.snapshots if offset >= base_offset]
 
     def view(self) -> dict[int, View]:
-        """Of each producer its epoch, its last batch, and the first offset of its open transaction."""
-        views: dict[int, View] = {}
-        for producer_id, expected in self.expected.items():
-            transaction = self.open.get(producer_id)
-            first_offset = None if transaction is None else transaction.first_offset
-            views[producer_id] = (expected >> 32, self.last_batches.get(producer_id), first_offset)
-        return views
+        """What is known of each producer."""
+        return {producer_id: self.view_of(producer_id) for producer_id in self.expected}
 
-    def keep_view(self) -> None:
-        """The next snapshot is of this moment."""
-        self.views[self.snapshots.pop(0)] = self.view()
+    def view_of(self, producer_id: int) -> View:
+        """The epoch of a producer, its last batch, and the first offset of its open transaction."""
+        transaction = self.open.get(producer_id)
+        first_offset = None if transaction is None else transaction.first_offset
+        return self.expected[producer_id] >> 32, self.last_batches.get(producer_id), first_offset
+
+    def keep_view(self) -> int:
+        """The next snapshot, whose offset is the answer, is of this moment."""
+        offset = self.snapshots.pop(0)
+        self.views[offset] = self.view()
+        return offset
+
+    def keep_later_view(self, offset: int, producer_id: int) -> None:
+        """One more batch was seen since that snapshot was passed."""
+        if producer_id in self.expected:
+            self.later_views[offset] = (producer_id, self.view_of(producer_id))
 
     def view_at(self, offset: int) -> dict[int, View]:
         """What a snapshot of this offset, the last one that was passed, is to say."""

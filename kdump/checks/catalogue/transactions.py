@@ -109,7 +109,7 @@ FAULTS = (
         INFO,
         IGNORE,
         "a marker ends a transaction that has no data in view.",
-        cause="lawful: the data were cleaned away or stand in an earlier segment, the transaction was empty, or its marker came twice",
+        cause="lawful: its data were cleaned away or stand in an earlier segment, it was empty, or its marker came twice",
         kafka="its tool prints it; a broker takes it",
         loss="nothing",
         remedy="nothing",

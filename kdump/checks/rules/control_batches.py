@@ -25,7 +25,7 @@ _MAX_SIZE = 1 << 20
 
 
 class Control:
-    """What a control batch says: `kind` is its type, None where that could not be read; only markers have a `coordinator_epoch`."""
+    """What a control batch says: `kind` is its type, None where that could not be read; markers have a `coordinator_epoch`."""
 
     __slots__ = ("coordinator_epoch", "kind")
 
@@ -94,9 +94,12 @@ class _Reading:
         try:
             kind = control_record.type_of(key)
         except CorruptData as fault:
-            self._report_record(
-                fault.code, f"The control record at offset {self.offset:,} is not to be read: {fault.message}.", key
-            )
+            what = {
+                "control-key-null": "no key",
+                "control-key-short": f"a key of {fault.values.get('size')} bytes, too short for a version and a type",
+            }
+            wrong = what.get(fault.code, f"the version {fault.values.get('version')}")
+            self._report_record(fault.code, f"The control record at offset {self.offset:,} has {wrong}.", key)
             return None
         if not ABORT <= kind <= KRAFT_VOTERS or kind > COMMIT and self.producer_id >= 0:
             self._report_type(kind)
@@ -106,11 +109,18 @@ class _Reading:
                 return Control(kind, control_record.coordinator_epoch_of(value))
             control_record.message_of(kind, value)
         except CorruptData as fault:
-            is_version = fault.code == "marker-version-negative"
-            code = "control-version-negative" if is_version else "control-value-short"
+            if kind > COMMIT and value is not None and value[:2] > b"\0\0" and value[:1] < b"\x80":
+                return None  # a version that may be newer
+            code = "control-version-negative" if fault.code == "marker-version-negative" else "control-value-short"
+            if value is None:
+                wrong = "no value"
+            elif code == "control-version-negative":
+                wrong = f"the version {fault.values['version']}"
+            else:
+                wrong = f"a value of {len(value)} bytes, which ends too early"
             name = "transaction marker" if kind <= COMMIT else "KRaft control record"
-            message = f"The value of the {name} at offset {self.offset:,} is not to be read: {fault.message}."
-            self._report_record(code, message, value)
+            self._report_record(code, f"The {name} at offset {self.offset:,} has {wrong}.", value)
+            return None
         return Control(kind, None)
 
     def _report_type(self, kind: int) -> None:

@@ -53,8 +53,7 @@ def _checked_count(context: FileContext) -> int | None:
         return None
     version, _, count = HEADER.unpack(header)
     if version != VERSION:
-        message = f"The file has version {version}; only {VERSION} is known. Its entries are not looked at."
-        context.report("snapshot-version-unknown", 0, 2, message, expected=VERSION, found=version)
+        _check_unknown_version(context, version, count)
         return None
     room = size - HEADER.size
     if 0 <= count <= room // ENTRY.size:
@@ -72,10 +71,22 @@ def _checked_count(context: FileContext) -> int | None:
     return None
 
 
+def _check_unknown_version(context: FileContext, version: int, count: int) -> None:
+    """Report the version; the entries are salvaged where the checksum says that the file is like one of the known version."""
+    source = context.source
+    is_like_known = HEADER.size + count * ENTRY.size == source.size and _crc(context, source.size) == _stored_crc(context)
+    rest = "read as that, all of it is sound" if is_like_known else "its entries are not looked at"
+    message = f"The file has version {version}; only {VERSION} is known; {rest}."
+    context.report("snapshot-version-unknown", 0, 2, message, expected=VERSION, found=version)
+    if is_like_known:
+        context.accounts.take(Accounts.SALVAGED, source.size, batches=count)
+    context.accounts.take(Accounts.DAMAGED, source.size)
+
+
 def _has_good_crc(context: FileContext, entries_end: int) -> bool:
     """Whether the checksum fits the entries; reported if not, and so are bytes behind the last of them."""
     source = context.source
-    (stored,) = HEADER.unpack(source.read_exactly(0, HEADER.size))[1:2]
+    stored = _stored_crc(context)
     of_entries = _crc(context, entries_end) if context.settings.checks_crcs else stored
     computed = of_entries
     if entries_end < source.size:
@@ -96,6 +107,10 @@ def _has_good_crc(context: FileContext, entries_end: int) -> bool:
     message = f"Stored CRC 0x{stored:08x}, computed 0x{computed:08x}. The entries are shown as they are."
     context.report("snapshot-crc-mismatch", 0, source.size, message, expected=f"0x{stored:08x}", found=f"0x{computed:08x}")
     return False
+
+
+def _stored_crc(context: FileContext) -> int:
+    return int.from_bytes(context.source.read(2, 4), "big")
 
 
 def _crc(context: FileContext, end: int) -> int:
@@ -133,7 +148,8 @@ def _check_name(context: FileContext) -> None:
     newest = max(base for base, names in partition.files.segments.items() if ".snapshot" in names)
     if offset > logs[-1] and offset == newest:
         return
-    message = f"No segment begins at offset {offset:,}, and it is not the snapshot of a clean stop, which is the newest."
+    why = f"of an earlier clean stop than that of offset {newest:,}" if offset > logs[-1] else "left over"
+    message = f"No segment begins at offset {offset:,}: the snapshot is {why}, and of no use any more."
     context.report("snapshot-stray", 0, context.source.size, message, offsets=(offset, offset))
 
 
@@ -154,6 +170,7 @@ class _Comparison:
         if not isinstance(known, Producers):
             return
         views = known.view_at(self.offset)
+        later_id, later_view = known.later_views.pop(self.offset, (None, None))
         start = _start_of_log(known, self.offset)
         if start is None:
             return
@@ -162,6 +179,8 @@ class _Comparison:
         for row, state in enumerate(_states(self.context, min(self.count, _MAX_IDS))):
             in_transaction.discard(state.producer_id)
             differences = self._differences(state, views.get(state.producer_id), start, is_whole)
+            if differences and state.producer_id == later_id and not self._differences(state, later_view, start, is_whole):
+                continue
             if differences:
                 position = HEADER.size + row * ENTRY.size
                 self._report(state.producer_id, position, position + ENTRY.size, differences)
@@ -179,14 +198,13 @@ class _Comparison:
         if state.producer_epoch != epoch:
             return [(f"epoch {epoch}", f"epoch {state.producer_epoch}")]
         found = []
-        if last_batch is not None and last_batch[0] == epoch and state.last_offset != _NONE:
-            _, last_sequence, _, last_offset = last_batch
-            for name, expected, value in (
-                ("last sequence", last_sequence, state.last_sequence),
-                ("last offset", last_offset, state.last_offset),
-            ):
-                if expected != value:
-                    found.append((f"{name} {expected:,}", f"{name} {value:,}"))
+        if (
+            last_batch is not None
+            and last_batch[0] == epoch
+            and state.last_offset != _NONE
+            and state.last_sequence != last_batch[1]
+        ):
+            found.append((f"last sequence {last_batch[1]:,}", f"last sequence {state.last_sequence:,}"))
         opened = state.current_txn_first_offset
         if first_offset is None and opened != _NONE and opened >= start:
             found.append(("no open transaction", f"one open since offset {opened:,}"))

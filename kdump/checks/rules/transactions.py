@@ -9,8 +9,9 @@ from itertools import groupby
 
 from kdump.binary.source import Source
 from kdump.checks import producers, salvage
+from kdump.checks.context import FileContext
 from kdump.checks.finding import INFO
-from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction
+from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction, Rows
 from kdump.checks.rules import control_batches
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.settings import DELETE
@@ -23,7 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kdump.checks.context import FileContext
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.log import Chunk
@@ -35,30 +35,8 @@ LONGEST_TRANSACTION = 20 * 60 * 1000
 
 NO_PRODUCER_EPOCH = -1
 
-_IN_FLIGHT = 5  # batches that a producer may send again, at most
 _NEAR_WRAP = 0x7F000000
 _COORDINATOR_TOPICS = ("__consumer_offsets-", "__transaction_state-", "__share_group_state-")
-
-
-class _Rows:
-    """The batches of a section by their producers, put in order when it is asked for."""
-
-    def __init__(self, batches: Table[RecordBatch]) -> None:
-        names = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
-        self.columns: list[Sequence[int]] = [batches[name] for name in names]
-        self.crcs: Sequence[int] = batches["crc"]
-        self._rows: dict[int, list[int]] | None = None
-
-    def before(self, producer_id: int, row: int) -> list[int]:
-        """The rows of this producer's last few data batches in front of a row."""
-        if self._rows is None:
-            self._rows = {}
-            for number, (producer, is_control) in enumerate(zip(*self.columns[:2], strict=True)):
-                if producer >= 0 and not is_control:
-                    self._rows.setdefault(producer, []).append(number)
-        rows = self._rows.get(producer_id, [])
-        end = bisect_left(rows, row)
-        return rows[max(0, end - _IN_FLIGHT) : end]
 
 
 class Transactions(SegmentRule):
@@ -71,7 +49,6 @@ class Transactions(SegmentRule):
         super().__init__(context, facts)
         self.producers = producers.of(context)
         self.producers.enter_segment(facts)
-        self.previous: _Rows | None = None
         self.aborted = _Aborted()
         self.lone_markers = _Tally()
         self.lawful_gaps = _Tally()
@@ -113,11 +90,14 @@ class Transactions(SegmentRule):
             return
         snapshots = self.producers.snapshots
         while snapshots and snapshots[0] <= batches["last_offset"][-1]:
-            row = bisect_left(chunk.batches["base_offset"], snapshots[0])
+            row = bisect_left(chunk.batches["last_offset"], snapshots[0])
             if row:
                 self._follow(chunk.slice(0, row))
                 chunk = chunk.slice(row, len(chunk.batches))
-            self.producers.keep_view()
+            snapshot = self.producers.keep_view()
+            self._follow(chunk.slice(0, 1))
+            self.producers.keep_later_view(snapshot, chunk.batches["producer_id"][0])
+            chunk = chunk.slice(1, len(chunk.batches))
             if not len(chunk.batches):
                 return
         self._follow(chunk)
@@ -125,7 +105,7 @@ class Transactions(SegmentRule):
     def _follow(self, chunk: Chunk) -> None:
         """Go on with each producer."""
         batches = chunk.batches
-        rows = _Rows(batches)
+        rows = Rows(batches)
         producer_ids, is_control, epochs, bases, lasts, base_offsets, last_offsets = rows.columns
         transactions = self.producers.open
         is_plain = True not in is_control and True not in batches["is_transactional"]
@@ -147,9 +127,9 @@ class Transactions(SegmentRule):
         for producer_id, row in _last_rows(producer_ids, is_control):
             if producer_id >= 0 and producer_id in self.producers.expected:
                 last_batches[producer_id] = (epochs[row], lasts[row], base_offsets[row], last_offsets[row])
-        self.previous = rows
+        self.producers.recent.appendleft(rows)
 
-    def _follow_transactions(self, chunk: Chunk, rows: _Rows) -> None:
+    def _follow_transactions(self, chunk: Chunk, rows: Rows) -> None:
         """The same, where there are control batches, transactional ones, or producers in a transaction."""
         batches, known = chunk.batches, self.producers
         expected, transactions = known.expected, known.open
@@ -183,7 +163,7 @@ class Transactions(SegmentRule):
 
     # --- sequences and epochs -----------------------------------------------------------------------------------
 
-    def _unexpected(self, batches: Table[RecordBatch], rows: _Rows, row: int) -> int:
+    def _unexpected(self, batches: Table[RecordBatch], rows: Rows, row: int) -> int:
         """What to expect behind a data batch that does not go on as expected, which may well be lawful."""
         producer_id, _, epoch, base, last, base_offset, _ = (column[row] for column in rows.columns)
         known = self.producers.expected.get(producer_id)
@@ -214,8 +194,8 @@ class Transactions(SegmentRule):
                 "sequence-duplicate",
                 batches,
                 row,
-                f"Producer {producer_id:,}, epoch {epoch}: sequences {base:,} to {last:,} stand at offsets {first_offset:,} to "
-                f"{last_offset:,} already, and again at {base_offset:,}. A batch that was sent again was taken twice.",
+                f"Producer {producer_id:,}, epoch {epoch}: {_range('sequence', base, last)}, which the log has at "
+                f"{_range('offset', first_offset, last_offset)} already, came again at offset {base_offset:,}.",
                 expected=expected,
                 found=base,
             )
@@ -223,12 +203,10 @@ class Transactions(SegmentRule):
         self._sequence_gap(batches, rows, row, expected)
         return following
 
-    def _earlier(self, rows: _Rows, row: int) -> tuple[int, int] | None:
+    def _earlier(self, rows: Rows, row: int) -> tuple[int, int] | None:
         """The offsets at which the sequences of this batch stand already, among the last few of its producer."""
         producer_id, _, epoch, base, last, _, _ = (column[row] for column in rows.columns)
-        for before, end in ((rows, row), (self.previous, 1 << 62)):
-            if before is None:
-                continue
+        for before, end in ((rows, row), *((recent, len(recent)) for recent in self.producers.recent)):
             for number in before.before(producer_id, end):
                 _, _, its_epoch, its_base, its_last, first_offset, last_offset = (column[number] for column in before.columns)
                 if (its_epoch, its_base, its_last) != (epoch, base, last):
@@ -238,7 +216,7 @@ class Transactions(SegmentRule):
                     return first_offset, last_offset
         return None
 
-    def _sequence_gap(self, batches: Table[RecordBatch], rows: _Rows, row: int, expected: int) -> None:
+    def _sequence_gap(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> None:
         """A sequence other than the next: of no weight where offsets are missing as well, for then batches were cleaned away."""
         producer_id, _, epoch, base, _, base_offset, _ = (column[row] for column in rows.columns)
         before = rows.before(producer_id, row)
@@ -253,7 +231,7 @@ class Transactions(SegmentRule):
             self.lawful_gaps.add(producer_id, batches, row)
             return
         missing = base - expected & 0x7FFFFFFF
-        count = f": {missing:,} are missing" if base > expected else ""
+        count = f": {_counted(missing, 'number')} left out" if base > expected else ""
         self._report(
             "sequence-gap",
             batches,
@@ -273,19 +251,14 @@ class Transactions(SegmentRule):
         self._report("sequence-wrap", batches, row, message)
 
     def _report_epoch_regression(self, batches: Table[RecordBatch], row: int, known_epoch: int) -> None:
-        batch = batches.row(row)
-        what = "marker" if batch.is_control else "batch"
-        before = self.producers.last_batches.get(batch.producer_id)
+        producer_id, epoch, offset = (batches[name][row] for name in ("producer_id", "producer_epoch", "base_offset"))
+        what = "marker" if batches["is_control"][row] else "batch"
+        before = self.producers.last_batches.get(producer_id)
         behind = "" if before is None or before[0] != known_epoch else f", its last batch of which ends at offset {before[3]:,}"
-        self._report(
-            "producer-epoch-regression",
-            batches,
-            row,
-            f"Producer {batch.producer_id:,} had epoch {known_epoch} before{behind}; the {what} at offset {batch.base_offset:,} "
-            f"has epoch {batch.producer_epoch}.",
-            expected=known_epoch,
-            found=batch.producer_epoch,
+        message = (
+            f"Producer {producer_id:,} had epoch {known_epoch} before{behind}; the {what} at offset {offset:,} has epoch {epoch}."
         )
+        self._report("producer-epoch-regression", batches, row, message, expected=known_epoch, found=epoch)
 
     def _check_producers(self, batches: Table[RecordBatch]) -> None:
         """Name the batches whose producer and epoch cannot be, or do not go together."""
@@ -312,8 +285,7 @@ class Transactions(SegmentRule):
     def _end_transaction(self, batches: Table[RecordBatch], row: int, control: control_batches.Control) -> None:
         """A marker: it ends the transaction of its producer, and may bring a new epoch."""
         known = self.producers
-        batch = batches.row(row)
-        producer_id, epoch = batch.producer_id, batch.producer_epoch
+        producer_id, epoch = batches["producer_id"][row], batches["producer_epoch"][row]
         transaction = known.open.pop(producer_id, None)
         expected = known.expected.get(producer_id)
         if expected is None:
@@ -328,7 +300,7 @@ class Transactions(SegmentRule):
             if control.kind in (ABORT, COMMIT):
                 self.lone_markers.add(producer_id, batches, row)
         elif control.kind == ABORT:
-            self.aborted.add(producer_id, transaction.first_offset, batch)
+            self.aborted.add(producer_id, transaction.first_offset, batches.row(row))
 
     def _check_coordinator_epoch(self, batches: Table[RecordBatch], row: int, coordinator_epoch: int) -> None:
         producer_id, offset = batches["producer_id"][row], batches["last_offset"][row]
@@ -340,8 +312,8 @@ class Transactions(SegmentRule):
             "coordinator-epoch-regression",
             batches,
             row,
-            f"Producer {producer_id:,}: the marker at offset {offset:,} has coordinator epoch {coordinator_epoch}, that at offset "
-            f"{before[1]:,} had {before[0]}. A coordinator that was replaced wrote it.",
+            f"Producer {producer_id:,}: the marker at offset {offset:,} has coordinator epoch {coordinator_epoch}, that at "
+            f"offset {before[1]:,} had {before[0]}. A coordinator that was replaced wrote it.",
             expected=before[0],
             found=coordinator_epoch,
         )
@@ -351,8 +323,8 @@ class Transactions(SegmentRule):
             "txn-nontransactional-write",
             batches,
             row,
-            f"Producer {transaction.producer_id:,} has a transaction open since offset {transaction.first_offset:,}, and its batch "
-            f"at offset {batches['base_offset'][row]:,} is not part of one. A broker that recovers this segment stops here.",
+            f"Producer {transaction.producer_id:,} has a transaction open since offset {transaction.first_offset:,}, and its "
+            f"batch at offset {batches['base_offset'][row]:,} is not part of it. A broker that scans the segment does not start.",
         )
 
     def end(self) -> None:
@@ -371,8 +343,8 @@ class Transactions(SegmentRule):
                 "sequence-gap",
                 gaps.start,
                 gaps.end,
-                f"{_counted(gaps.count, 'batch', 'batches')} of {gaps.who()} did not go on with the next sequence, first at offset "
-                f"{gaps.first_offset:,}: lawful, as batches between were cleaned away or the producer started anew.",
+                f"{_counted(gaps.count, 'batch', 'batches')} of {gaps.who()} did not go on with the next sequence, first at "
+                f"offset {gaps.first_offset:,}: the batches between are not in the log any more, or it started anew with 0.",
                 severity=INFO,
                 offsets=(gaps.first_offset, gaps.last_offset),
             )
@@ -382,7 +354,7 @@ class Transactions(SegmentRule):
                 markers.start,
                 markers.end,
                 f"{_counted(markers.count, 'marker')} of {markers.who()} without data in view, first at offset "
-                f"{markers.first_offset:,}: an empty transaction, or its data were cleaned away or stand in an earlier segment.",
+                f"{markers.first_offset:,}: the data are not in the log any more, or there were none.",
                 offsets=(markers.first_offset, markers.last_offset),
             )
 
@@ -391,7 +363,10 @@ class Transactions(SegmentRule):
         aborted, partition = self.aborted, self.context.partition
         if not aborted.last_offsets or partition is None or not self.context.settings.checks_crcs:
             return
-        name = partition.files.segments.get(self.context.base_offset or 0, {}).get(file_name.TRANSACTION_INDEX)
+        beside = partition.files.segments.get(self.context.base_offset or 0, {})
+        name = beside.get(file_name.TRANSACTION_INDEX)
+        if file_name.OFFSET_INDEX not in beside:
+            return  # a log without its files, or one that a broker scans when it opens it
         if name is None:
             count = _counted(len(aborted.last_offsets), "transaction")
             self.context.report(
@@ -424,15 +399,12 @@ class Transactions(SegmentRule):
         latest = self._greatest_timestamp()
         for transaction, timestamp in zip(transactions, self._timestamps_at(transactions), strict=True):
             first_offset = transaction.first_offset
-            is_here = transaction.path == self.context.path
-            start, end = (transaction.position, transaction.end) if is_here else (0, 0)
-            where = "" if is_here else f" ({os.path.basename(transaction.path)})"
             is_certain = is_log_end and run_start <= first_offset and transaction.damages == self.producers.damages
             who = f"Producer {transaction.producer_id:,}, epoch {transaction.epoch}"
             if is_certain and latest - timestamp > LONGEST_TRANSACTION:
                 code = "txn-hanging"
                 message = (
-                    f"{who}: its transaction is open since offset {first_offset:,}{where}, and the log went on for "
+                    f"{who}: its transaction is open since offset {first_offset:,}, and the log went on for "
                     f"{_duration(latest - timestamp)} and {log_end - transaction.last_offset:,} offsets behind its last data. "
                     f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} behind the log end: "
                     "read-committed consumers and the cleaner wait there."
@@ -442,8 +414,22 @@ class Transactions(SegmentRule):
                 ending = "by the end of the log" if is_log_end else "in this file"
                 if is_log_end and not is_certain:
                     ending += "; it may have stood where bytes or offsets are missing"
-                message = f"{who}: its transaction is open since offset {first_offset:,}{where}, with no marker {ending}."
-            self.context.report(code, start, end, message, offsets=(first_offset, transaction.last_offset))
+                message = f"{who}: its transaction is open since offset {first_offset:,}, with no marker {ending}."
+            self._report_at_begin(code, transaction, message)
+
+    def _report_at_begin(self, code: str, transaction: OpenTransaction, message: str) -> None:
+        """Report where the transaction begins, which may be in a segment that was checked before."""
+        offsets = (transaction.first_offset, transaction.last_offset)
+        partition = self.context.partition
+        if transaction.path == self.context.path or partition is None:
+            self.context.report(code, transaction.position, transaction.end, message, offsets=offsets)
+            return
+        try:
+            with Source(transaction.path) as source:
+                context = FileContext(source, transaction.path, self.context.file_type, self.context.settings, partition.emit)
+                context.report(code, transaction.position, transaction.end, message, offsets=offsets)
+        except Unreadable:
+            self.context.report(code, 0, 0, f"{message} It begins in {transaction.path}.", offsets=offsets)
 
     def _greatest_timestamp(self) -> int:
         now = self.context.settings.now
@@ -555,6 +541,10 @@ def _last_offset(transaction: OpenTransaction) -> int:
 
 def _counted(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _range(what: str, first: int, last: int) -> str:
+    return f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
 
 
 def _duration(elapsed_ms: int) -> str:
