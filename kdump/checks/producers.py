@@ -73,25 +73,15 @@ class Rows:
 
 
 class OpenTransaction:
-    """A transaction without marker so far: where it began, and the last offset of its data."""
+    """A transaction without marker so far: where it began, and, once it is asked for, the last offset of its data."""
 
     __slots__ = ("damages", "end", "epoch", "first_offset", "last_offset", "path", "position", "producer_id")
 
-    def __init__(
-        self,
-        producer_id: int,
-        epoch: int,
-        first_offset: int,
-        last_offset: int,
-        path: str,
-        position: int,
-        end: int,
-        damages: int,
-    ) -> None:
+    def __init__(self, producer_id: int, epoch: int, first_offset: int, path: str, position: int, end: int, damages: int) -> None:
         self.producer_id = producer_id
         self.epoch = epoch
         self.first_offset = first_offset
-        self.last_offset = last_offset
+        self.last_offset = first_offset
         self.path = path
         self.position = position
         self.end = end
@@ -101,7 +91,7 @@ class OpenTransaction:
 class Producers:
     """The producers of a log, as far as it was read.
 
-    `expected` is the epoch of each, times 2^32, plus the sequence that is to follow, which may be WRAPPED or ANYTHING.
+    `epochs` are those of each, and `expected` the sequence that is to follow, which may be WRAPPED or ANYTHING.
     `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
     with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
     `snapshots` are the offsets of snapshots that lie ahead; what they are to say is kept in `views`. Old brokers (1.0) took a
@@ -109,6 +99,7 @@ class Producers:
     """
 
     def __init__(self, snapshots: list[int]) -> None:
+        self.epochs: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.last_batches: dict[int, LastBatch] = {}
         self.markers: dict[int, tuple[int, int]] = {}
@@ -124,7 +115,7 @@ class Producers:
     def forget(self, producer_id: int) -> None:
         """Know nothing of this producer any more."""
         self.is_complete = False
-        for known in (self.expected, self.last_batches, self.markers, self.open):
+        for known in (self.epochs, self.expected, self.last_batches, self.markers, self.open):
             known.pop(producer_id, None)
 
     def make_room(self) -> None:
@@ -132,6 +123,14 @@ class Producers:
         if len(self.expected) >= MAX_PRODUCERS:
             for producer_id in list(islice(self.expected, MAX_PRODUCERS // 2)):
                 self.forget(producer_id)
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """The open transactions by the last offset of their data."""
+        for producer_id, transaction in self.open.items():
+            last_batch = self.last_batches.get(producer_id)
+            if last_batch is not None:
+                transaction.last_offset = max(transaction.last_offset, last_batch[3])
+        return sorted(self.open.values(), key=_last_offset)
 
     def enter_segment(self, facts: SegmentFacts) -> None:
         """A segment follows."""
@@ -150,7 +149,7 @@ class Producers:
         """The epoch of a producer, its last batch, and the first offset of its open transaction."""
         transaction = self.open.get(producer_id)
         first_offset = None if transaction is None else transaction.first_offset
-        return self.expected[producer_id] >> 32, self.last_batches.get(producer_id), first_offset
+        return self.epochs[producer_id], self.last_batches.get(producer_id), first_offset
 
     def keep_view(self) -> int:
         """The next snapshot, whose offset is the answer, is of this moment."""
@@ -195,3 +194,7 @@ class Continuity:
                 break
             self._segment, self._row = self._segment + 1, 0
         return self._run_start
+
+
+def _last_offset(transaction: OpenTransaction) -> int:
+    return transaction.last_offset

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 LONGEST_TRANSACTION = 20 * 60 * 1000
 """Milliseconds: the broker's `transaction.max.timeout.ms` (15 minutes unless changed), and 5 minutes to write the marker."""
 
-NO_PRODUCER_EPOCH = -1
+_NO_PRODUCER_EPOCH = -1
 
+_MAX_SEQUENCE = 0x7FFFFFFF
 _NEAR_WRAP = 0x7F000000
 _COORDINATOR_TOPICS = ("__consumer_offsets-", "__transaction_state-", "__share_group_state-")
 
@@ -82,9 +83,9 @@ class Transactions(SegmentRule):
         producer_ids, epochs = batches["producer_id"], batches["producer_epoch"]
         has_transactional = True in batches["is_transactional"]
         has_producers = producer_ids.count(NO_PRODUCER_ID) != len(producer_ids)
-        if has_producers or has_transactional or epochs.count(NO_PRODUCER_EPOCH) != len(epochs):
+        if has_producers or has_transactional or epochs.count(_NO_PRODUCER_EPOCH) != len(epochs):
             has_odd_producers = has_transactional and NO_PRODUCER_ID in producer_ids or min(producer_ids) < NO_PRODUCER_ID
-            if has_odd_producers or min(epochs) < NO_PRODUCER_EPOCH:
+            if has_odd_producers or min(epochs) < _NO_PRODUCER_EPOCH:
                 self._check_producers(batches)
         if not has_producers and True not in batches["is_control"]:
             return
@@ -112,30 +113,44 @@ class Transactions(SegmentRule):
         if not is_plain or transactions and not transactions.keys().isdisjoint(producer_ids):
             self._follow_transactions(chunk, rows)
         else:
-            expected = self.producers.expected
-            get = expected.get
-            for row, (producer_id, epoch, base, last) in enumerate(zip(producer_ids, epochs, bases, lasts, strict=True)):
-                if get(producer_id) == (epoch << 32) + base:
-                    expected[producer_id] = (epoch << 32) + last + 1
-                elif producer_id >= 0:
-                    expected[producer_id] = self._unexpected(batches, rows, row)
+            self._follow_sequences(batches, rows)
         if max(bases) >= _NEAR_WRAP:
             for row, (base, last) in enumerate(zip(bases, lasts, strict=True)):
                 if last < base:
                     self._report_wrap(batches, row)
-        last_batches = self.producers.last_batches
+        expected, last_batches = self.producers.expected, self.producers.last_batches
         for producer_id, row in _last_rows(producer_ids, is_control):
-            if producer_id >= 0 and producer_id in self.producers.expected:
+            if producer_id in expected:
                 last_batches[producer_id] = (epochs[row], lasts[row], base_offsets[row], last_offsets[row])
         self.producers.recent.appendleft(rows)
+
+    def _follow_sequences(self, batches: Table[RecordBatch], rows: Rows) -> None:
+        """Compare each sequence with what was expected, where there is nothing else: this is where most batches go through."""
+        producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
+        expected, known_epochs = self.producers.expected, self.producers.epochs
+        get, epoch = expected.get, epochs[0]
+        row = 0
+        if epochs.count(epoch) == len(epochs) and all(known_epochs.get(known, epoch) == epoch for known in set(producer_ids)):
+            for producer_id, base, last in zip(producer_ids, bases, lasts, strict=True):
+                if get(producer_id) == base:
+                    expected[producer_id] = last + 1
+                elif producer_id >= 0:
+                    self._unexpected(batches, rows, row)
+                row += 1
+            return
+        for producer_id, epoch, base, last in zip(producer_ids, epochs, bases, lasts, strict=True):
+            if get(producer_id) == base and known_epochs[producer_id] == epoch:
+                expected[producer_id] = last + 1
+            elif producer_id >= 0:
+                self._unexpected(batches, rows, row)
+            row += 1
 
     def _follow_transactions(self, chunk: Chunk, rows: Rows) -> None:
         """The same, where there are control batches, transactional ones, or producers in a transaction."""
         batches, known = chunk.batches, self.producers
-        expected, transactions = known.expected, known.open
-        columns = zip(*rows.columns, batches["is_transactional"], batches["count"], strict=True)
-        for row, columns_of_row in enumerate(columns):
-            producer_id, is_control, epoch, base, last, base_offset, last_offset, is_transactional, count = columns_of_row
+        expected, known_epochs, transactions = known.expected, known.epochs, known.open
+        columns = zip(*rows.columns[:5], batches["is_transactional"], strict=True)
+        for row, (producer_id, is_control, epoch, base, last, is_transactional) in enumerate(columns):
             if is_control:
                 control = control_batches.read(self.context, chunk, row)
                 if control is not None and producer_id >= 0:
@@ -143,82 +158,98 @@ class Transactions(SegmentRule):
                 continue
             if producer_id < 0:
                 continue
-            if expected.get(producer_id) == (epoch << 32) + base:
-                expected[producer_id] = (epoch << 32) + last + 1
+            if expected.get(producer_id) == base and known_epochs[producer_id] == epoch:
+                expected[producer_id] = last + 1
             else:
-                expected[producer_id] = self._unexpected(batches, rows, row)
-            transaction = transactions.get(producer_id)
-            if transaction is None:
-                # an empty batch that the cleaner kept for its sequence says nothing of a transaction
-                if is_transactional and count:
-                    position = batches["position"][row]
-                    end = position + batches["size"][row]
-                    transactions[producer_id] = OpenTransaction(
-                        producer_id, epoch, base_offset, last_offset, self.context.path, position, end, known.damages
-                    )
-            elif is_transactional:
-                transaction.last_offset = last_offset
-            else:
-                self._report_plain_write(batches, row, transaction)
+                self._unexpected(batches, rows, row)
+            if producer_id in transactions:
+                if not is_transactional:
+                    self._report_plain_write(batches, row, transactions[producer_id])
+            elif is_transactional and batches["count"][row]:
+                # an empty batch that the cleaner kept for its sequence begins no transaction
+                position = batches["position"][row]
+                transactions[producer_id] = OpenTransaction(
+                    producer_id,
+                    epoch,
+                    batches["base_offset"][row],
+                    self.context.path,
+                    position,
+                    position + batches["size"][row],
+                    known.damages,
+                )
 
     # --- sequences and epochs -----------------------------------------------------------------------------------
 
-    def _unexpected(self, batches: Table[RecordBatch], rows: Rows, row: int) -> int:
-        """What to expect behind a data batch that does not go on as expected, which may well be lawful."""
-        producer_id, _, epoch, base, last, base_offset, _ = (column[row] for column in rows.columns)
-        known = self.producers.expected.get(producer_id)
+    def _unexpected(self, batches: Table[RecordBatch], rows: Rows, row: int) -> None:
+        """Look at a data batch that does not go on as expected, which may well be lawful, and go on from it."""
+        producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
+        producer_id, epoch, base, following = producer_ids[row], epochs[row], bases[row], lasts[row] + 1
+        known = self.producers
+        expected = known.expected.get(producer_id)
         if base <= NO_SEQUENCE:
             self._report_odd_fields(batches, row, "a producer id, and no sequence")
-            return (epoch << 32) + ANYTHING if known is None else known
-        following = (epoch << 32) + last + 1
-        if known is None:
-            self.producers.make_room()
-            return following
-        known_epoch, expected = known >> 32, known & 0xFFFFFFFF
-        if epoch < known_epoch:
-            self._report_epoch_regression(batches, row, known_epoch)
-            return known
-        if epoch > known_epoch or expected == ANYTHING:
-            return following
+            following = ANYTHING
+        if expected is None:
+            known.make_room()
+        elif epoch < known.epochs[producer_id]:
+            if epoch >= _NO_PRODUCER_EPOCH:
+                self._report_epoch_regression(batches, row, known.epochs[producer_id])
+            return
+        elif epoch == known.epochs[producer_id] and not self._may_follow(batches, rows, row, expected):
+            return
+        known.epochs[producer_id] = epoch
+        known.expected[producer_id] = following
+
+    def _may_follow(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> bool:
+        """Whether to go on from a batch with another sequence than was expected of its epoch; not if it came twice."""
+        base = rows.columns[3][row]
+        # a coordinator starts each of its batches anew
+        if expected == ANYTHING or base <= NO_SEQUENCE or self.has_coordinator_sequences:
+            return True
         if expected == WRAPPED:
             expected = 0
             if base == 0:
                 self._report_wrap(batches, row)
-                return following
-        if self.has_coordinator_sequences:
-            return following  # a coordinator starts each of its batches anew
-        earlier = self._earlier(rows, row)
-        if earlier is not None:
-            first_offset, last_offset = earlier
-            self._report(
-                "sequence-duplicate",
-                batches,
-                row,
-                f"Producer {producer_id:,}, epoch {epoch}: {_range('sequence', base, last)}, which the log has at "
-                f"{_range('offset', first_offset, last_offset)} already, came again at offset {base_offset:,}.",
-                expected=expected,
-                found=base,
-            )
-            return known
+                return True
+        if expected - base & _MAX_SEQUENCE <= _MAX_SEQUENCE >> 1:
+            earlier = self._earlier(rows, row)
+            if earlier is not None:
+                self._report_duplicate(batches, row, expected, earlier)
+                return False
         self._sequence_gap(batches, rows, row, expected)
-        return following
+        return True
 
     def _earlier(self, rows: Rows, row: int) -> tuple[int, int] | None:
         """The offsets at which the sequences of this batch stand already, among the last few of its producer."""
-        producer_id, _, epoch, base, last, _, _ = (column[row] for column in rows.columns)
+        producer_ids, _, epochs, bases, lasts, _, _ = rows.columns
+        producer_id, sought = producer_ids[row], (epochs[row], bases[row], lasts[row])
         for before, end in ((rows, row), *((recent, len(recent)) for recent in self.producers.recent)):
+            _, _, epochs, bases, lasts, base_offsets, last_offsets = before.columns
             for number in before.before(producer_id, end):
-                _, _, its_epoch, its_base, its_last, first_offset, last_offset = (column[number] for column in before.columns)
-                if (its_epoch, its_base, its_last) != (epoch, base, last):
-                    continue
-                # what starts at 0 with other contents is a producer that started anew, or a coordinator
-                if base or before.crcs[number] == rows.crcs[row]:
-                    return first_offset, last_offset
+                if (epochs[number], bases[number], lasts[number]) == sought and (
+                    # what starts at 0 with other contents is a producer that started anew, or a coordinator
+                    bases[number] or before.crcs[number] == rows.crcs[row]
+                ):
+                    return base_offsets[number], last_offsets[number]
         return None
+
+    def _report_duplicate(self, batches: Table[RecordBatch], row: int, expected: int, earlier: tuple[int, int]) -> None:
+        batch = batches.row(row)
+        sequences = _range("sequence", batch.base_sequence or 0, batch.last_sequence or 0)
+        message = (
+            f"Producer {batch.producer_id:,}, epoch {batch.producer_epoch}: {sequences}, which the log has at "
+            f"{_range('offset', *earlier)} already, came again at offset {batch.base_offset:,}."
+        )
+        self._report("sequence-duplicate", batches, row, message, expected=expected, found=batch.base_sequence)
 
     def _sequence_gap(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> None:
         """A sequence other than the next: of no weight where offsets are missing as well, for then batches were cleaned away."""
         producer_id, _, epoch, base, _, base_offset, _ = (column[row] for column in rows.columns)
+        run_start = self.producers.continuity.run_start(base_offset)
+        may_be_cleaned = self.context.settings.cleanup_policy != DELETE
+        if base == 0 or may_be_cleaned and run_start == base_offset:
+            self.lawful_gaps.add(producer_id, batches, row)
+            return
         before = rows.before(producer_id, row)
         if before:
             last_offset = rows.columns[6][before[-1]]
@@ -226,11 +257,10 @@ class Transactions(SegmentRule):
             last_offset = self.producers.last_batches[producer_id][3]
         else:
             return
-        policy = self.context.settings.cleanup_policy
-        if base == 0 or policy != DELETE and self.producers.continuity.run_start(base_offset) > last_offset:
+        if may_be_cleaned and run_start > last_offset:
             self.lawful_gaps.add(producer_id, batches, row)
             return
-        missing = base - expected & 0x7FFFFFFF
+        missing = base - expected & _MAX_SEQUENCE
         count = f": {_counted(missing, 'number')} left out" if base > expected else ""
         self._report(
             "sequence-gap",
@@ -267,7 +297,7 @@ class Transactions(SegmentRule):
             producer_id, epoch, is_transactional, is_control = values
             if producer_id < NO_PRODUCER_ID:
                 self._report_odd_fields(batches, row, "a producer id below -1")
-            elif epoch < NO_PRODUCER_EPOCH:
+            elif epoch < _NO_PRODUCER_EPOCH:
                 self._report_odd_fields(batches, row, "an epoch below -1")
             elif producer_id == NO_PRODUCER_ID and is_transactional and not is_control:
                 self._report_odd_fields(batches, row, "no producer id, and is transactional")
@@ -287,13 +317,14 @@ class Transactions(SegmentRule):
         known = self.producers
         producer_id, epoch = batches["producer_id"][row], batches["producer_epoch"][row]
         transaction = known.open.pop(producer_id, None)
-        expected = known.expected.get(producer_id)
-        if expected is None:
+        known_epoch = known.epochs.get(producer_id)
+        if known_epoch is None:
             known.make_room()
-        if expected is None or epoch > expected >> 32:
-            known.expected[producer_id] = (epoch << 32) + ANYTHING
-        elif epoch < expected >> 32:
-            self._report_epoch_regression(batches, row, expected >> 32)
+        if known_epoch is None or epoch > known_epoch:
+            known.epochs[producer_id] = epoch
+            known.expected[producer_id] = ANYTHING
+        elif epoch < known_epoch:
+            self._report_epoch_regression(batches, row, known_epoch)
         if control.coordinator_epoch is not None:
             self._check_coordinator_epoch(batches, row, control.coordinator_epoch)
         if transaction is None:
@@ -391,7 +422,7 @@ class Transactions(SegmentRule):
 
     def _tell_open(self, *, is_log_end: bool) -> None:
         """Report the transactions without marker; those that the log outgrew are hanging."""
-        transactions = sorted(self.producers.open.values(), key=_last_offset)
+        transactions = self.producers.open_transactions()
         if not transactions:
             return
         log_end = max((facts.last_offset or 0 for facts in self.producers.continuity.segments), default=0)
@@ -533,10 +564,6 @@ def _greatest(timestamps: Sequence[int], now: int) -> int:
     """The greatest that is not in the future, which no clock can have meant."""
     greatest = max(timestamps, default=-1)
     return greatest if greatest <= now else max((timestamp for timestamp in timestamps if timestamp <= now), default=-1)
-
-
-def _last_offset(transaction: OpenTransaction) -> int:
-    return transaction.last_offset
 
 
 def _counted(count: int, one: str, many: str = "") -> str:
