@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from collections import deque
 from itertools import islice
+
+from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,16 +39,24 @@ MAX_IN_FLIGHT = 5
 
 
 def of(context: FileContext) -> Producers:
-    """What was handed on to this segment, or a begin where it stands alone or first."""
-    if context.partition is None:
+    """What was handed on to this segment, or a begin where it stands first, or is none of the partition's log."""
+    if not is_part_of_log(context) or context.partition is None:
         return Producers([])
     carried = context.partition.carried
     if CARRIED not in carried:
-        snapshots = sorted(base for base, files in context.partition.files.segments.items() if ".snapshot" in files)
-        carried[CARRIED] = Producers(snapshots)
+        segments = context.partition.files.segments
+        carried[CARRIED] = Producers(sorted(base for base, files in segments.items() if file_name.PRODUCER_SNAPSHOT in files))
     producers = carried[CARRIED]
     assert isinstance(producers, Producers)
     return producers
+
+
+def is_part_of_log(context: FileContext) -> bool:
+    """Whether this is a segment of a partition, and not a log that stands alone or has an odd name."""
+    partition, base_offset = context.partition, context.base_offset
+    if partition is None or base_offset is None:
+        return False
+    return partition.files.segments.get(base_offset, {}).get(file_name.LOG) == os.path.basename(context.path)
 
 
 class Rows:

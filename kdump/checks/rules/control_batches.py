@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 from kdump.checks.catalogue.entry import BLIND, DIE, IGNORE
 from kdump.checks.finding import ERROR, INFO, WARNING
-from kdump.decoders import control_record
 from kdump.errors import CorruptData
 from kdump.formats import record
 from kdump.formats.record_batch import COMPRESSION_MASK, NO_PRODUCER_ID, TRANSACTIONAL_BIT, codec_name
-from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS
+from kdump.messages import schema
+from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.formats.log import Chunk
 
+_KEY = Struct(">hh")  # version, type
+_MARKER = Struct(">hi")  # version, epoch of the coordinator
 _HEADER_SIZE = 61
 _MARKER_BATCH_SIZE = 78
 _MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size, first three bytes of the key
@@ -91,43 +95,55 @@ class _Reading:
 
     def _of_record(self, key: bytes | None, value: bytes | None) -> Control | None:
         """What one record says, None where it is not to be understood, which is reported."""
-        try:
-            kind = control_record.type_of(key)
-        except CorruptData as fault:
-            what = {
-                "control-key-null": "no key",
-                "control-key-short": f"a key of {fault.values.get('size')} bytes, too short for a version and a type",
-            }
-            wrong = what.get(fault.code, f"the version {fault.values.get('version')}")
-            self._report_record(fault.code, f"The control record at offset {self.offset:,} has {wrong}.", key)
+        name = f"The control record at offset {self.offset:,}"
+        if key is None:
+            self._report_record("control-key-null", f"{name} has no key.", key)
+            return None
+        if len(key) < _KEY.size:
+            message = f"{name} has a key of {len(key)} bytes, too short for a version and a type."
+            self._report_record("control-key-short", message, key)
+            return None
+        version, kind = _KEY.unpack_from(key)
+        if version < 0:
+            self._report_record("control-version-negative", f"{name} has the version {version}.", key)
             return None
         if not ABORT <= kind <= KRAFT_VOTERS or kind > COMMIT and self.producer_id >= 0:
             self._report_type(kind)
             return Control(kind, None)
+        if value is None:
+            self._report_record("control-value-short", f"{name} has no value.", value)
+            return None
+        return self._marker(kind, value) if kind <= COMMIT else self._kraft_message(kind, value)
+
+    def _marker(self, kind: int, value: bytes) -> Control | None:
+        name = f"The transaction marker at offset {self.offset:,}"
+        if len(value) < _MARKER.size:
+            message = f"{name} has a value of {len(value)} bytes, which ends too early."
+            self._report_record("control-value-short", message, value)
+            return None
+        version, coordinator_epoch = _MARKER.unpack_from(value)
+        if version < 0:
+            self._report_record("control-version-negative", f"{name} has the version {version}.", value)
+            return None
+        return Control(kind, coordinator_epoch)
+
+    def _kraft_message(self, kind: int, value: bytes) -> Control | None:
         try:
-            if kind <= COMMIT:
-                return Control(kind, control_record.coordinator_epoch_of(value))
-            control_record.message_of(kind, value)
-        except CorruptData as fault:
-            if kind > COMMIT and value is not None and value[:2] > b"\0\0" and value[:1] < b"\x80":
-                return None  # a version that may be newer
-            code = "control-version-negative" if fault.code == "marker-version-negative" else "control-value-short"
-            if value is None:
-                wrong = "no value"
-            elif code == "control-version-negative":
-                wrong = f"the version {fault.values['version']}"
-            else:
-                wrong = f"a value of {len(value)} bytes, which ends too early"
-            name = "transaction marker" if kind <= COMMIT else "KRaft control record"
-            self._report_record(code, f"The {name} at offset {self.offset:,} has {wrong}.", value)
+            schema.read(MESSAGES[kind], schema.Reader(value), 0)  # Kafka reads every version as 0
+        except CorruptData:
+            is_newer = int.from_bytes(value[:2], "big", signed=True) > 0
+            if not is_newer:
+                message = (
+                    f"The KRaft control record at offset {self.offset:,} has a value of {len(value)} bytes that ends too early."
+                )
+                self._report_record("control-value-short", message, value)
             return None
         return Control(kind, None)
 
     def _report_type(self, kind: int) -> None:
         if self.producer_id < 0:
-            message = (
-                f"The control record at offset {self.offset:,} has type {kind}, which is not known: a newer broker wrote it."
-            )
+            why = "no release has" if kind < 0 else "is not known: a newer broker may have written it"
+            message = f"The control record at offset {self.offset:,} has type {kind}, which {why}."
             self._report("control-type-unknown", message, found=kind, severity=WARNING, forecast=IGNORE)
             return
         message = (

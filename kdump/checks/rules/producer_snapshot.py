@@ -10,7 +10,7 @@ from kdump.checks import producers
 from kdump.checks.catalogue.entry import IGNORE
 from kdump.checks.finding import Accounts
 from kdump.checks.producers import Producers
-from kdump.formats import producer_snapshot
+from kdump.formats import file_name, producer_snapshot
 from kdump.formats.producer_snapshot import CRC_COVERS_FROM, ENTRY, HEADER, VERSION
 
 TYPE_CHECKING = False
@@ -145,7 +145,7 @@ def _check_name(context: FileContext) -> None:
     logs = partition.files.logs
     if not logs or offset in logs:
         return
-    newest = max(base for base, names in partition.files.segments.items() if ".snapshot" in names)
+    newest = max(base for base, names in partition.files.segments.items() if file_name.PRODUCER_SNAPSHOT in names)
     if offset > logs[-1] and offset == newest:
         return
     why = f"of an earlier clean stop than that of offset {newest:,}" if offset > logs[-1] else "left over"

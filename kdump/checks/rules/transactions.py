@@ -360,7 +360,7 @@ class Transactions(SegmentRule):
 
     def end(self) -> None:
         self._tell_tallies()
-        if self.context.partition is None:
+        if not producers.is_part_of_log(self.context):
             self._tell_open(is_log_end=False)
         else:
             self._check_aborted()
