@@ -3,6 +3,7 @@
 python -m golden_outputs.make                        make all runs of all releases that are kept
 python -m golden_outputs.make --release 2.0.1        this release only, which may be a new one
 python -m golden_outputs.make --only 'magic2-*'      these cases only
+python -m golden_outputs.make --missing              only what is wanted and not kept yet
 python -m golden_outputs.make --check --sample 100   change nothing; exit 1 if a run prints something else
 """
 
@@ -17,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from golden_outputs import stored
-from golden_outputs.runs import CASES, cases, runs_of
-from golden_outputs.stored import Golden
+from golden_outputs.runs import CASES, wanted_runs
+from golden_outputs.stored import Golden, RunOfCase
 from tests.oracle import Run, run_many, why_not_available
 
 # The real tool prints the reports of several files in an order that depends on their absolute paths.
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--release", action="append", help="a Kafka release; may be repeated")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only the cases of this name")
+    parser.add_argument("--missing", action="store_true", help="only the runs that are wanted and not kept yet")
     parser.add_argument("--check", action="store_true", help="write nothing, compare with what is kept")
     parser.add_argument("--sample", type=int, metavar="N", help="with --check: only so many runs of each release")
     options = parser.parse_args(arguments)
@@ -47,15 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1 if differences else 0
     goldens: dict[str, Iterable[Golden]] = {release: stored.read(release) for release in stored.releases()}
     for release in releases:
-        made = make(release, _wanted(options.only))
-        others = [golden for golden in goldens.get(release, ()) if _is_still_wanted(golden, options.only)]
-        goldens[release] = sorted([*others, *made], key=lambda golden: golden.case)
-        print(f"{release}: {len(made)} runs made, {len(others)} kept as they were", file=sys.stderr)
+        kept = {golden.run: golden for golden in goldens.get(release, ())}
+        to_make = [run for run in wanted_runs(release, options.only) if not options.missing or run not in kept]
+        made = {golden.run: golden for golden in make(release, to_make)}
+        goldens[release] = [(made.get(run) or kept[run]) for run in wanted_runs(release) if run in made or run in kept]
+        print(f"{release}: {len(made)} runs made, {len(kept.keys() - made.keys())} kept as they were", file=sys.stderr)
     stored.write(goldens)
     return 0
 
 
-def make(release: str, wanted: Sequence[tuple[str, tuple[str, ...]]]) -> list[Golden]:
+def make(release: str, wanted: Sequence[RunOfCase]) -> list[Golden]:
     """Make these runs with the real tool of a release."""
     runs = [Run(CASES / case, arguments) for case, arguments in wanted]
     made = []
@@ -69,7 +72,7 @@ def make(release: str, wanted: Sequence[tuple[str, tuple[str, ...]]]) -> list[Go
 def check(release: str, only: str = "*", sample: int | None = None) -> list[str]:
     """Say how what is kept for a release differs from what the real tool prints now."""
     kept = {golden.run: golden for golden in stored.read(release) if fnmatch.fnmatch(golden.case, only)}
-    wanted = _wanted(only)
+    wanted = wanted_runs(release, only)
     lines = [f"{release} {case}: not kept: {shlex.join(run)}\n" for case, run in wanted if (case, run) not in kept]
     lines += [f"{release} {case}: not wanted: {shlex.join(run)}\n" for case, run in kept.keys() - set(wanted)]
     runs = [run for run in wanted if run in kept]
@@ -86,14 +89,6 @@ def check(release: str, only: str = "*", sample: int | None = None) -> list[str]
 def settled(stderr: bytes) -> bytes:
     """What the tool says, without the stack frames and causes of Java exceptions, nor what changes from run to run."""
     return OBJECT_HASH.sub(rb"\1{HASH}", OMITTED_LINES.sub(b"", stderr))
-
-
-def _wanted(only: str) -> list[tuple[str, tuple[str, ...]]]:
-    return [(case, run) for case in cases() if fnmatch.fnmatch(case, only) for run in runs_of(case)]
-
-
-def _is_still_wanted(golden: Golden, only: str) -> bool:
-    return not fnmatch.fnmatch(golden.case, only) and golden.case in cases()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
+from golden_outputs.stored import RunOfCase, release_number
+
 CASES = Path(__file__).with_name("cases")
 
 LOG_SUFFIXES = (".log", ".checkpoint")
@@ -30,7 +32,9 @@ ONLY_EXTRA_RUNS = (
     "odd-file-names",
     "options",
     "several-*",
+    "consumer-offsets-by-hand-magic0",
     "*-random-records",
+    "magic2-zstd-several-frames",
     "snapshot-missing",
     "txnindex-missing",
 )
@@ -49,6 +53,7 @@ WITHOUT_RECORD_METADATA = (
     "magic2-*-java-4.3.0",
     "magic2-codecs-*",
     "magic2-control-*",
+    "magic2-grid-*",
     "magic2-record-*",
     "magic2-transactions-interleaved-*",
     "mixed-magic-*",
@@ -65,8 +70,30 @@ DECODERS = {
     "*transaction-state-*": "--transaction-log-decoder",
 }
 
+# Options that releases before these do not have. Such a release prints its help screen only, which OPTIONS_CASES keep.
+OPTIONS_SINCE = {
+    "--cluster-metadata-decoder": "2.8.0",
+    "--index-sanity-check": "0.10.0.0",
+    "--key-decoder-class": "0.8.2.0",
+    "--max-bytes": "3.3.0",
+    "--offsets-decoder": "0.9.0.1",
+    "--remote-log-metadata-decoder": "3.9.0",
+    "--share-group-state-decoder": "4.0.0",
+    "--skip-record-metadata": "2.8.0",
+    "--transaction-log-decoder": "0.11.0.0",
+    "--value-decoder-class": "0.8.2.0",
+}
+OPTIONS_CASES = ("options", "decoder-classes")
+
 # Arguments by case, as one would type them; `{a..b}` is not expanded: what stands here is what is given.
 EXTRA_RUNS: dict[str, tuple[str, ...]] = {
+    "consumer-offsets-by-hand-magic0": tuple(
+        f"--offsets-decoder --print-data-log --deep-iteration --files {1000 * number:020}.log" for number in range(8)
+    ),
+    "consumer-offsets-0.9.0.1": (
+        "--offsets-decoder --print-data-log --deep-iteration --files 00000000000000000000.log",
+        "--offsets-decoder --print-data-log --files 00000000000000000000.log",
+    ),
     "options": (
         "",
         "-",
@@ -77,6 +104,7 @@ EXTRA_RUNS: dict[str, tuple[str, ...]] = {
         "--deep-iteration",
         "--deep-iteration --deep-iteration --files 00000000000000000000.log",
         "--deep-iteration --files 00000000000000000000.log --print-data-log",
+        "--cluster-metadata-decoder --files 00000000000000000000.log",
         "--deep-iteration= --files 00000000000000000000.log",
         "--deep-iteration=no --files 00000000000000000000.log",
         "--file 00000000000000000000.log",
@@ -127,8 +155,13 @@ EXTRA_RUNS: dict[str, tuple[str, ...]] = {
         "--help=no",
         "--index-sanity-check --files 00000000000000000000.log",
         "--nope --files 00000000000000000000.log",
+        "--offsets-decoder --files 00000000000000000000.log",
+        "--offsets-decoder --transaction-log-decoder --print-data-log --files 00000000000000000000.log",
         "--print --files 00000000000000000000.log",
+        "--remote-log-metadata-decoder --files 00000000000000000000.log",
+        "--share-group-state-decoder --files 00000000000000000000.log",
         "--skip-record-metadata --files 00000000000000000000.log",
+        "--transaction-log-decoder --files 00000000000000000000.log",
         "--verify-index-only",
         "--verify-index-only --files 00000000000000000000.log",
         "--version",
@@ -299,6 +332,7 @@ EXTRA_RUNS: dict[str, tuple[str, ...]] = {
         "--verify-index-only --files 00000000000000000100.timeindex",
         "--index-sanity-check --files 00000000000000000100.timeindex",
     ),
+    "magic2-zstd-several-frames": tuple(f"--print-data-log --deep-iteration --files {n:020}.log" for n in range(13)),
     "snapshot-missing": ("--files 00000000000000000000.snapshot",),
     "txnindex-missing": ("--files 00000000000000000000.txnindex",),
     "txnindex-sound": ("--verify-index-only --files 00000000000000000000.txnindex",),
@@ -331,6 +365,18 @@ def runs_of(case: str) -> list[tuple[str, ...]]:
     runs += _decoder_runs(case)
     runs += [tuple(shlex.split(line)) for line in EXTRA_RUNS.get(case, ())]
     return list(dict.fromkeys(runs))
+
+
+def wanted_runs(release: str, only: str = "*") -> list[RunOfCase]:
+    """The cases of this name, each with the arguments that are kept for a release."""
+    missing = {option for option, since in OPTIONS_SINCE.items() if release_number(release) < release_number(since)}
+    return [
+        (case, run)
+        for case in cases()
+        if fnmatch(case, only)
+        for run in runs_of(case)
+        if case in OPTIONS_CASES or missing.isdisjoint(run)
+    ]
 
 
 def _runs_by_kind(case: str) -> list[tuple[str, ...]]:

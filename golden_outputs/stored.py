@@ -8,26 +8,35 @@ The newest release is kept as text, one file a case, so that a change shows in a
     ! a line of stderr
 
 Printable ASCII stands as it is, a backslash is doubled, any other byte is `\\xNN`. A backslash at the end of a line
-says that no newline follows. Every other release is one compressed file of JSON lines (`1.0.1.jsonl.xz`), one line a run, in
-which `{"as": "4.3.1"}` stands for a text that is already kept for that release.
+says that no newline follows.
+
+Every other release is one compressed file of JSON lines (`1.0.1.jsonl.xz`). It holds only what the next newer release kept does
+not: a line for each run that printed something else there or was not made, in which `{"as": "4.3.1"}` stands for a text that
+release has for the same run; and a line without texts for each run that is kept for the newer release only. So a release that
+prints what the next one does costs nothing, and a text that several share is stored once.
 """
 
 import functools
+import itertools
 import json
 import lzma
 import re
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, TypedDict
+from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 FOLDER = Path(__file__).parent
-NEWEST = "4.3.1"
 COMPACT_SUFFIX = ".jsonl.xz"
 
 _PROMPT, _EXIT, _STDOUT, _STDERR = "$ kdump", "exit ", "> ", "! "
+_RELEASE = re.compile(r"\d+(?:\.\d+)+")
 _ESCAPED = re.compile(rb"[^\x20-\x5b\x5d-\x7e]")
 _ESCAPE = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")
+
+RunOfCase = tuple[str, tuple[str, ...]]
+"""What identifies a run within a release: the case, the arguments."""
 
 Stream = Literal["stdout", "stderr"]
 
@@ -45,7 +54,7 @@ class Golden(NamedTuple):
     stderr: bytes
 
     @property
-    def run(self) -> tuple[str, tuple[str, ...]]:
+    def run(self) -> RunOfCase:
         """What identifies the run within a release."""
         return self.case, self.arguments
 
@@ -59,20 +68,20 @@ class _Reference(TypedDict("_Reference", {"as": str})):
 
 
 class _Row(TypedDict):
-    """One line of a compact file."""
+    """One line of a compact file; of a run that is not kept for this release, the first two fields only."""
 
     case: str
     args: list[str]
-    exit: int
-    stdout: str | _Reference
-    stderr: str | _Reference
+    exit: NotRequired[int]
+    stdout: NotRequired[str | _Reference]
+    stderr: NotRequired[str | _Reference]
 
 
 def releases() -> list[str]:
     """The releases that are kept, the newest first."""
     compact = [path.name.removesuffix(COMPACT_SUFFIX) for path in FOLDER.glob("*" + COMPACT_SUFFIX)]
-    kept = [NEWEST] if (FOLDER / NEWEST).is_dir() else []
-    return kept + sorted(compact, key=release_number, reverse=True)
+    texts = [path.name for path in FOLDER.iterdir() if path.is_dir() and _RELEASE.fullmatch(path.name)]
+    return sorted(compact + texts, key=release_number, reverse=True)
 
 
 def release_number(release: str) -> tuple[int, ...]:
@@ -82,26 +91,25 @@ def release_number(release: str) -> tuple[int, ...]:
 
 @functools.cache
 def read(release: str) -> tuple[Golden, ...]:
-    """All goldens of a release, sorted by case, the runs of a case in the order they were made."""
-    if release != NEWEST:
-        return _read_compact(release)
-    return tuple(
-        golden
-        for path in sorted((FOLDER / release).glob("*.txt"))
-        for golden in from_text(path.stem, path.read_text(encoding="ascii"))
-    )
+    """All goldens of a release, sorted by case.
+
+    What two releases both print is one object for both, if no release between them printed something else.
+    """
+    return tuple(sorted(_by_run(release).values(), key=lambda golden: golden.case))
 
 
 def write(goldens: Mapping[str, Iterable[Golden]]) -> None:
-    """Keep these goldens of all releases, and no others."""
-    in_order = {release: list(goldens[release]) for release in sorted(goldens, key=release_number, reverse=True)}
-    for release in set(releases()) - set(in_order):
-        if release != NEWEST:
-            (FOLDER / (release + COMPACT_SUFFIX)).unlink()
-    _write_texts(in_order[NEWEST])
-    for release in in_order:
-        if release != NEWEST:
-            _write_compact(release, in_order)
+    """Keep these goldens of all releases, and no others. Those of the newest release become text."""
+    in_order = {release: _of_runs(goldens[release]) for release in sorted(goldens, key=release_number, reverse=True)}
+    newest, *older = in_order
+    for release in releases():
+        if release not in older:
+            (FOLDER / (release + COMPACT_SUFFIX)).unlink(missing_ok=True)
+        if release != newest and (FOLDER / release).is_dir():
+            shutil.rmtree(FOLDER / release)
+    _write_texts(newest, in_order[newest].values())
+    for newer, release in itertools.pairwise(in_order):
+        _write_compact(release, newer, in_order)
     forget()
 
 
@@ -162,11 +170,15 @@ def _unescape(text: str) -> bytes:
     return _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else "\\", text).encode("latin-1")
 
 
-def _write_texts(goldens: Iterable[Golden]) -> None:
+def _of_runs(goldens: Iterable[Golden]) -> dict[RunOfCase, Golden]:
+    return {golden.run: golden for golden in goldens}
+
+
+def _write_texts(release: str, goldens: Iterable[Golden]) -> None:
     by_case: dict[str, list[Golden]] = {}
     for golden in goldens:
         by_case.setdefault(golden.case, []).append(golden)
-    folder = FOLDER / NEWEST
+    folder = FOLDER / release
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.txt"):
         if path.stem not in by_case:
@@ -175,39 +187,45 @@ def _write_texts(goldens: Iterable[Golden]) -> None:
         (folder / f"{case}.txt").write_text(to_text(of_case), encoding="ascii", newline="\n")
 
 
-def _read_compact(release: str) -> tuple[Golden, ...]:
+@functools.cache
+def _by_run(release: str) -> dict[RunOfCase, Golden]:
+    if (FOLDER / release).is_dir():
+        paths = sorted((FOLDER / release).glob("*.txt"))
+        return _of_runs(golden for path in paths for golden in from_text(path.stem, path.read_text(encoding="ascii")))
+    newer = [other for other in releases() if release_number(other) > release_number(release)]
+    kept = dict(_by_run(newer[-1]))
     content = lzma.decompress((FOLDER / (release + COMPACT_SUFFIX)).read_bytes())
-    rows: list[_Row] = [json.loads(line) for line in content.decode("ascii").splitlines()]
-    return tuple(
-        Golden(row["case"], tuple(row["args"]), row["exit"], _kept_text(row, "stdout"), _kept_text(row, "stderr")) for row in rows
-    )
+    for line in content.decode("ascii").splitlines():
+        row: _Row = json.loads(line)
+        run = row["case"], tuple(row["args"])
+        if "exit" in row:
+            kept[run] = Golden(
+                *run, row["exit"], _kept_text(run, row["stdout"], "stdout"), _kept_text(run, row["stderr"], "stderr")
+            )
+        else:
+            del kept[run]
+    return kept
 
 
-def _kept_text(row: _Row, stream: Stream) -> bytes:
-    kept = row[stream]
+def _kept_text(run: RunOfCase, kept: str | _Reference, stream: Stream) -> bytes:
     if isinstance(kept, str):
         return kept.encode("utf-8", "surrogateescape")
-    return _by_run(kept["as"])[row["case"], tuple(row["args"])].text(stream)
+    return _by_run(kept["as"])[run].text(stream)
 
 
-@functools.cache
-def _by_run(release: str) -> dict[tuple[str, tuple[str, ...]], Golden]:
-    return {golden.run: golden for golden in read(release)}
-
-
-def _write_compact(release: str, goldens: Mapping[str, Iterable[Golden]]) -> None:
-    """Write one release; a text that a newer release has too stands only with the newest that has it."""
-    newer = [other for other in goldens if release_number(other) > release_number(release)]
-    by_run = {other: {golden.run: golden for golden in goldens[other]} for other in newer}
+def _write_compact(release: str, newer: str, goldens: Mapping[str, Mapping[RunOfCase, Golden]]) -> None:
+    """Write how a release differs from the next newer one; a text stands only with the newest release that has it."""
+    all_newer = [other for other in goldens if release_number(other) > release_number(release)]
 
     def kept(golden: Golden, stream: Stream) -> str | _Reference:
         text = golden.text(stream)
-        for other in newer if text else ():
-            if golden.run in by_run[other] and by_run[other][golden.run].text(stream) == text:
+        for other in all_newer if text else ():
+            if golden.run in goldens[other] and goldens[other][golden.run].text(stream) == text:
                 return {"as": other}
         return text.decode("utf-8", "surrogateescape")
 
-    rows: list[_Row] = [
+    rows: list[_Row] = [{"case": case, "args": list(args)} for case, args in goldens[newer].keys() - goldens[release].keys()]
+    rows += [
         {
             "case": golden.case,
             "args": list(golden.arguments),
@@ -215,8 +233,17 @@ def _write_compact(release: str, goldens: Mapping[str, Iterable[Golden]]) -> Non
             "stdout": kept(golden, "stdout"),
             "stderr": kept(golden, "stderr"),
         }
-        for golden in goldens[release]
+        for run, golden in goldens[release].items()
+        if goldens[newer].get(run) != golden
     ]
+    rows.sort(key=lambda row: (row["case"], row["args"]))
     content = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).encode("ascii")
+    path = FOLDER / (release + COMPACT_SUFFIX)
+    if path.exists() and lzma.decompress(path.read_bytes()) == content:
+        return  # to pack it again takes longer
     packed = lzma.compress(content, format=lzma.FORMAT_XZ, check=lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
-    (FOLDER / (release + COMPACT_SUFFIX)).write_bytes(packed)
+    path.write_bytes(packed)
+
+
+NEWEST = releases()[0]
+"""The newest release that is kept, as text."""

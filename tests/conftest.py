@@ -1,7 +1,67 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the kernels they run through."""
 
+from collections.abc import Generator, Iterator
+
+import pytest
 from hypothesis import settings
+
+from kdump.binary import kernel
+from tests import kernels
 
 # Times vary between machines; what is bounded is measured where it matters.
 settings.register_profile("kdump", deadline=None)
 settings.load_profile("kdump")
+
+WITHOUT_KERNEL = {
+    "test_builders",
+    "test_floors",
+    "test_joptsimple",
+    "test_kernel",
+    "test_kernels",
+    "test_mutants",
+    "test_readme",
+    "test_releases",
+    "test_report",
+    "test_tables",
+}
+"""Modules that read no bytes, or choose the kernels themselves. Those of all others run through both kernels."""
+
+WITHOUT_KERNEL_TESTS = {
+    "test_the_real_tool_still_prints_the_goldens",
+    "test_every_wanted_run_is_kept",
+    "test_every_case_is_described",
+}
+"""The same, in other modules."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what reads bytes once with each kernel."""
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if module not in WITHOUT_KERNEL and metafunc.function.__name__ not in WITHOUT_KERNEL_TESTS:
+        names = [f"{name}-kernel" for name in kernels.KERNELS]
+        metafunc.parametrize("kernel_in_use", kernels.KERNELS, ids=names, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernel_in_use(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The kernel that the tests of a module run through, in this process and in those that they start."""
+    name = getattr(request, "param", None)
+    if name is None:
+        yield kernel.name
+        return
+    missing = kernels.why_no_c()
+    if name == kernel.C and missing:
+        pytest.skip(missing)
+    with pytest.MonkeyPatch.context() as patch, kernels.using(name):
+        patch.setenv(kernel.VARIABLE, name)
+        yield name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give all that is skipped for want of the kernel in C one place, so that `-rs` shows the reason once."""
+    report = yield
+    missing = kernels.why_no_c() if report.skipped else None
+    if missing and missing in str(report.longrepr):
+        report.longrepr = (__file__, None, f"Skipped: {missing}")  # type: ignore[assignment]  # as pytest's own, but for the line
+    return report

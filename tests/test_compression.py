@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD
-from kdump.binary.compression import Payload, decompress
+from kdump.binary.compression import OldReader, Payload, decompress
 from kdump.errors import CorruptData
 
 from .builders.compression import (
@@ -37,6 +37,7 @@ CODES = {
     "frame-truncated",
     "frame-ends-early",
     "frame-block-size",
+    "frame-first-block-size",
     "frame-negative-size",
     "frame-checksum-mismatch",
     "frame-checksum-cut",
@@ -238,8 +239,67 @@ def test_a_raw_snappy_block_that_is_damaged_cannot_be_opened() -> None:
     assert _code(decompress(SNAPPY, b"\x05\xff\xff\xff", 2)) == "frame-bad-header"
 
 
-def test_the_versions_of_a_snappy_framing_are_not_looked_at() -> None:
-    assert _read(SNAPPY, snappy_xerial(TEXT, version=0, compatible_version=-1)) == TEXT
+def test_the_versions_of_a_snappy_framing_are_looked_at_in_further_headers_only() -> None:
+    of_version_0 = snappy_xerial(TEXT, version=0, compatible_version=-1)
+    assert _read(SNAPPY, of_version_0) == TEXT
+    payload = decompress(SNAPPY, snappy_xerial(NOISE) + of_version_0, 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-damaged", NOISE)
+    assert _read(SNAPPY, snappy_xerial(NOISE) + snappy_xerial(TEXT, version=7, compatible_version=-1)) == NOISE + TEXT
+
+
+OF_0_9 = OldReader(lz4_is_padded=True, lz4_is_plain=True, xerial="one stream")
+OF_0_10_0_0 = OldReader(lz4_is_padded=True, lz4_is_plain=False, xerial="any header")
+OF_0_10_2_2 = OldReader(lz4_is_padded=False, lz4_is_plain=False, xerial="streams")
+
+
+def test_0_9_takes_one_snappy_stream_of_a_known_version() -> None:
+    assert _code(decompress(SNAPPY, snappy_xerial(TEXT), 0, old=OF_0_9)) == ""
+    assert _code(decompress(SNAPPY, snappy_xerial(TEXT, version=0), 0, old=OF_0_9)) == "frame-bad-header"
+    payload = decompress(SNAPPY, snappy_xerial(TEXT) + snappy_xerial(NOISE), 0, old=OF_0_9)
+    assert (_code(payload), bytes(payload.data)) == ("frame-block-size", TEXT)
+    payload = decompress(SNAPPY, snappy_xerial(b"") + snappy_xerial(TEXT), 0, old=OF_0_9)
+    assert (_code(payload), payload.error and payload.error.values["size"]) == ("frame-first-block-size", -2108469695)
+
+
+def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> None:
+    odd = b"\x82snappy." + bytes(8) + snappy_xerial(TEXT)[16:]
+    assert bytes(decompress(SNAPPY, odd, 1, old=OF_0_10_0_0).data) == TEXT
+    assert _code(decompress(SNAPPY, odd, 1, old=OF_0_10_2_2)) == "frame-bad-header"
+    assert _code(decompress(SNAPPY, odd, 1)) == "frame-bad-header"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (0x61, "Preset dictionary is unsupported"),
+        (0x62, "Reserved1 field must be 0"),
+        (0x6C, "Content checksum is unsupported"),
+        (0x68, "Content size is unsupported"),
+        (0x40, "Dependent block stream is unsupported"),
+        (0xA0, "Version 2 is unsupported"),
+    ],
+)
+def test_0_9_refuses_what_the_header_of_an_lz4_frame_may_ask_for(flags: int, message: str) -> None:
+    payload = decompress(LZ4, lz4_frame(TEXT, flags=flags, is_header_checksum_broken=True), 0, old=OF_0_9)
+    assert payload.error is not None
+    assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
+
+
+def test_0_9_wants_the_header_checksum_of_early_writers() -> None:
+    early, right = lz4_frame(TEXT, is_header_checksum_broken=True), lz4_frame(TEXT)
+    assert bytes(decompress(LZ4, early, 0, old=OF_0_9).data) == TEXT
+    assert _code(decompress(LZ4, right, 0, old=OF_0_9)) == "frame-bad-header"
+    assert bytes(decompress(LZ4, right, 1, old=OF_0_10_0_0).data) == TEXT
+    assert _code(decompress(LZ4, early, 1, old=OF_0_10_0_0)) == "frame-bad-header"
+
+
+def test_before_0_10_2_2_what_is_missing_of_a_number_in_an_lz4_frame_is_taken_for_set_bits() -> None:
+    without_checksum = lz4_frame(TEXT, has_content_checksum=True)[:-4]
+    assert _code(decompress(LZ4, without_checksum, 1, old=OF_0_10_0_0)) == ""
+    assert _code(decompress(LZ4, without_checksum, 1, old=OF_0_10_2_2)) == "frame-checksum-cut"
+    of_6_bytes = lz4_frame(TEXT)[:6]
+    assert _code(decompress(LZ4, of_6_bytes, 0, old=OF_0_10_0_0)) == "frame-damaged"
+    assert _code(decompress(LZ4, of_6_bytes, 0, old=OF_0_10_2_2)) == "frame-bad-header"
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_the_fields_shown_are_those_of_the_version_that_a_record_claims() -> Non
 
 def test_a_message_that_is_cut_is_a_fault() -> None:
     assert _code(build(control_type=3, value=b"\0\0\0")) == "message-underflow"
-    assert _code(build(control_type=4, value=None)) == "control-value-null"
+    assert _code(build(control_type=4, value=None)) == "control-message-null"
 
 
 def test_other_types_are_unknown() -> None:

@@ -18,8 +18,9 @@ import kdump
 from kdump.cli import dropin
 from kdump.output.blocks import Blocks
 
+from .builders.compression import snappy_xerial
 from .builders.files import aborted_transaction, offset_index, producer_entry, producer_snapshot, time_index, transaction_index
-from .builders.records import batch, message, message_set, record, transaction_marker
+from .builders.records import Message, batch, message, message_set, record, transaction_marker, wrapper
 
 ROOT = Path(kdump.__file__).parent.parent
 LOG = "00000000000000000000.log"
@@ -326,6 +327,84 @@ def test_0_11_0_0_ends_at_a_producer_snapshot_of_another_version(tmp_path: Path)
     assert _run(tmp_path, "--release", "0.11.0.1", "--files", "5.snapshot").exit_code == 0
 
 
+def test_0_11_0_0_names_a_corrupt_producer_snapshot_as_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "6.snapshot").write_bytes(producer_snapshot(crc=7))
+    assert _run(tmp_path, "--release", "0.11.0.0", "--files", "./a//6.snapshot").stderr == (
+        "Snapshot file './a/6.snapshot' is corrupted (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("0.8.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
+        ("0.8.2.2", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
+        ("0.9.0.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5) in deep iterator"),
+        (
+            "0.10.2.0",
+            "org.apache.kafka.common.errors.CorruptRecordException: Record size is less than the minimum record overhead (14)",
+        ),
+    ],
+)
+def test_old_releases_say_it_when_a_size_inside_a_wrapper_is_negative(tmp_path: Path, release: str, message: str) -> None:
+    no_message = (1).to_bytes(8, "big") + (-5).to_bytes(4, "big", signed=True) + bytes(30)
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", magic=0), no_message], magic=0))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
+    assert (printed.exit_code, printed.stderr) == (1, f'Exception in thread "main" {message}\n')
+
+
+def test_from_0_10_2_to_0_10_2_2_a_wrapper_of_magic_0_leaves_no_timestamp_type_inside(tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", timestamp=7)], magic=0))
+    for release, timestamp in (
+        ("0.10.1.1", "CreateTime: 7"),
+        ("0.10.2.0", "NoTimestampType: 7"),
+        ("0.10.2.2", "NoTimestampType: 7"),
+    ):
+        printed = _run(tmp_path, "--release", release, "--deep-iteration", "--files", LOG)
+        assert printed.stdout.splitlines()[2] == (
+            f"offset: 0 position: 0 {timestamp} isvalid: true payloadsize: 1 magic: 1 compresscodec: "
+            f"{'NoCompressionCodec' if release == '0.10.1.1' else 'NONE'} crc: 3580811664"
+        )
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("2.0.1", "java.lang.IllegalArgumentException: Unknown compression type id: 4"),
+        ("2.1.0", "org.apache.kafka.common.record.InvalidRecordException: Inner messages must not be compressed"),
+    ],
+)
+def test_zstd_inside_a_wrapper_is_unknown_before_2_1(tmp_path: Path, release: str, message: str) -> None:
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", attributes=4)]))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
+    assert printed.stderr == f'Exception in thread "main" {message}\n'
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("3.5.0", "java.lang.NegativeArraySizeException: -1"),
+        ("3.5.1", "org.xerial.snappy.SnappyError: [INVALID_CHUNK_SIZE] chunkSize is too big or negative : -1"),
+    ],
+)
+def test_a_first_snappy_block_of_negative_size_needs_no_memory(tmp_path: Path, release: str, message: str) -> None:
+    payload = snappy_xerial(b"") + b"\xff\xff\xff\xff"
+    (tmp_path / LOG).write_bytes(batch(codec="snappy", payload=payload, records_count=1))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--print-data-log", "--files", LOG)
+    assert printed.stderr == f'Exception in thread "main" {message}\n'
+
+
+def test_0_8_0_creates_missing_logs_where_there_is_a_folder_for_them(tmp_path: Path) -> None:
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "7.log").exit_code == 0
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "gone/7.log").stderr == (
+        'Exception in thread "main" java.io.FileNotFoundException: gone/7.log (No such file or directory)\n'
+    )
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "a.b/7.index").stderr == (
+        'Exception in thread "main" java.io.IOException: No such file or directory\n'
+    )
+
+
 def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:
     options = (
         "--value-decoder-class",
@@ -476,6 +555,23 @@ def test_the_version_is_that_of_the_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("release", "name", "message"),
+    [
+        ("0.8.2.0", "kafka.serializer.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
+        ("3.7.2", "org.apache.kafka.tools.api.Decoder", "ClassNotFoundException: {}"),
+        ("3.8.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
+        ("4.0.0", "kafka.serializer.Decoder", "ClassNotFoundException: {}"),
+        ("4.0.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>()"),
+        ("4.1.0", "org.apache.kafka.tools.api.Decoder", "Could not find a public no-argument constructor for {}"),
+    ],
+)
+def test_what_decoders_implement_is_no_decoder(tmp_path: Path, release: str, name: str, message: str) -> None:
+    printed = _run(_with_log(tmp_path), "--release", release, "--print-data-log", "--value-decoder-class", name, "--files", LOG)
+    assert printed.exit_code == 1
+    assert printed.stderr.endswith(message.format(name) + "\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--nope",), "joptsimple.UnrecognizedOptionException: nope is not a recognized option"),
@@ -495,6 +591,13 @@ def test_a_wrong_number_is_found_behind_the_first_line(tmp_path: Path) -> None:
     printed = _run(_with_log(tmp_path), "--strict-stderr", "--max-bytes", "abc", "--files", LOG)
     assert (printed.exit_code, printed.stdout) == (1, f"Dumping {LOG}\n")
     assert "Cannot parse argument 'abc' of option max-bytes" in printed.stderr
+
+
+def test_a_wrong_number_is_found_before_the_name_of_an_index_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "abc.index").write_bytes(b"")
+    printed = _run(tmp_path, "--release", "2.7.2", "--strict-stderr", "--max-message-size", "0x10", "--files", "abc.index")
+    assert (printed.exit_code, printed.stdout) == (1, "Dumping abc.index\n")
+    assert "Cannot parse argument '0x10' of option max-message-size" in printed.stderr
 
 
 def test_an_unknown_release_is_an_error_of_usage(tmp_path: Path) -> None:

@@ -150,6 +150,38 @@ def test_digits_beyond_the_basic_plane_are_none_in_java() -> None:
         _parsed("--max-bytes", "𝟏").number("max-bytes")
 
 
+def test_a_number_that_is_none_is_found_before_there_may_be_one_only() -> None:
+    arguments = _parsed("--max-bytes", "--", "--max-bytes", "5")
+    with pytest.raises(Fault) as caught:
+        arguments.number("max-bytes")
+    assert (caught.value.code, caught.value.values["argument"]) == ("option-number-malformed", "--")
+
+
+# --- options by their first letters, before 0.11
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--file", "a.log"), ("--f=a.log",), ("-f", "a.log"), ("-f=a.log",), ("-fa.log",), ("-dfa.log",), ("-d", "-df", "a.log")],
+    ids=" ".join,
+)
+def test_old_releases_know_options_by_their_first_letters(words: tuple[str, ...]) -> None:
+    assert _parsed(*words, release="0.8.1").text("files") == "a.log"
+
+
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [("-dx=5", "x"), ("-print_data_log", "r"), ("-fa", None), ("-=", "="), ("--=a", ""), ("-nope", "n"), ("--filesx", "filesx")],
+)
+def test_behind_one_dash_each_letter_is_an_option_up_to_one_that_takes_a_value(word: str, option: str | None) -> None:
+    if option is None:
+        assert _parsed(word, release="0.8.1").text("files") == "a"
+        return
+    with pytest.raises(Fault) as caught:
+        _parsed(word, release="0.8.1")
+    assert caught.value.values["option"] == option
+
+
 # --- the help screen
 
 

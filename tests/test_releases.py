@@ -93,9 +93,9 @@ def test_releases_are_compared_by_their_numbers() -> None:
 
 
 def test_a_part_is_in_the_releases_from_since_up_to_until() -> None:
-    part = Part("x", since="2.0.0", until="2.2.0")
-    assert [part.is_in(release) for release in ("1.1.1", "2.0.0", "2.1.1", "2.2.0")] == [False, True, True, False]
-    assert Part("x").is_in("0.8.0")
+    parts = (Part("a"), Part("b", since="2.0.0", until="2.2.0"))
+    lines = {release: History(release).line(parts) for release in ("0.8.0", "1.1.1", "2.0.0", "2.1.1", "2.2.0")}
+    assert lines == {"0.8.0": ("a",), "1.1.1": ("a",), "2.0.0": ("ab",), "2.1.1": ("ab",), "2.2.0": ("a",)}
 
 
 def test_a_line_is_cut_where_the_tool_begins_another_write() -> None:
@@ -175,7 +175,7 @@ def _raised_codes() -> set[str]:
             # codes on their way to a fault: `code = ...`, dicts of codes, and what the kernel's loops return
             if isinstance(node, ast.Assign) and any("code" in ast.unparse(target).lower() for target in node.targets):
                 codes |= _codes_in(node.value)
-            if path.name == "kernel.py" and isinstance(node, ast.Return) and node.value is not None:
+            if path.name == "reference.py" and isinstance(node, ast.Return) and node.value is not None:
                 codes |= _codes_in(node.value)
     return codes
 
@@ -217,8 +217,8 @@ def test_words_name_only_values_that_some_fault_has() -> None:
     for name, call in _calls():
         if name in _RAISING or name == "_header_cut":
             values |= {keyword.arg for keyword in call.keywords if keyword.arg is not None}
-    kernel = ast.parse((PACKAGE / "binary" / "kernel.py").read_text())
-    for node in ast.walk(kernel):
+    reference = ast.parse((PACKAGE / "binary" / "reference.py").read_text())
+    for node in ast.walk(reference):
         if isinstance(node, ast.Dict):
             values |= {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
     for code, timeline in words.WORDS.items():
@@ -292,6 +292,36 @@ def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
     assert str(caught.value).startswith("--release 9.9.9 is not known")
     for release in history.RELEASES:
         assert release in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("release", "hint"),
+    [
+        ("2.0.7", "is not known; did you mean 2.0.1 or 2.1.0? Known are 0.8.0, 0.8.1, "),
+        ("9.9.9", "is not known; did you mean 4.3.1? Known are "),
+        ("0.7.2", "is not known; did you mean 0.8.0? Known are "),
+        ("v2.0.1", "is not known; did you mean 2.0.1? Known are "),
+        ("kafka_2.13-3.7.1", "is not known; did you mean 3.7.1? Known are "),
+        ("3.7.1-rc0", "is not known; did you mean 3.7.1? Known are "),
+        ("2.0.1.0", "is not known; did you mean 2.0.1 or 2.1.0? Known are "),
+        ("foo", f"is not known; the newest is {history.RELEASES[-1]}; known are 0.8.0, "),
+        ("9" * 5000, "is not known; the newest is "),
+    ],
+)
+def test_an_unknown_release_is_refused_with_its_neighbours(release: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_of(release)
+    assert str(caught.value).startswith(f"--release {release} {hint}")
+
+
+@pytest.mark.parametrize("release", ["2.0", "2.0.", "2.0.x"])
+def test_the_start_of_a_number_is_answered_with_the_releases_that_have_it(release: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_of(release)
+    assert str(caught.value) == (
+        f"--release {release} is no full number, and patch releases differ; there are 2.0.0, 2.0.1"
+        " (`kdump releases` tells them apart)"
+    )
 
 
 @pytest.mark.parametrize("release", ["", "4.3", "4.3.1.0", " 4.3.1", "latest"])

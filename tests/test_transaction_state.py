@@ -6,7 +6,7 @@ from kdump.errors import CorruptData
 from kdump.output import topics
 from kdump.releases.profile import profile_of
 
-from .builders.messages import UUID, int8, int16, int32, int64, string, tagged
+from .builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
 
 KEY = int16(0) + string("tx")
 
@@ -72,3 +72,37 @@ def test_a_snapshot_of_a_share_group_is_json() -> None:
         '{"version":"0","data":{"snapshotEpoch":1,"stateEpoch":2,"leaderEpoch":3,"startOffset":4,"createTimestamp":5,'
         '"writeTimestamp":6,"stateBatches":[{"firstOffset":1,"lastOffset":2,"deliveryState":1,"deliveryCount":3}]}}',
     )
+
+
+def test_a_snapshot_of_a_share_group_of_4_0_is_shorter() -> None:
+    decoder = topics.decoder_of(profile_of("4.0.1"), "share-group-state-decoder")
+    key = int16(0) + string("g") + UUID + int32(1)
+    batches = b"\2" + int64(1) + int64(2) + int8(1) + int16(3) + tagged()
+    value = int16(0) + int16(-2) + int32(2) + int32(3) + int64(4) + batches + tagged()
+    assert decoder(0, key, value)[1] == (
+        '{"type":"0","data":{"snapshotEpoch":65534,"stateEpoch":2,"leaderEpoch":3,"startOffset":4,'
+        '"stateBatches":[{"firstOffset":1,"lastOffset":2,"deliveryState":1,"deliveryCount":3}]}}'
+    )
+
+
+def _flexible_value(**fields: bytes) -> bytes:
+    partitions = b"\2" + compact_string("t") + b"\2" + int32(0) + tagged()
+    return int16(1) + int64(10) + int16(2) + int32(60000) + int8(1) + partitions + int64(7) + int64(6) + tagged(**fields)
+
+
+def test_a_release_reads_only_the_tags_that_it_knows() -> None:
+    text = "producerId:10,producerEpoch:2,state=Ongoing,partitions=[t-0],txnLastUpdateTimestamp=7,txnTimeoutMs=60000"
+    assert _decoded(KEY, _flexible_value(_2=int16(3)), "3.9.1")[1] == text
+    assert _decoded(KEY, _flexible_value(_2=int16(2)), "4.0.1")[1] == text
+    assert _decoded(KEY, _flexible_value(_3=b"z"), "4.0.1")[1] == text
+    assert _decoded(KEY, _flexible_value(_3=b"z"), "4.1.1")[0] == (
+        "Error at offset 5, skipping. Could not read record with version 1 from value's buffer due to: null."
+    )
+
+
+def test_a_feature_level_that_is_none_ends_the_run_of_4_0() -> None:
+    with pytest.raises(CorruptData) as caught:
+        _decoded(KEY, _flexible_value(_2=int16(3)), "4.0.1")
+    words = profile_of("4.0.1").words(caught.value.code)
+    assert words.exception == "java.lang.IllegalArgumentException"
+    assert str(words.message).format(**caught.value.values) == "No feature:transaction.version with feature level 3"

@@ -139,16 +139,19 @@ static const char *crc32c_name = "tables";
 #include <nmmintrin.h>
 #define WITH_CRC __attribute__((target("sse4.2")))
 #define CRC_8(crc, p) _mm_crc32_u64(crc, loaded64(p))
+#define CRC_4(crc, p) _mm_crc32_u32((uint32_t)(crc), loaded32(p))
 #define CRC_1(crc, p) _mm_crc32_u8((uint32_t)(crc), *(p))
 static int has_crc_instruction(void)
 {
     return __builtin_cpu_supports("sse4.2");
 }
-#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__)
+#elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&                               \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* clang names its builtins otherwise; the bytes of a word are to come in order */
 #define HAS_CRC_INSTRUCTION 1
 #include <sys/auxv.h>
 #define WITH_CRC __attribute__((target("+crc")))
 #define CRC_8(crc, p) __builtin_aarch64_crc32cx((uint32_t)(crc), loaded64(p))
+#define CRC_4(crc, p) __builtin_aarch64_crc32cw((uint32_t)(crc), loaded32(p))
 #define CRC_1(crc, p) __builtin_aarch64_crc32cb((uint32_t)(crc), *(p))
 static int has_crc_instruction(void)
 {
@@ -169,6 +172,13 @@ static inline uint64_t loaded64(const uint8_t *p)
 {
     uint64_t value;
     memcpy(&value, p, 8);
+    return value;
+}
+
+static inline uint32_t loaded32(const uint8_t *p)
+{
+    uint32_t value;
+    memcpy(&value, p, 4);
     return value;
 }
 
@@ -218,6 +228,10 @@ WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, s
     for (; size >= 8; p += 8, size -= 8)
         rest = CRC_8(rest, p);
     crc = (uint32_t)rest;
+    if (size >= 4) {
+        crc = CRC_4(crc, p);
+        p += 4, size -= 4;
+    }
     for (; size; size--)
         crc = CRC_1(crc, p++);
     return crc;
@@ -257,27 +271,51 @@ static const char two_digits[] = "0001020304050607080910111213141516171819202122
                                  "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
                                  "9293949596979899";
 
+/* A number below 100,000,000 with all of its eight digits. */
+static inline void put_eight_digits(uint8_t *out, uint32_t number)
+{
+    uint32_t high = number / 10000, low = number % 10000;
+    memcpy(out, two_digits + 2 * (high / 100), 2);
+    memcpy(out + 2, two_digits + 2 * (high % 100), 2);
+    memcpy(out + 4, two_digits + 2 * (low / 100), 2);
+    memcpy(out + 6, two_digits + 2 * (low % 100), 2);
+}
+
+/* The same without zeros in front. */
+static inline uint8_t *put_few_digits(uint8_t *out, uint32_t number)
+{
+    uint8_t digits[16];
+    int zeros = 7 - (number >= 10) - (number >= 100) - (number >= 1000) - (number >= 10000) - (number >= 100000) -
+                (number >= 1000000) - (number >= 10000000);
+    if (number < 10) {
+        *out = (uint8_t)('0' + number);
+        return out + 1;
+    }
+    put_eight_digits(digits, number);
+    memcpy(out, digits + zeros, 8); /* more than there are; they are written over, or lie behind the line */
+    return out + 8 - zeros;
+}
+
 static inline uint8_t *put_number(uint8_t *out, int64_t number)
 {
+    const uint64_t eight = 100000000;
     uint64_t rest = (uint64_t)number;
     if (number < 0) {
         *out++ = '-';
         rest = 0 - rest;
     }
-    if (rest < 10) {
-        *out = (uint8_t)('0' + rest);
-        return out + 1;
+    if (rest < eight)
+        return put_few_digits(out, (uint32_t)rest);
+    if (rest < eight * eight) {
+        out = put_few_digits(out, (uint32_t)(rest / eight));
+    } else {
+        out = put_few_digits(out, (uint32_t)(rest / (eight * eight)));
+        rest %= eight * eight;
+        put_eight_digits(out, (uint32_t)(rest / eight));
+        out += 8;
     }
-    char digits[20];
-    int at = 20;
-    for (; rest >= 100; rest /= 100)
-        memcpy(digits + (at -= 2), two_digits + 2 * (rest % 100), 2);
-    if (rest >= 10)
-        memcpy(digits + (at -= 2), two_digits + 2 * rest, 2);
-    else
-        digits[--at] = (char)('0' + rest);
-    memcpy(out, digits + at, (size_t)(20 - at));
-    return out + (20 - at);
+    put_eight_digits(out, (uint32_t)(rest % eight));
+    return out + 8;
 }
 
 static inline int continues(const uint8_t *p, const uint8_t *end)
@@ -313,33 +351,50 @@ static inline int character_size(const uint8_t *p, const uint8_t *end)
     return continues(p + 3, end) ? 4 : -3;
 }
 
+static inline int is_ascii(const uint8_t *p) /* of eight bytes */
+{
+    uint64_t eight;
+    memcpy(&eight, p, 8);
+    return !(eight & 0x8080808080808080u);
+}
+
+/* Where well-formed text ends. */
+static inline const uint8_t *well_formed(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end) {
+        if (*p < 0x80) {
+            while (end - p >= 8 && is_ascii(p))
+                p += 8;
+            while (p < end && *p < 0x80)
+                p++;
+        } else if (*p >= 0xc2 && *p < 0xe0 && end - p >= 2 && (p[1] & 0xc0) == 0x80) {
+            p += 2;
+        } else if (*p > 0xe0 && *p < 0xf0 && *p != 0xed && end - p >= 3 && (p[1] & 0xc0) == 0x80 && (p[2] & 0xc0) == 0x80) {
+            p += 3;
+        } else {
+            int size = character_size(p, end);
+            if (size < 0)
+                return p;
+            p += size;
+        }
+    }
+    return p;
+}
+
 /* UTF-8 as Java decodes it, with U+FFFD for each malformed part: up to three times as many bytes as it is given. */
 static uint8_t *put_text(uint8_t *out, const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;
-    while (p < end) {
-        while (end - p >= 8) { /* eight bytes of ASCII at once */
-            uint64_t eight;
-            memcpy(&eight, p, 8);
-            memcpy(out, &eight, 8);
-            if (eight & 0x8080808080808080u)
-                break;
-            p += 8, out += 8;
-        }
-        for (int tries = 8; p < end && tries; tries--) {
-            int taken = character_size(p, end);
-            if (taken == 1) {
-                *out++ = *p++;
-            } else if (taken > 0) {
-                for (int byte = 0; byte < taken; byte++)
-                    *out++ = *p++;
-            } else {
-                *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
-                p -= taken;
-            }
-        }
+    for (;;) {
+        const uint8_t *malformed = well_formed(p, end);
+        size_t sound = (size_t)(malformed - p);
+        memcpy(out, p, sound);
+        out += sound;
+        if (malformed == end)
+            return out;
+        *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
+        p = malformed - character_size(malformed, end);
     }
-    return out;
 }
 
 /* --- Rows ---------------------------------------------------------------------------------------------------------- */
@@ -419,10 +474,14 @@ static int parsed_text(const uint8_t **p, const uint8_t *end, Program *program, 
     return 1;
 }
 
-static int parse_program(const uint8_t *p, size_t size, Program *program)
+/* Lines of records show their texts, each at most once: that much room is made for them. Other lines have none. */
+enum { WITHOUT_TEXTS, WITH_TEXTS };
+
+static int parse_program(const uint8_t *p, size_t size, int with_texts, Program *program)
 {
     const uint8_t *end = p + size;
     uint16_t pool_end = 0;
+    int headers_left = with_texts, contents_left = with_texts;
     program->step_count = program->uses_crc = 0;
     program->max_size = 0;
     while (p < end) {
@@ -436,6 +495,8 @@ static int parse_program(const uint8_t *p, size_t size, Program *program)
         if (step->text_count < (step->operation == OPTIONAL || step->operation == CONTENTS ? 3 : step->operation == CHOICE))
             return 0;
         if (step->operation == OPTIONAL && !step->column)
+            return 0;
+        if ((step->operation == HEADERS && !headers_left--) || (step->operation == CONTENTS && !contents_left--))
             return 0;
         for (int text = 0; text < step->text_count; text++)
             if (!parsed_text(&p, end, program, &pool_end, &step->texts[text]))
@@ -497,7 +558,8 @@ static uint8_t *put_line(uint8_t *out, const Program *program, const Row *row)
     for (int at = 0; at < program->step_count; at++) {
         const Step *step = &program->steps[at];
         int64_t value = row->column[step->column];
-        out = put(out, program, step->literal);
+        if (step->literal.size)
+            out = put(out, program, step->literal);
         switch (step->operation) {
         case NUMBER:
             out = put_number(out, value);
@@ -584,7 +646,7 @@ static inline void read_message(const uint8_t *p, int64_t position, int with_crc
     int64_t *column = row->column;
     int32_t length = (int32_t)be32(p + 8);
     int8_t magic = (int8_t)p[16], attributes = (int8_t)p[17];
-    memset(column, 0, sizeof row->column);
+    memset(row, 0, sizeof *row);
     column[C_last_offset] = column[C_offset] = (int64_t)be64(p);
     column[C_position] = position;
     column[C_timestamp_type] = magic ? (attributes & TIMESTAMP_TYPE_BIT) != 0 : NO_TIMESTAMP_TYPE;
@@ -798,7 +860,7 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, Row *row, int *is_do
         if (codec && !dump->payload)
             return COMPRESSED;
     }
-    read_batch(p, dump->window_position + (p - dump->window), plan->uses_crc, row);
+    read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
         if (!has_room(dump, &plan->program[BATCH_PROGRAM], 0))
             return FULL;
@@ -819,17 +881,17 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     const Plan *plan = dump->plan;
     int64_t flags = plan->number[PLAN_FLAGS];
     const Program *program = &plan->program[MESSAGE_PROGRAM], *record_program = &plan->program[MESSAGE_RECORD_PROGRAM];
-    size_t needed = (flags & SHOWS_BATCHES ? program->max_size : 0) + (flags & SHOWS_RECORDS ? record_program->max_size : 0);
+    uint64_t needed = (flags & SHOWS_BATCHES ? program->max_size : 0) + (flags & SHOWS_RECORDS ? record_program->max_size : 0);
     *is_done = 0;
     if (flags & SHOWS_RECORDS && p[17] & CODEC_MASK)
         return STOPPED;
-    read_message(p, dump->window_position + (p - dump->window), plan->uses_crc, row);
+    read_message(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_RECORDS) {
         if (!read_message_contents(p, row))
             return STOPPED;
-        needed += 3 * (size_t)row->column[C_size];
+        needed += 3 * (uint64_t)row->column[C_size];
     }
-    if ((size_t)(dump->out_end - dump->out) < needed)
+    if ((uint64_t)(dump->out_end - dump->out) < needed)
         return FULL;
     if (flags & SHOWS_RECORDS && !note_offset(dump, row->column[C_offset]))
         return FULL;
@@ -880,12 +942,42 @@ static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
             return 0;
         memcpy(&program_size, p, 4);
         p += 4;
-        if (program_size > end - p || !parse_program(p, program_size, &plan->program[program]))
+        int with_texts = program == BATCH_RECORD_PROGRAM || program == MESSAGE_RECORD_PROGRAM ? WITH_TEXTS : WITHOUT_TEXTS;
+        if (program_size > (size_t)(end - p) || !parse_program(p, program_size, with_texts, &plan->program[program]))
             return 0;
         p += program_size;
         plan->uses_crc |= plan->program[program].uses_crc;
     }
     return p == end;
+}
+
+#define PLAN_NAME "kdump.binary._kernel.plan"
+
+static void free_plan(PyObject *capsule)
+{
+    PyMem_Free(PyCapsule_GetPointer(capsule, PLAN_NAME));
+}
+
+PyDoc_STRVAR(compile_plan_doc, "compile_plan(data) -> plan\n\nA plan for `dump`. Raises ValueError where it is malformed.");
+
+static PyObject *compile_plan(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    if (!PyArg_ParseTuple(arguments, "y*:compile_plan", &data))
+        return NULL;
+    PyObject *capsule = NULL;
+    Plan *plan = PyMem_Malloc(sizeof *plan);
+    if (!plan)
+        PyErr_NoMemory();
+    else if (!parse_plan(data.buf, (size_t)data.len, plan))
+        PyErr_SetString(PyExc_ValueError, "the plan is malformed");
+    else
+        capsule = PyCapsule_New(plan, PLAN_NAME, free_plan);
+    if (!capsule)
+        PyMem_Free(plan);
+    PyBuffer_Release(&data);
+    return capsule;
 }
 
 PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out, filled, state) -> (filled, end, reason)\n\n"
@@ -894,26 +986,25 @@ PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out,
 static PyObject *dump(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    Py_buffer plan_bytes, window, payload, out, state;
+    Py_buffer window, payload, out, state;
     Py_ssize_t start, filled;
     long long window_position;
-    if (!PyArg_ParseTuple(arguments, "y*y*nLz*w*nw*:dump", &plan_bytes, &window, &start, &window_position, &payload, &out,
-                          &filled, &state))
+    PyObject *capsule, *result = NULL;
+    if (!PyArg_ParseTuple(arguments, "Oy*nLz*w*nw*:dump", &capsule, &window, &start, &window_position, &payload, &out, &filled,
+                          &state))
         return NULL;
-    PyObject *result = NULL;
-    Plan *plan = PyMem_Malloc(sizeof *plan);
+    const Plan *plan = PyCapsule_GetPointer(capsule, PLAN_NAME);
     int64_t *numbers = state.buf;
-    if (!plan) {
-        PyErr_NoMemory();
+    if (!plan)
         goto end;
-    }
-    if (!parse_plan(plan_bytes.buf, (size_t)plan_bytes.len, plan)) {
-        PyErr_SetString(PyExc_ValueError, "the plan is malformed");
-        goto end;
-    }
     if (start < 0 || start > window.len || filled < 0 || filled > out.len - SLACK ||
         state.len < (Py_ssize_t)(sizeof(int64_t) * GAPS) || (uintptr_t)state.buf % sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "start, out or state is out of bounds");
+        goto end;
+    }
+    int64_t gap_capacity = (state.len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2;
+    if (numbers[GAP_COUNT] < 0 || numbers[GAP_COUNT] > gap_capacity) {
+        PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
         goto end;
     }
     Dump dump = {
@@ -926,7 +1017,7 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
         .out = (uint8_t *)out.buf + filled,
         .out_end = (uint8_t *)out.buf + out.len - SLACK,
         .state = numbers,
-        .gap_capacity = (state.len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2,
+        .gap_capacity = gap_capacity,
     };
     const uint8_t *position = dump.window + start;
     enum reason reason;
@@ -935,8 +1026,6 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (Py_ssize_t)(position - dump.window), (int)reason);
 end:
-    PyMem_Free(plan);
-    PyBuffer_Release(&plan_bytes);
     PyBuffer_Release(&window);
     if (payload.obj)
         PyBuffer_Release(&payload);
@@ -1045,8 +1134,9 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
         PyErr_NoMemory();
         goto end;
     }
-    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, program) || start < 0 || start > entries.len || filled < 0 ||
-        filled > out.len - SLACK || count < 0 || count > capacity || (uintptr_t)mismatches.buf % sizeof(int64_t)) {
+    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, WITHOUT_TEXTS, program) || start < 0 ||
+        start > entries.len || filled < 0 || filled > out.len - SLACK || count < 0 || count > capacity ||
+        (uintptr_t)mismatches.buf % sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or mismatches are out of bounds");
         goto end;
     }
@@ -1135,10 +1225,12 @@ static int64_t position_for(const OffsetIndex *index, int64_t offset)
 static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
 {
     const uint8_t *end = p + size, *at = p + BATCH_HEADER_SIZE;
+    if ((int8_t)p[16] != 2)
+        return 0;
     int64_t base_timestamp = (int64_t)be64(p + 27), max_timestamp = (int64_t)be64(p + 35);
     int32_t count = (int32_t)be32(p + 57);
     int is_append_time = p[22] & TIMESTAMP_TYPE_BIT;
-    if ((int8_t)p[16] != 2 || p[22] & CODEC_MASK || count < 0)
+    if (p[22] & CODEC_MASK || count < 0)
         return 0;
     *latest = -1;
     for (; count; count--) {
@@ -1232,8 +1324,9 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         PyErr_NoMemory();
         goto end;
     }
-    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, program) || start < 0 || start > entries.len || filled < 0 ||
-        filled > out.len - SLACK || reached < 0 || (uintptr_t)complaints.buf % sizeof(int64_t)) {
+    if (!parse_program(program_bytes.buf, (size_t)program_bytes.len, WITHOUT_TEXTS, program) || start < 0 ||
+        start > entries.len || filled < 0 || filled > out.len - SLACK || reached < 0 ||
+        (uintptr_t)complaints.buf % sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "the program is malformed, or start, out or complaints are out of bounds");
         goto end;
     }
@@ -1446,7 +1539,8 @@ static PyObject *walk_extents(PyObject *self, PyObject *arguments)
                 break;
             offset += delta;
         }
-        failed = !append(lists[0], PyLong_FromLongLong(window_position + start)) || !append(lists[1], PyLong_FromLongLong(offset));
+        failed = !append(lists[0], PyLong_FromLongLong(added(window_position, start))) ||
+                 !append(lists[1], PyLong_FromLongLong(offset));
         if (failed)
             break;
         start += (Py_ssize_t)length + LOG_OVERHEAD;
@@ -1593,6 +1687,7 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
 /* --- The module ---------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
+    {"compile_plan", compile_plan, METH_VARARGS, compile_plan_doc},
     {"dump", dump, METH_VARARGS, dump_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
@@ -1610,8 +1705,11 @@ static int fill_module(PyObject *module)
 {
     choose_checksums();
     PyObject *columns = PyTuple_New(COLUMN_COUNT);
-    for (int column = 0; columns && column < COLUMN_COUNT; column++)
-        PyTuple_SetItem(columns, column, PyUnicode_FromString(column_names[column]));
+    for (int column = 0; columns && column < COLUMN_COUNT; column++) {
+        PyObject *name = PyUnicode_FromString(column_names[column]);
+        if (!name || PyTuple_SetItem(columns, column, name) < 0)
+            Py_CLEAR(columns);
+    }
     if (!columns || PyModule_AddObjectRef(module, "COLUMNS", columns) < 0) {
         Py_XDECREF(columns);
         return -1;

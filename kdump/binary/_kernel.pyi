@@ -17,8 +17,9 @@ def walk_extents(window: Buffer, start: int, window_position: int, /) -> tuple[l
 def walk_records(
     data: Buffer, position: int, end: int, count: int, pause: int, rows: list[RecordTuple], /
 ) -> tuple[int, int]: ...
+def compile_plan(data: bytes, /) -> Any: ...  # an object that only `dump` understands
 def dump(
-    plan: bytes,
+    plan: Any,
     window: Buffer,
     start: int,
     window_position: int,

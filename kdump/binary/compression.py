@@ -42,31 +42,49 @@ class Payload:
             self.data += error.values.pop("salvaged", b"")
 
 
-def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD) -> Payload:
+class OldReader:
+    """How readers before Kafka 0.11 took frames, where later ones do otherwise.
+
+    `lz4_is_padded`: what is missing of a number in an lz4 frame is taken for set bits. `lz4_is_plain`: its header may ask for
+    nothing but checksums of blocks, and has the checksum of early writers, which takes the magic bytes in. `xerial`: `one stream`
+    of snappy blocks, whose version is looked at; `any header` that begins with the right byte; or `streams`, as later.
+    """
+
+    __slots__ = ("lz4_is_padded", "lz4_is_plain", "xerial")
+
+    def __init__(self, *, lz4_is_padded: bool, lz4_is_plain: bool, xerial: str) -> None:
+        self.lz4_is_padded = lz4_is_padded
+        self.lz4_is_plain = lz4_is_plain
+        self.xerial = xerial
+
+
+def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD, old: OldReader | None = None) -> Payload:
     """Decompress the payload of a batch or wrapper message of this magic, as far as it is sound.
 
     The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated` (or
-    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-negative-size`,
-    `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
+    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-first-block-size`,
+    `frame-negative-size`, `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
     Raises MissingPackage where the package of the codec is not installed.
     """
     data = bytearray()
     try:
-        for piece in pieces(codec, compressed, magic, limit=limit):
+        for piece in pieces(codec, compressed, magic, limit=limit, old=old):
             data += piece
     except CorruptData as error:
         return Payload(data, error)
     return Payload(data)
 
 
-def pieces(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD) -> Iterator[bytes]:
+def pieces(
+    codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD, old: OldReader | None = None
+) -> Iterator[bytes]:
     """The decompressed payload, piece by piece.
 
     Raises CorruptData with the codes that `decompress` names. Among its values, `salvaged` is what the erring piece still gave,
     and `lost` how many bytes in front of it a reader that takes blocks, as Kafka does, has lost by then.
     """
     left = limit
-    for piece in _DECODERS[codec](compressed, magic, limit):
+    for piece in _DECODERS[codec](compressed, magic, limit, old):
         left -= len(piece)
         if left < 0:
             raise _too_large(limit)
@@ -92,12 +110,7 @@ class WholeDecompressor:
             return self._gzip(compressed)
         if codec == ZSTD:
             return self._zstandard(compressed)
-        try:
-            return (
-                _whole_lz4(compressed, self._limit) if codec == LZ4 else b"".join(pieces(codec, compressed, 2, limit=self._limit))
-            )
-        except CorruptData:
-            return None
+        return _whole_lz4(compressed, self._limit) if codec == LZ4 else _whole_snappy(compressed, self._limit)
 
     def _gzip(self, compressed: bytes) -> bytes | None:
         if compressed[:4] != b"\x1f\x8b\x08\0":  # a header without further fields
@@ -127,20 +140,66 @@ class WholeDecompressor:
             if zstandard.frame_content_size(compressed) > self._limit:
                 return None
             room = min(self._limit, max(_ZSTD_ROOM, 16 * len(compressed)))
-            data: bytes = self._zstd.decompress(compressed, max_output_size=room, allow_extra_data=False)
+            data: bytes = self._zstd.decompress(compressed, max_output_size=room)
+            parameters = zstandard.get_frame_parameters(compressed)
+            first_block = zstandard.frame_header_size(compressed)
         except zstandard.ZstdError:
             return None
-        return data
+        # zstandard's allow_extra_data=False does not see what is behind a frame that does not say how much it holds
+        end = _end_of_zstd_blocks(compressed, first_block) + 4 * parameters.has_checksum
+        return data if end == len(compressed) else None
+
+
+def _end_of_zstd_blocks(frame: bytes, position: int) -> int:
+    """The position behind the blocks of a sound frame, the first of which is at `position`."""
+    is_last = 0
+    while not is_last:
+        header = int.from_bytes(frame[position : position + 3], "little")
+        is_last, kind, size = header & 1, header >> 1 & 3, header >> 3
+        position += 3 + (1 if kind == _ZSTD_RUN else size)
+        is_last |= position > len(frame)
+    return position
+
+
+def _whole_snappy(compressed: bytes, limit: int) -> bytes | None:
+    if not compressed.startswith(_XERIAL_MAGIC) or len(compressed) < _XERIAL_HEADER_SIZE:
+        return None
+    try:
+        from cramjam import snappy  # what python-snappy is made of, without its copies
+    except ImportError:
+        return None
+    view = memoryview(compressed)
+    position, end = _XERIAL_HEADER_SIZE, len(compressed)
+    blocks = []
+    try:
+        while position < end:
+            size = int.from_bytes(compressed[position : position + 4], "big")
+            position += 4
+            block = view[position : position + size]
+            if len(block) < size or snappy.decompress_raw_len(block) > min(_SNAPPY_MAX_RATIO * size, limit):
+                return None
+            blocks.append(snappy.decompress_raw(block))
+            position += size
+            limit -= len(blocks[-1])
+    except Exception:  # the package raises an error of its own, a different class with each of its versions
+        return None
+    return b"".join(blocks)
 
 
 def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
-    if len(compressed) * _LZ4_MAX_RATIO > limit or compressed[:4] != _LZ4_MAGIC:
+    if compressed[:4] != _LZ4_MAGIC:
         return None
-    _, _, has_block_checksum, _ = _lz4_header(compressed, 2)
-    if has_block_checksum:
+    try:
+        position, block_size, has_block_checksum, _ = _lz4_header(compressed, 2, None)
+        import lz4.frame
+    except (CorruptData, ImportError):
         return None
-    import lz4.frame
-
+    room = limit
+    while size := int.from_bytes(compressed[position : position + 4], "little"):
+        position += 4 + (size & ~_LZ4_STORED)
+        room -= block_size
+        if room < 0 or has_block_checksum:
+            return None
     try:
         data, read = lz4.frame.decompress(compressed, return_bytes_read=True)
     except RuntimeError:
@@ -148,7 +207,7 @@ def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
     return data if read == len(compressed) else None
 
 
-def _gzip(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
+def _gzip(compressed: bytes, _magic: int, _limit: int, _old: OldReader | None) -> Iterator[bytes]:
     """Members one after the other; what follows the last and is no member is ignored, as Kafka does."""
     position = _gzip_header_end(compressed, 0)
     while True:
@@ -250,22 +309,27 @@ def _gzip_header_end(compressed: bytes, start: int) -> int:
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _JAVA_SNAPPY_OUTPUT = 2 << 10  # Kafka takes the output of snappy in pieces of this size
 _XERIAL_MAX_BLOCK = 512 << 20
-_XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the versions
+_SNAPPY_MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
+_XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the last
 
 
-def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
+def _snappy(compressed: bytes, _magic: int, limit: int, old: OldReader | None) -> Iterator[bytes]:
     """Blocks in the framing of xerial's SnappyOutputStream; without its magic, one raw block."""
     if not compressed:
         raise CorruptData("frame-bad-header", "the snappy payload is empty", cause="snappy-empty")
-    if len(compressed) < _XERIAL_HEADER_SIZE or not compressed.startswith(_XERIAL_MAGIC):
+    xerial = old.xerial if old else "streams"
+    magic = _XERIAL_MAGIC[:1] if xerial == "any header" else _XERIAL_MAGIC
+    if len(compressed) < _XERIAL_HEADER_SIZE or not compressed.startswith(magic):
         try:
             yield _snappy_block(compressed, limit)
         except CorruptData as error:
             raise CorruptData("frame-bad-header", error.message, cause="snappy") from error
         return
+    if xerial == "one stream":
+        _check_xerial_version(compressed, 0, "frame-bad-header")
     given = 0
     try:
-        for block in _xerial_blocks(compressed):
+        for block in _xerial_blocks(compressed, xerial):
             piece = _snappy_block(block, limit)
             given += len(piece)
             yield piece
@@ -274,20 +338,29 @@ def _snappy(compressed: bytes, _magic: int, limit: int) -> Iterator[bytes]:
         raise
 
 
-def _xerial_blocks(compressed: bytes) -> Iterator[bytes]:
+def _check_xerial_version(compressed: bytes, position: int, code: str) -> None:
+    version = int.from_bytes(compressed[position + 8 : position + 12], "big", signed=True)
+    if version < 1:
+        raise CorruptData(code, f"snappy framing of version {version}", cause="snappy-version", version=version)
+
+
+def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
     position = _XERIAL_HEADER_SIZE
     while position + 4 <= len(compressed):
-        if compressed[position : position + 4] == _XERIAL_MAGIC[:4]:  # another stream begins
+        if compressed[position : position + 4] == _XERIAL_MAGIC[:4] and xerial != "one stream":  # another stream begins
             if position + _XERIAL_HEADER_SIZE > len(compressed):
-                raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy")
+                raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy-header-cut")
             if compressed[position : position + 8] != _XERIAL_MAGIC:
                 return
+            _check_xerial_version(compressed, position, "frame-damaged")  # that of the first header may be any
             position += _XERIAL_HEADER_SIZE
             continue
         size = int.from_bytes(compressed[position : position + 4], "big", signed=True)
         position += 4
         if not 0 <= size <= _XERIAL_MAX_BLOCK:
-            raise CorruptData("frame-block-size", f"a snappy block says it is {size} bytes long", cause="snappy", size=size)
+            is_first = position == _XERIAL_HEADER_SIZE + 4  # Java asks for memory for it, which later blocks have already
+            code = "frame-first-block-size" if is_first and size < 0 else "frame-block-size"
+            raise CorruptData(code, f"a snappy block says it is {size} bytes long", cause="snappy-size", size=size)
         if position + size > len(compressed):
             raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
         yield compressed[position : position + size]
@@ -308,8 +381,8 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
             break
     if size > 0x7FFFFFFF:
         raise CorruptData("frame-negative-size", f"a snappy block claims {size} bytes", cause="snappy", size=size - (1 << 32))
-    if size > 64 * len(block):  # a copy of 3 bytes makes at most 64: the claim is forged
-        raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy")
+    if size > _SNAPPY_MAX_RATIO * len(block):  # the claim is forged
+        raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy", claimed=size)
     if size > limit:
         raise _too_large(limit)
     try:
@@ -320,17 +393,25 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
 
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_STORED = 0x80000000
-_LZ4_MAX_RATIO = 256  # a byte of a block makes no more than so many
+_LZ4_FEATURES = (
+    (0x01, "Preset dictionary is unsupported"),
+    (0x02, "Reserved1 field must be 0"),
+    (0x04, "Content checksum is unsupported"),
+    (0x08, "Content size is unsupported"),
+)
 
 
-def _lz4(compressed: bytes, magic: int, _limit: int) -> Iterator[bytes]:
+def _lz4(compressed: bytes, magic: int, _limit: int, old: OldReader | None) -> Iterator[bytes]:
     """The blocks of the first frame. Its content size and checksum are skipped, and so is all that follows it."""
     try:
         import lz4.block
     except ImportError as error:
         raise _missing("lz4", "lz4") from error
 
-    position, max_block_size, has_block_checksum, has_content_checksum = _lz4_header(compressed, magic)
+    position, max_block_size, has_block_checksum, has_content_checksum = _lz4_header(compressed, magic, old)
+    end = len(compressed)
+    if old is not None and old.lz4_is_padded:
+        compressed += b"\xff\xff\xff\xff\xff"  # the header's checksum, and the size of a block
     while True:
         if position + 4 > len(compressed):
             raise CorruptData("frame-truncated", "Stream ended prematurely", cause="lz4")
@@ -343,8 +424,9 @@ def _lz4(compressed: bytes, magic: int, _limit: int) -> Iterator[bytes]:
                 raise CorruptData("frame-checksum-cut", "the content checksum is cut off", cause="lz4-underflow")
             return
         if size > max_block_size:
-            raise CorruptData("frame-damaged", f"Block size {size} exceeded max: {max_block_size}", cause="lz4")
-        if position + size > len(compressed):
+            message = f"Block size {size} exceeded max: {max_block_size}"
+            raise CorruptData("frame-damaged", message, cause="lz4", claimed=size)
+        if position + size > end:
             raise CorruptData("frame-truncated", "Stream ended prematurely", cause="lz4")
         block = compressed[position : position + size]
         position += size
@@ -364,17 +446,25 @@ def _lz4(compressed: bytes, magic: int, _limit: int) -> Iterator[bytes]:
         yield piece
 
 
-def _lz4_header(compressed: bytes, magic: int) -> tuple[int, int, bool, bool]:
+def _lz4_header(compressed: bytes, magic: int, old: OldReader | None) -> tuple[int, int, bool, bool]:
     """Where the blocks begin, how large one may be, whether blocks and content have checksums."""
 
     def bad(what: str, cause: str = "lz4") -> CorruptData:
         return CorruptData("frame-bad-header", what, cause=cause)
 
-    if len(compressed) < 7:  # magic, FLG, BD, HC; Kafka asks for 6 and trips over the seventh
-        raise bad("Stream ended prematurely", "lz4" if len(compressed) < 6 else "lz4-underflow")
+    is_padded = old is not None and old.lz4_is_padded
+    is_plain = old is not None and old.lz4_is_plain
+    if len(compressed) < 6:  # magic, FLG, BD; Kafka trips over a missing checksum later
+        raise bad("Stream ended prematurely")
     if not compressed.startswith(_LZ4_MAGIC):
         raise bad("Stream unsupported (invalid magic bytes)")
+    if len(compressed) < 7 and not is_padded:
+        raise bad("Stream ended prematurely", "lz4-underflow")
     flags, block_descriptor = compressed[4:6]
+    if is_plain:
+        for bit, feature in _LZ4_FEATURES:
+            if flags & bit:
+                raise bad(feature, "lz4-runtime")
     if flags & 0x03:
         raise bad("Reserved bits must be 0", "lz4-runtime")
     if not flags & 0x20:
@@ -393,10 +483,11 @@ def _lz4_header(compressed: bytes, magic: int) -> tuple[int, int, bool, bool]:
         end += 8
         if end > len(compressed):
             raise bad("Stream ended prematurely")
-    if end >= len(compressed):
+    if end >= len(compressed) and not is_padded:
         raise bad("the header is cut off", "lz4-underflow")
+    checksum = compressed[end] if end < len(compressed) else 0xFF
     # Magic 0 was written with a wrong header checksum for years, so Kafka does not look at it there.
-    if magic > 0 and compressed[end] != xxhash32(compressed[4:end]) >> 8 & 0xFF:
+    if (magic > 0 or is_plain) and checksum != xxhash32(compressed[0 if is_plain else 4 : end]) >> 8 & 0xFF:
         raise bad("Stream frame descriptor corrupted")
     return end + 1, 1 << (8 + 2 * block_size), bool(flags & 0x10), bool(flags & 0x04)
 
@@ -440,10 +531,11 @@ _ZSTD_INPUT = 512  # of so few bytes, even a bomb makes no more than some 16 MiB
 _ZSTD_BOMB_INPUT = 32  # what it gets from then on
 _JAVA_ZSTD_INPUT = 131_075  # zstd's own recommendation, which the Java library follows
 _ZSTD_MAX_WINDOW = 1 << 27
+_ZSTD_RUN = 1  # the kind of a block that is one byte, repeated
 _ZSTD_ROOM = 256 << 10
 
 
-def _zstd(compressed: bytes, _magic: int, _limit: int) -> Iterator[bytes]:
+def _zstd(compressed: bytes, _magic: int, _limit: int, _old: OldReader | None) -> Iterator[bytes]:
     """Frames one after the other, to the end."""
     try:
         import zstandard
@@ -486,7 +578,7 @@ def _missing(codec: str, package: str) -> MissingPackage:
     return MissingPackage(f'{codec} payloads need the package "{package}"', remedy=f"pip install {package}")
 
 
-_DECODERS: dict[int, Callable[[bytes, int, int], Iterator[bytes]]] = {
+_DECODERS: dict[int, Callable[[bytes, int, int, OldReader | None], Iterator[bytes]]] = {
     GZIP: _gzip,
     SNAPPY: _snappy,
     LZ4: _lz4,

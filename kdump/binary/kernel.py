@@ -17,9 +17,11 @@ from kdump.binary.reference import (
     MESSAGE_HEADER,
     MIN_BATCH_LENGTH,
     VarintTooLong,
+    extent_at,
     fault_of_headers,
     read_varint,
 )
+from kdump.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ __all__ = [
     "MessageHeader",
     "RecordTuple",
     "VarintTooLong",
+    "extent_at",
     "fault_of_headers",
     "read_varint",
 ]
@@ -61,18 +64,18 @@ walk_records = reference.walk_records
 def use(choice: str = "") -> None:
     """Use the kernel of this name from now on; without a name, C if it is there.
 
-    Raises ImportError where C is asked for by name and was not built, ValueError for another name.
+    Raises UsageError for another name, and where C is asked for by name but was not built.
     """
     global name, reason, native, walk_batches, walk_messages, walk_extents, walk_records
     if choice not in ("", PYTHON, C):
-        raise ValueError(f"{VARIABLE} is {choice!r}; it can be {PYTHON!r} or {C!r}")
+        raise UsageError(f"{VARIABLE} is {choice!r}; it can be {PYTHON!r} or {C!r}")
     name, reason, native = PYTHON, f"{VARIABLE} says so", None
     if choice != PYTHON:
         try:
             from kdump.binary import _kernel
         except ImportError as error:
             if choice == C:
-                raise
+                raise UsageError(f"{VARIABLE} asks for the kernel in C, which was not built ({error})") from error
             reason = f"the kernel in C was not built ({error})"
         else:
             name, native = C, _kernel

@@ -10,9 +10,10 @@ from kdump.checks import segment, tree
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.partition import PartitionFacts
-from kdump.checks.rules import FILE_CHECKS, directory, log_directory
-from kdump.checks.settings import Settings
-from kdump.errors import CorruptData, Unreadable
+from kdump.checks.rules import FILE_CHECKS, directory, file_object, log_directory
+from kdump.checks.settings import FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
+from kdump.checks.watch import Stopped, Watch
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -24,83 +25,141 @@ if TYPE_CHECKING:
 
     Emit = Callable[[Row], None]
 
+_INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
-def check(path: str, **settings: object) -> Iterator[Finding]:
-    """What is wrong with a file, a partition directory or a log directory, as findings, in the order of the files.
 
-    `settings` are those of settings.Settings: `level`, `cleanup_policy`, `is_pedantic`, limits. Nothing is written anywhere.
-    Damage is a finding, never an exception; so is a file that cannot be read.
+def check(
+    path: str | os.PathLike[str],
+    *,
+    level: str = FULL,
+    cleanup_policy: str = UNKNOWN,
+    is_pedantic: bool = False,
+    max_findings: int = MAX_FINDINGS,
+    max_message_bytes: int = 100 << 20,
+    time_limit: float | None = None,
+    follows_links: bool = False,
+) -> Iterator[Finding]:
+    """What is wrong with a file, a partition directory or a log directory: findings, in the order of the files.
+
+    `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (also every
+    record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a compacted topic
+    may lack offsets. `max_findings` are given of one code in one file, the rest is counted in a finding of its own.
+    `time_limit` is in seconds for each file. A Finding has one attribute for each of its columns; see Finding.
+
+    Damage is a finding, never an exception, and so is a file that cannot be read or does not exist. Nothing is printed, nothing
+    is written. All is done in this process, so a crash of a native codec ends it; the command `kdump check` has processes for it.
+
+    Raises UsageError for a level that does not exist.
     """
+    if level not in LEVELS:
+        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    settings = Settings(
+        now=int(time.time() * 1000),
+        level=level,
+        cleanup_policy=cleanup_policy,
+        is_pedantic=is_pedantic,
+        max_findings=max_findings,
+        max_message_bytes=max_message_bytes,
+        time_limit=time_limit,
+        follows_links=follows_links,
+    )
+    return _findings(os.fspath(path), settings)
+
+
+def _findings(path: str, settings: Settings) -> Iterator[Finding]:
     found: list[Row] = []
     for job in jobs(path):
-        run(job, Settings(now=int(time.time() * 1000), **settings), found.append)  # type: ignore[arg-type]
+        run(job, settings, found.append)
         yield from (row for row in found if isinstance(row, Finding))
         found.clear()
 
 
 class Job:
-    """A piece of work that stands alone: a `partition` directory, a `file`, or the files of a `log-dir` itself."""
+    """A piece of work that stands alone: a `partition` directory, a `file`, or the files of a `log-dir` itself.
 
-    __slots__ = ("kind", "path", "size")
+    `root` is the tree that it is a part of, None for a file that was named itself.
+    """
+
+    __slots__ = ("kind", "path", "root")
 
     FILE, PARTITION, LOG_DIR = "file", "partition", "log-dir"
 
-    def __init__(self, kind: str, path: str) -> None:
+    def __init__(self, kind: str, path: str, root: str | None = None) -> None:
         self.kind = kind
         self.path = path
+        self.root = root
 
 
 def jobs(path: str) -> list[Job]:
     """The pieces of work that a path stands for."""
     if not os.path.isdir(path):
         return [Job(Job.FILE, path)]
-    if tree.is_partition(path):
-        return [Job(Job.PARTITION, path)]
-    return [Job(Job.LOG_DIR, path), *(Job(Job.PARTITION, partition) for partition in tree.partitions(path))]
+    try:
+        if tree.is_partition(path):
+            return [Job(Job.PARTITION, path, path)]
+        return [Job(Job.LOG_DIR, path, path), *(Job(Job.PARTITION, partition, path) for partition in tree.partitions(path))]
+    except OSError:
+        return [Job(Job.PARTITION, path, path)]  # which says why it cannot be listed
 
 
-def run(job: Job, settings: Settings, emit: Emit) -> None:
+def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:
     """Do one piece of work; findings and the reports of files go to `emit`."""
-    if job.kind == Job.PARTITION:
-        _check_partition(job.path, settings, emit)
-    elif job.kind == Job.LOG_DIR:
-        log_directory.check(job.path, settings, emit)
-    else:
-        _check_file(job.path, settings, emit)
+    watch = watch or Watch()
+    if job.kind == Job.FILE:
+        _check_file(job.path, settings, emit, watch)
+    elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
+        if job.kind == Job.PARTITION:
+            _check_partition(job, settings, emit, watch)
+        else:
+            log_directory.check(job.path, settings, emit)
 
 
-def _check_partition(path: str, settings: Settings, emit: Emit) -> None:
+def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
     """All files: segments first, from the oldest on, each with the files beside it; then the others."""
-    files = tree.PartitionFiles(path)
-    partition = PartitionFacts(path, files, settings, emit)
+    files = tree.PartitionFiles(job.path)
+    partition = PartitionFacts(job.path, files, settings, emit)
+    names = []
     for base_offset in sorted(files.segments):
         of_segment = files.segments[base_offset]
-        for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG):
-            _check_file(os.path.join(path, of_segment[suffix]), settings, emit, partition=partition)
-    for name in files.others:
-        _check_file(os.path.join(path, name), settings, emit, partition=partition)
+        names += [of_segment[suffix] for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG)]
+    for name in names + files.others:
+        _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root, partition=partition)
     directory.check(partition)
 
 
-def _check_file(path: str, settings: Settings, emit: Emit, *, partition: PartitionFacts | None = None) -> None:
+def _check_file(
+    path: str, settings: Settings, emit: Emit, watch: Watch, *, root: str | None = None, partition: PartitionFacts | None = None
+) -> None:
     """Check one file; what a segment says is entered into the partition."""
+    if path in watch.skipped:
+        return
+    watch.begin(path)
+    watch.end(_check_open_file(path, settings, emit, watch, root, partition))
+
+
+def _check_open_file(
+    path: str, settings: Settings, emit: Emit, watch: Watch, root: str | None, partition: PartitionFacts | None
+) -> int:
+    """Check a file if it can be opened. Returns its size."""
     name = os.path.basename(path)
     suffix = file_name.suffix(name)
+    file_type = suffix.removeprefix(".") or name
     base_offset = _base_offset(name)
     is_newest: bool | None = None
     beside: SegmentFacts | None = None
     if partition is not None and base_offset is not None:
         is_newest = base_offset == max(partition.files.logs, default=None)
         beside = partition.segments.get(base_offset)
-    try:
-        source = Source(path)
-    except Unreadable:
-        return  # the file as an object is a matter of its own rules, which come to stand here
+    elif partition is None and suffix in _INDEXES:
+        beside = _log_beside(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
+    source = file_object.open_file(path, file_type, settings, emit, root=root, watch=watch)
+    if source is None:
+        return 0
     with source:
         context = FileContext(
             source,
             path,
-            suffix.removeprefix(".") or name,
+            file_type,
             settings,
             emit,
             base_offset=base_offset,
@@ -108,15 +167,35 @@ def _check_file(path: str, settings: Settings, emit: Emit, *, partition: Partiti
             segment=beside,
             partition=partition,
         )
-        if suffix in (file_name.LOG, file_name.CHECKPOINT):
-            context.segment = segment.check(context)
-            if partition is not None and suffix == file_name.LOG and base_offset is not None:
-                partition.segments[base_offset] = context.segment
-        file_check = FILE_CHECKS.get(suffix) or FILE_CHECKS.get(name)
-        if file_check is not None:
-            file_check(context)
+        file_object.begin(context, source)
+        try:
+            if suffix in (file_name.LOG, file_name.CHECKPOINT):
+                context.segment = segment.check(context)
+                if partition is not None and suffix == file_name.LOG and base_offset is not None:
+                    partition.segments[base_offset] = context.segment
+            file_check = FILE_CHECKS.get(suffix) or FILE_CHECKS.get(name)
+            if file_check is not None and not source.is_stopped:
+                file_check(context)
+        except Stopped:
+            pass  # the source knows why, and says so at the end
+        file_object.end(context, source)
         context.finish()
-        emit(context.accounts.report(path, context.file_type, source.size))
+        report = context.accounts.report(path, file_type, source.size)
+        if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
+            report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
+        emit(report)
+        return source.size
+
+
+def _log_beside(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
+    """What the log says to which an index belongs that was named alone. It is read for that; nothing is reported of it."""
+    try:
+        source = Source(path)
+    except Unreadable:
+        return None
+    with source:
+        context = FileContext(source, path, file_name.LOG.removeprefix("."), settings, lambda _: None, base_offset=base_offset)
+        return segment.check(context, rule_classes=())
 
 
 def _base_offset(name: str) -> int | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kdump.checks import catalogue
-from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, Accounts, Finding
+from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, Accounts, Finding
+from kdump.checks.watch import WatchedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from kdump.checks.settings import Settings
 
 _PAGE, _SECTOR = 4096, 512
+_TAILS = ("torn-tail", "torn-header", "zero-tail")  # what the end of a file looks like while a broker writes to it
 
 
 class FileContext:
@@ -46,9 +48,10 @@ class FileContext:
         self.settings = settings
         self.base_offset = base_offset
         self.is_newest = is_newest
-        self.accounts = Accounts()
+        self.accounts = Accounts(source.size)
         self._emit = emit
         self._counts: dict[str, int] = {}
+        self._worst: dict[str, str] = {}
         self._suppressed: dict[str, tuple[int, int, int]] = {}
 
     def report(
@@ -77,11 +80,16 @@ class FileContext:
             return
         size = self.source.size
         start, end = max(0, min(start, size)), max(0, min(end, size))
+        if code in _TAILS and end >= size and self._is_active():
+            severity = INFO
         self._counts[code] = count = self._counts.get(code, 0) + 1
-        if count > self.settings.max_findings:
+        is_worse = SEVERITIES.index(severity) < SEVERITIES.index(self._worst.get(code, INFO))
+        if count > self.settings.max_findings and code != "finding-flood" and not is_worse:
             number, first, _ = self._suppressed.get(code, (0, start, end))
             self._suppressed[code] = (number + 1, first, end)
             return
+        if is_worse:
+            self._worst[code] = severity
         self._emit(
             Finding(
                 code,
@@ -103,11 +111,24 @@ class FileContext:
             )
         )
 
+    def tick(self, position: int) -> None:
+        """The check has come so far. Raises Stopped when the time for this file is over."""
+        if isinstance(self.source, WatchedSource):
+            self.source.tick(position)
+
+    def _is_active(self) -> bool:
+        """Whether a broker appends to this file now."""
+        return self.is_newest is not False and isinstance(self.source, WatchedSource) and self.source.is_growing()
+
+    def is_full(self, code: str) -> bool:
+        """Whether further findings of this code are only counted, so that their message can be spared."""
+        return self._counts.get(code, 0) >= self.settings.max_findings
+
     def finish(self) -> None:
         """Say what was found too often to be told in full."""
         suppressed, self._suppressed = self._suppressed, {}
         for code, (count, first, last) in suppressed.items():
-            message = f"{count:,} more findings of {code} in this file, between bytes {first:,} and {last:,}"
+            message = f"{count:,} more findings of {code} in this file, between bytes {first:,} and {last:,}."
             self.report("finding-flood", first, last, message, found=count)
 
 

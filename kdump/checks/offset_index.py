@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary import kernel
 from kdump.errors import CorruptData
 from kdump.formats import message_set, offset_index, records
 from kdump.formats.log import HEADER_UP_TO_MAGIC, MAX_INT, STRICT_RULES, Log, LogRules
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 _LITTLE = 4 << 10  # bytes that mostly hold the header of a batch
 _HELD = 16 << 20  # an index up to this size is held while entries are looked up
 _WARM_ENTRIES = 1024
+_HELD_PIECE = 64 << 10
+_NEAR = 2 << 10  # entries that point no further apart than this are looked up in one piece of the log
+_LEAST_MESSAGE = 27  # of which what is unpacked is a part
 
 
 def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_RULES, *, may_start_past_end: bool = False) -> Log:
@@ -44,6 +48,34 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
     for _, last_offsets in open_slice(log, position, window_size).extents():
         return last_offsets[0]
     raise _no_batch(log, position)
+
+
+class LastOffsets:
+    """Last offsets of batches by position, for positions in order: a piece of the log is held where they are near each other.
+
+    `at` is `last_offset_at`, many times over.
+    """
+
+    def __init__(self, log: Source, window_size: int) -> None:
+        self._log = log
+        self._window_size = window_size
+        self._piece = b""
+        self._piece_position = 0
+
+    def at(self, position: int) -> int:
+        """The last offset of the batch at this position. Raises CorruptData as `last_offset_at`."""
+        start = position - self._piece_position
+        if not 0 <= start <= len(self._piece) - kernel.BATCH_HEADER_SIZE:
+            is_near = 0 <= start <= len(self._piece) + _NEAR
+            self._piece_position, start = max(position, 0), 0
+            self._piece = self._log.read(self._piece_position, _HELD_PIECE if is_near else kernel.BATCH_HEADER_SIZE)
+        if position >= 0 and len(self._piece) - start >= kernel.BATCH_HEADER_SIZE:
+            size, last_offset, magic = kernel.extent_at(self._piece, start)
+            least = kernel.BATCH_HEADER_SIZE if magic >= 2 else _LEAST_MESSAGE
+            room = min(self._log.size - position, self._window_size)
+            if magic >= 0 and least <= size <= room and -(1 << 63) <= last_offset < 1 << 63:
+                return last_offset
+        return last_offset_at(self._log, position, self._window_size)
 
 
 def first_offset_at(log: Source, position: int, window_size: int, rules: LogRules, *, may_start_past_end: bool) -> int:

@@ -6,16 +6,23 @@ from array import array
 from itertools import groupby
 
 from kdump.checks import salvage
+from kdump.checks.contents import Contents
 from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.salvage import Damage, Section
+from kdump.checks.watch import Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
+
+
+_MAX_RANGES = 1 << 16  # of damage that are kept apart
 
 
 class SegmentFacts:
@@ -23,7 +30,8 @@ class SegmentFacts:
 
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
     `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
-    the first offset of each, in order.
+    the first offset of each, in order. `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last
+    reaches over all that follow.
     """
 
     def __init__(self, path: str, base_offset: int | None, size: int) -> None:
@@ -37,6 +45,17 @@ class SegmentFacts:
         self.max_timestamps = array("q")
         self.epochs: list[tuple[int, int]] = []
         self.is_damaged = False
+        self.damage_starts = array("q")
+        self.damage_ends = array("q")
+
+    def note_damage(self, start: int, end: int) -> None:
+        """Keep what nothing can be compared with."""
+        self.is_damaged = True
+        if self.damage_ends and (start <= self.damage_ends[-1] or len(self.damage_ends) >= _MAX_RANGES):
+            self.damage_ends[-1] = end
+        else:
+            self.damage_starts.append(start)
+            self.damage_ends.append(end)
 
     @property
     def first_offset(self) -> int | None:
@@ -49,27 +68,44 @@ class SegmentFacts:
         return self.last_offsets[-1] if self.last_offsets else None
 
 
-def check(context: FileContext) -> SegmentFacts:
+def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES) -> SegmentFacts:
     """Check one segment: what is wrong is reported to the context, what it says is the answer."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
-    rules: list[SegmentRule] = [rule(context, facts) for rule in SEGMENT_RULES if rule.is_wanted(context)]
-    record_rules = [rule for rule in rules if rule.reads_records]
-    for item in salvage.walk(context.source):
+    try:
+        _check(context, facts, rule_classes)
+    except Stopped:
+        facts.is_damaged = True  # as far as others are concerned: its end is not known
+    return facts
+
+
+def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
+    """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
+    rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
+    contents = Contents(context, [rule for rule in rules if rule.reads_records])
+    base_offset = context.base_offset if context.file_type == "log" else None
+    for item in salvage.walk(context.source, base_offset=base_offset, next_base_offset=_next_base_offset(context)):
         if isinstance(item, Damage):
-            facts.is_damaged = True
+            facts.note_damage(item.start, item.end)
             for rule in rules:
                 rule.damage(item)
-            context.accounts.take(Accounts.DAMAGED, item.end)
+            context.accounts.take(item.status, item.end, batches=int(item.is_batch))
             continue
         _count(context, item)
         _note(facts, item)
         for rule in rules:
             rule.batches(item)
-        if record_rules:
-            _show_records(context, item, record_rules)
+        context.tick(context.accounts.position)
+        contents.show(item)
     for rule in rules:
         rule.end()
-    return facts
+
+
+def _next_base_offset(context: FileContext) -> int | None:
+    """The base offset of the next segment, where the neighbours are known."""
+    base_offset, partition = context.base_offset, context.partition
+    if partition is None or base_offset is None or context.file_type != "log":
+        return None
+    return min((other for other in partition.files.logs if other > base_offset), default=None)
 
 
 def _count(context: FileContext, section: Section) -> None:
@@ -88,7 +124,8 @@ def _note(facts: SegmentFacts, section: Section) -> None:
     for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
         start, row = row, row + len(list(run))
         if is_damaged:
-            facts.is_damaged = True
+            positions, sizes = chunk.batches["position"], chunk.batches["size"]
+            facts.note_damage(positions[start], positions[row - 1] + sizes[row - 1])
         elif row - start == len(chunk.batches):
             _note_batches(facts, chunk.batches)
         else:
@@ -108,19 +145,3 @@ def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     for epoch, first_offset in zip(epochs, first_offsets, strict=False):
         if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
             facts.epochs.append((epoch, first_offset))
-
-
-def _show_records(context: FileContext, section: Section, rules: list[SegmentRule]) -> None:
-    """Read the records of each batch on its own, so that one that cannot be read keeps nothing from the next."""
-    from kdump.errors import CorruptData
-    from kdump.formats import records
-
-    for row, status in enumerate(section.statuses):
-        chunk = section.chunk.slice(row, row + 1)
-        try:
-            for part in records.read(context.source, chunk):
-                for rule in rules:
-                    rule.records(part, status)
-        except CorruptData as fault:
-            for rule in rules:
-                rule.unreadable(chunk, fault, status)

@@ -14,9 +14,23 @@ MAX_FINDINGS = 1000
 
 
 class Settings:
-    """How a check goes about. `now` is in milliseconds since 1970, for what depends on the time of day."""
+    """How a check goes about. `now` is in milliseconds since 1970, for what depends on the time of day.
 
-    __slots__ = ("cleanup_policy", "is_pedantic", "level", "max_findings", "max_message_bytes", "max_payload", "now")
+    `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
+    symbolic links lead that leave the tree under check.
+    """
+
+    __slots__ = (
+        "cleanup_policy",
+        "follows_links",
+        "is_pedantic",
+        "level",
+        "max_findings",
+        "max_message_bytes",
+        "max_payload",
+        "now",
+        "time_limit",
+    )
 
     def __init__(
         self,
@@ -28,6 +42,8 @@ class Settings:
         max_findings: int = MAX_FINDINGS,
         max_message_bytes: int = 100 << 20,
         max_payload: int = 256 << 20,
+        time_limit: float | None = None,
+        follows_links: bool = False,
     ) -> None:
         self.level = level
         self.cleanup_policy = cleanup_policy
@@ -35,6 +51,8 @@ class Settings:
         self.max_findings = max_findings
         self.max_message_bytes = max_message_bytes
         self.max_payload = max_payload
+        self.time_limit = time_limit
+        self.follows_links = follows_links
         self.now = now
 
     @property

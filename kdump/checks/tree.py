@@ -56,10 +56,10 @@ def is_partition(path: str) -> bool:
 
 
 def partitions(path: str) -> list[str]:
-    """The partition directories of a log directory, in order."""
+    """The partition directories of a log directory, in order; links to such, and links that lead nowhere, are among them."""
     found = []
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
-        if entry.is_dir(follow_symlinks=False):
+        if os.path.isdir(entry.path) or entry.is_symlink() and not os.path.exists(entry.path):
             found.append(entry.path)
     return found
 

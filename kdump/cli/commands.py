@@ -7,15 +7,20 @@ import platform
 import sys
 from collections.abc import Callable
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kdump import __version__
 from kdump.binary import kernel
+from kdump.checks.finding import ERROR, SEVERITIES
+from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
+from kdump.cli import dropin
+from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
 from kdump.formats import file_name
+from kdump.output.findings import FORMS
 from kdump.releases import history
 
 USAGE = 2
@@ -27,14 +32,18 @@ Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
 Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them, needs no broker and no JVM.
 
 Look      log index timeindex txnindex snapshot checkpoint
-Kafka's   --files (drop-in for kafka-dump-log.sh)
+Check     check explain
+Data      schema
+Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 
 Examples
   kdump --files 00000000000000000000.log                  as Kafka's tool prints it
   kdump --release 1.0.1 --files x.log --print-data-log    as Kafka 1.0.1 printed it
+  kdump check /var/lib/kafka/orders-3                     what is wrong, what a restart would do
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
-  kdump log --deep --output ndjson x.log                  records as JSON
+  kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
+  kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
 `kdump COMMAND --help` shows the options of a command, `kdump --files x --help` those of Kafka's tool.
 """
@@ -71,6 +80,10 @@ def _setup() -> str:
     return "".join("\n" + line for line in lines)
 
 
+if TYPE_CHECKING:
+    from kdump.cli.checking.request import CheckRequest
+    from kdump.cli.releases import ReleasesRequest
+
 Command = Callable[..., Any]  # what a command takes and gives is Click's matter
 
 
@@ -85,9 +98,24 @@ def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
+def _decoder_name(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """A name that `--decode` takes; topics may be called what Kafka calls them."""
+    name = None if value is None else decoding.named(value)
+    if name is not None and name not in decoding.NAMES:
+        raise click.BadParameter(f"'{value}' is none of {', '.join(decoding.NAMES)}.")
+    return name
+
+
 def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
-    kinds = click.Choice(["string", "integer", "long"])
-    return click.option(name, type=kinds, default="string", show_default=True, help=f"How {what} are shown in Kafka's lines.")
+    return click.option(name, type=click.Choice(decoding.PLAIN), help=f"What {what} are, in place of --decode.")
+
+
+def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Take --nice or --rate to heart, whichever this is; they go together."""
+    asked_for = context.meta.setdefault("kdump.manners", {"nice": False, "rate": None})
+    asked_for[parameter.name] = value
+    if value:
+        dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
 
 _COMMON = (
@@ -103,6 +131,14 @@ _COMMON = (
     click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
     click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
     click.option("--strict-stderr", is_flag=True, help="Only Kafka's own words on stderr."),
+    click.option(
+        "--nice",
+        is_flag=True,
+        callback=_be_polite,
+        expose_value=False,
+        help="Run at the lowest priority, and leave the page cache as it was: for a broker that is at work.",
+    ),
+    click.option("--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster, such as 50MB/s."),
 )
 _OFFSETS = (
     click.option("--from-offset", type=int, help="Only what holds this offset or later ones."),
@@ -122,6 +158,13 @@ _LOG = (
         "--print-data-log", "prints_data", is_flag=True, help="Print keys and values in Kafka's lines, too; implies --deep."
     ),
     click.option("--skip-record-metadata", "skips_metadata", is_flag=True, help="Print nothing but keys and values of records."),
+    click.option(
+        "--decode",
+        metavar="NAME",
+        callback=_decoder_name,
+        help="What keys and values are: " + ", ".join(decoding.NAMES) + ". 'auto' goes by the directory's name, and is the"
+        " default except for Kafka's lines. Any but 'none' implies --deep and --print-data-log.",
+    ),
     _decoder_option("--key-decoder", "keys"),
     _decoder_option("--value-decoder", "values"),
     click.option(
@@ -183,6 +226,130 @@ def snapshot(**options: Any) -> Request:
     return Request(file_name.PRODUCER_SNAPSHOT, **options)
 
 
+@kdump.command()
+@click.argument("releases", nargs=-1, metavar="[RELEASE [RELEASE]]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "ndjson"]),
+    default="text",
+    show_default=True,
+    help="Text, or one JSON object a row.",
+)
+def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
+    """List the releases of Kafka's tool, those that print alike together, and what they changed.
+
+    With one RELEASE: all that it changed, with old and new side by side. With two, also as 2.0.0..2.0.1: how they differ.
+    """
+    from kdump.cli.releases import ReleasesRequest
+
+    return ReleasesRequest(releases, output=output)
+
+
+_CHECK = (
+    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
+    click.option(
+        "--level",
+        type=click.Choice(LEVELS),
+        default=FULL,
+        show_default=True,
+        help="Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also every record.",
+    ),
+    click.option(
+        "--fail-on", type=click.Choice(SEVERITIES), default=ERROR, show_default=True, help="Exit with 1 from this severity on."
+    ),
+    click.option("--ignore", multiple=True, metavar="CODE", help="Leave out these findings; also a glob, such as 'index-*'."),
+    click.option("--select", multiple=True, metavar="CODE", help="Only these findings; also a glob."),
+    click.option("--pedantic", "is_pedantic", is_flag=True, help="Also what is lawful, and mostly not worth knowing."),
+    click.option(
+        "--cleanup-policy",
+        type=click.Choice(CLEANUP_POLICIES),
+        default=UNKNOWN,
+        show_default=True,
+        help="That of the topic: in a compacted one offsets may be missing.",
+    ),
+    click.option("--baseline", metavar="FILE", help="Findings in this NDJSON of an earlier run do not count."),
+    click.option(
+        "--max-findings",
+        type=click.IntRange(min=1),
+        default=MAX_FINDINGS,
+        show_default=True,
+        help="Of one code in one file; the rest is counted.",
+    ),
+    click.option(
+        "--max-message-bytes",
+        type=click.IntRange(min=1),
+        default=100 << 20,
+        show_default=True,
+        help="The largest batch to be believed.",
+    ),
+    click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="For each file."),
+    click.option("--follow-links", "follows_links", is_flag=True, help="Also where they leave the tree under check."),
+    click.option(
+        "--jobs", type=click.IntRange(min=0), default=0, help="Processes at a time; 0, the default: as suits the machine."
+    ),
+    click.option("--nice", "is_nice", is_flag=True, help="At a low priority, and without filling the page cache."),
+    click.option("--rate", default="", help="Read so much a second, such as 50MB/s, by one process."),
+    click.option(
+        "-o",
+        "--output",
+        type=click.Choice(FORMS),
+        default=FORMS[0],
+        show_default=True,
+        help="Text for people; lines or documents for programs.",
+    ),
+    click.option("--all", "shows_all", is_flag=True, help="Fold no findings that are alike."),
+)
+
+
+@kdump.command()
+@_options(*_CHECK)
+def check(**options: Any) -> object:
+    """Tell what is wrong with files, partition directories and log directories.
+
+    PATH may also be a pattern in quotes. Exit codes: 0 clean, 1 findings, 2 usage, 3 something could not be examined, 4 the
+    output failed.
+    """
+    from kdump.cli.checking.request import CheckRequest
+
+    return CheckRequest(**options)
+
+
+@kdump.command()
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Tell what a fault is: cause, consequence, remedy. Without CODE: list all."""
+    import shutil
+
+    from kdump.checks import catalogue
+    from kdump.cli.checking.request import suggestion
+    from kdump.output import explanation
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    if code is None:
+        click.echo(explanation.contents(width), nl=False)
+    elif code in catalogue.FAULTS:
+        click.echo(explanation.explanation(code, width), nl=False)
+    else:
+        raise UsageError(f"there is no fault {code}", remedy=suggestion(code))
+
+
+@kdump.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON Schema of a kind of rows, such as finding. Without NAME: list all."""
+    import json
+
+    from kdump.output import schemas
+
+    if name is None:
+        click.echo("\n".join(schemas.ROWS))
+    elif name in schemas.ROWS:
+        click.echo(json.dumps(schemas.schema_of(name), indent=2))
+    else:
+        raise UsageError(f"there is no schema {name}", remedy=f"there are {', '.join(schemas.ROWS)}")
+
+
 def main(arguments: list[str]) -> int:
     """Run a command; the exit code says how it went.
 
@@ -204,14 +371,28 @@ def main(arguments: list[str]) -> int:
         raise KeyboardInterrupt
     except SystemExit:
         raise BrokenPipeError  # Click met one while it wrote a screen
-    if not isinstance(request, Request):
-        return int(request or 0)  # a screen was shown
-    from kdump.cli.listing import list_files
-
+    if request is None or isinstance(request, int):
+        return request or 0  # a screen was shown
     try:
-        return list_files(request)
+        return _done(request)
     except UsageError as error:
         return _refused(str(error))
+
+
+def _done(request: Request | ReleasesRequest | CheckRequest) -> int:
+    if isinstance(request, Request):
+        from kdump.cli.listing import list_files
+
+        return list_files(request)
+    from kdump.cli.checking.request import CheckRequest
+
+    if isinstance(request, CheckRequest):
+        from kdump.cli.checking.run import check_paths
+
+        return check_paths(request)
+    from kdump.cli.releases import list_releases
+
+    return list_releases(request)
 
 
 def _refused(message: str) -> int:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from kdump.errors import UsageError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
+COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "check", "explain", "schema", "releases")
 
+USAGE = 2
 NOT_EXAMINED = 3
 OUTPUT_FAILED = 4
 INTERRUPTED = 130
@@ -32,10 +35,13 @@ def main() -> int:
     except BrokenPipeError:
         _forget_stdout()  # whoever reads our output has seen enough, as `head` has
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         _forget_stdout()
-        _say("interrupted")
+        _say(str(interrupt) or "interrupted")
         return INTERRUPTED
+    except UsageError as error:  # about the environment: those about arguments do not come so far
+        _say(str(error))
+        return USAGE
     except OSError as error:
         # files that cannot be read are told apart below; what is left is the output
         _forget_stdout()

@@ -46,10 +46,10 @@ def coordinator_epoch_of(value: bytes | None, *, checks_size_first: bool = False
 def message_of(control_type: int, value: bytes | None) -> str:
     """The value of a KRaft control record as Kafka's JSON.
 
-    Raises CorruptData as `schema.Reader` says, and with `control-value-null`.
+    Raises CorruptData as `schema.Reader` says, and with `control-message-null`.
     """
     if value is None:
-        raise CorruptData("control-value-null", "a control record has no value")
+        raise CorruptData("control-message-null", "a control record has no value")
     message = control_records.MESSAGES[control_type]
     # Kafka reads every version as 0, and then shows the fields of the version that the message claims.
     values = schema.read(message, schema.Reader(value), 0)

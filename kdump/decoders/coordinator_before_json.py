@@ -25,19 +25,19 @@ TRANSACTION_CODE = "transaction-log-version-unknown"
 """The codes of values whose version is not known."""
 
 
-def versioned(data: bytes) -> tuple[int, schema.Reader]:
+def versioned(data: bytes, *, bounds_sizes: bool = True) -> tuple[int, schema.Reader]:
     """The version in front of a key or value, and a reader of what follows. Raises CorruptData as Reader says."""
-    reader = schema.Reader(data)
+    reader = schema.Reader(data, bounds_sizes=bounds_sizes)
     return int(reader.fixed(_INT16)), reader
 
 
-def value_of(message: Message, data: bytes, last_version: int, code: str) -> dict[str, Value]:
+def value_of(message: Message, data: bytes, last_version: int, code: str, *, bounds_sizes: bool = True) -> dict[str, Value]:
     """The fields of a value that begins with its version.
 
     Raises CorruptData with the given code for a version that is negative or above the last, with `message-unreadable`,
     which has the `inner` fault, and as Reader says.
     """
-    version, reader = versioned(data)
+    version, reader = versioned(data, bounds_sizes=bounds_sizes)
     if not 0 <= version <= last_version:
         raise CorruptData(code, f"version {version} of {message.name} is not known", version=version)
     return fields_of(message, reader, version)
@@ -52,18 +52,25 @@ def fields_of(message: Message, reader: schema.Reader, version: int) -> dict[str
         raise CorruptData("message-unreadable", text, inner=fault, version=version) from fault
 
 
-def assignment_of(data: bytes) -> tuple[list[tuple[str, int]], bytes | None]:
+def assignment_of(data: bytes, *, bounds_sizes: bool = True) -> tuple[list[tuple[str, int]], bytes | None]:
     """The partitions that are assigned to a member of a consumer group, and the user data.
 
-    Raises CorruptData with `message-unreadable`, and `assignment-version-negative`. Later versions are read as the first.
+    Raises CorruptData with `message-unreadable` (`part` in its values is `header`, `assignment` or `user data`), and
+    `assignment-version-negative`. Later versions are read as the first.
     """
-    version, reader = _assignment_version(data)
+    version, reader = _protocol_version(data, bounds_sizes)
     if version < 0:
         raise CorruptData("assignment-version-negative", f"the assignment has version {version}", version=version)
-    fields = fields_of(consumer_protocol.ASSIGNMENT, reader, 0)
+    fields = _protocol_fields(consumer_protocol.ASSIGNMENT, reader, "assignment")
     user_data = fields["userData"]
     assert user_data is None or isinstance(user_data, bytes)
     return partitions_of(fields, "assignedPartitions", "partitions"), user_data
+
+
+def check_subscription(data: bytes, *, bounds_sizes: bool = True) -> None:
+    """Raise CorruptData with `message-unreadable`, as `assignment_of`, if a subscription is no subscription of any version."""
+    _, reader = _protocol_version(data, bounds_sizes)
+    _protocol_fields(consumer_protocol.SUBSCRIPTION, reader, "subscription")
 
 
 def partitions_of(fields: dict[str, Value], topics_name: str, partitions_name: str) -> list[tuple[str, int]]:
@@ -81,10 +88,19 @@ def partitions_of(fields: dict[str, Value], topics_name: str, partitions_name: s
     return partitions
 
 
-def _assignment_version(data: bytes) -> tuple[int, schema.Reader]:
+def _protocol_version(data: bytes, bounds_sizes: bool) -> tuple[int, schema.Reader]:
     try:
-        return versioned(data)
+        return versioned(data, bounds_sizes=bounds_sizes)
     except CorruptData as fault:
         fault.values["fields"] = ("version",)
-        text = "the assignment ends inside its version"
-        raise CorruptData("message-unreadable", text, inner=fault, version=0) from fault
+        text = "the data of the member ends inside its version"
+        raise CorruptData("message-unreadable", text, inner=fault, version=0, part="header") from fault
+
+
+def _protocol_fields(message: Message, reader: schema.Reader, part: str) -> dict[str, Value]:
+    try:
+        return fields_of(message, reader, 0)
+    except CorruptData as fault:
+        inner = fault.values["inner"].values
+        fault.values["part"] = "user data" if inner["fields"] == ("userData",) and "size" in inner else part
+        raise

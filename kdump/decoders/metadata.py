@@ -1,7 +1,7 @@
 """Records of KRaft's and of tiered storage's metadata, in __cluster_metadata and __remote_log_metadata.
 
 The value is three unsigned varints (frame version, record id, version) and the message; nothing may follow.
-Kafka: AbstractApiMessageSerde (since 3.0.0).
+Kafka: AbstractApiMessageSerde (since 3.0.0); before, the preview of KRaft had a frame of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kdump.messages.schema import Message, Value
 
 FRAME_VERSION = 1
+PREVIEW_FRAME_VERSION = 0
 
 
 class MetadataRecord:
@@ -30,13 +31,14 @@ class MetadataRecord:
         self.fields = fields
 
 
-def read(records: Mapping[int, Message], value: bytes | None) -> MetadataRecord:
+def read(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True) -> MetadataRecord:
     """A record with one of these ids.
 
     Raises CorruptData with the codes `metadata-number-short` and `metadata-number-too-large` (which `number`, in `values`),
-    `metadata-frame-zero`, `metadata-frame-unknown`, `metadata-id-unknown`, `metadata-unreadable`, `metadata-garbage`.
+    `metadata-frame-zero`, `metadata-frame-unknown`, `metadata-id-unknown`, `metadata-unreadable`, `metadata-garbage`, and
+    `metadata-out-of-memory`.
     """
-    reader = schema.Reader(value if value is not None else b"")
+    reader = schema.Reader(value if value is not None else b"", bounds_sizes=bounds_sizes)
     frame_version = _number(reader, "frame version")
     if frame_version == 0:
         raise CorruptData("metadata-frame-zero", "frame version 0 is that of the preview of KRaft in 2.8")
@@ -44,17 +46,45 @@ def read(records: Mapping[int, Message], value: bytes | None) -> MetadataRecord:
         raise CorruptData("metadata-frame-unknown", f"frame version {frame_version} is not known", version=frame_version)
     record_id = _number(reader, "type")
     version = _number(reader, "version")
+    record = _record(records, record_id, version, reader)
+    if reader.remaining:
+        text = f"{reader.remaining} bytes stand behind the {record.message.name}"
+        raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
+    return record
+
+
+def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True) -> MetadataRecord:
+    """A record with one of these ids as the preview of KRaft had it: with frame version 0. What stands behind it is ignored.
+
+    Raises CorruptData with the codes `metadata-value-null`, `metadata-frame-unknown`, `metadata-id-unknown`,
+    `metadata-unreadable`, and `metadata-out-of-memory`. Kafka: MetadataRecordSerde (2.8).
+    """
+    if value is None:
+        raise CorruptData("metadata-value-null", "the record has no value")
+    reader = schema.Reader(value, bounds_sizes=bounds_sizes)
+    numbers: list[int] = []
+    try:
+        while len(numbers) < 3:
+            numbers.append(schema.as_int16(reader.unsigned_varint()))
+            if numbers[0] != PREVIEW_FRAME_VERSION:
+                raise CorruptData("metadata-frame-unknown", f"frame version {numbers[0]} is not known", version=numbers[0])
+    except CorruptData as fault:
+        if fault.code == "metadata-frame-unknown":
+            raise
+        raise CorruptData("metadata-unreadable", "the value ends inside its header", inner=fault) from fault
+    return _record(records, numbers[1], numbers[2], reader)
+
+
+def _record(records: Mapping[int, Message], record_id: int, version: int, reader: schema.Reader) -> MetadataRecord:
     message = records.get(record_id)
     if message is None:
         raise CorruptData("metadata-id-unknown", f"records with the id {record_id} are not known", id=record_id)
     try:
         fields = schema.read(message, reader, version)
     except CorruptData as fault:
+        code = "metadata-out-of-memory" if fault.code == "message-out-of-memory" else "metadata-unreadable"
         text = f"the value is no {message.name} of version {version}: {fault.message}"
-        raise CorruptData("metadata-unreadable", text, id=record_id) from fault
-    if reader.remaining:
-        text = f"{reader.remaining} bytes stand behind the {message.name}"
-        raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
+        raise CorruptData(code, text, id=record_id, inner=fault) from fault
     return MetadataRecord(record_id, message, version, fields)
 
 

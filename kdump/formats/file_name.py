@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from kdump.errors import CorruptData
 
 LOG, CHECKPOINT, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT = (
@@ -12,6 +14,9 @@ LOG, CHECKPOINT, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT 
     ".txnindex",
     ".snapshot",
 )
+MARKED_DIRECTORIES = ("-delete", "-future", "-stray")
+"""How the names of partitions' directories end that are to be deleted, being moved here, or not this broker's any more."""
+
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 
 _OFFSET_WIDTH = 20
@@ -51,6 +56,20 @@ def snapshot_id(name: str) -> tuple[int, int]:
             raise CorruptData("snapshot-name-short", message, start=start, end=end, length=len(name))
         numbers.append(parse_number(name[start:end], bits))
     return numbers[0], numbers[1]
+
+
+def topic(path: str) -> str:
+    """The topic of a file by the name of the directory it is in, `TOPIC-PARTITION`; empty where that is no such name.
+
+    Marked directories have an id before the mark: `orders-3.56d167cf27c84fbb8dbcd62116717146-delete`.
+    """
+    name = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    for mark in MARKED_DIRECTORIES:
+        if name.endswith(mark):
+            name = name.removesuffix(mark).rpartition(".")[0]
+            break
+    topic_name, _, partition = name.rpartition("-")
+    return topic_name if partition.isascii() and partition.isdecimal() else ""
 
 
 def parse_number(text: str, bits: int) -> int:

@@ -36,7 +36,7 @@ class MessageRules:
     of magic 1 must not be empty.
     `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
     `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends behind 2147483647 is empty.
-    `has_old_lz4_checksum`: the header of an lz4 frame has the checksum over too many bytes that early writers made.
+    `frames` says how compressed payloads are taken. `wrappers_give_timestamp_type`: those of magic 0, too: none.
     """
 
     __slots__ = (
@@ -45,13 +45,14 @@ class MessageRules:
         "codec_count",
         "codec_mask",
         "ends",
-        "has_old_lz4_checksum",
+        "frames",
         "ignores_early_end",
         "knows_timestamps",
         "refuses_nested",
         "slices_overflow",
         "unwraps",
         "wants_equal_magic",
+        "wrappers_give_timestamp_type",
     )
 
     def __init__(
@@ -68,7 +69,8 @@ class MessageRules:
         ignores_early_end: bool,
         checks_slices: bool,
         slices_overflow: bool,
-        has_old_lz4_checksum: bool,
+        frames: compression.OldReader,
+        wrappers_give_timestamp_type: bool,
     ) -> None:
         self.knows_timestamps = knows_timestamps
         self.codec_mask = codec_mask
@@ -81,7 +83,8 @@ class MessageRules:
         self.ignores_early_end = ignores_early_end
         self.checks_slices = checks_slices
         self.slices_overflow = slices_overflow
-        self.has_old_lz4_checksum = has_old_lz4_checksum
+        self.frames = frames
+        self.wrappers_give_timestamp_type = wrappers_give_timestamp_type
 
     def message(self, offset: int, data: bytes | memoryview) -> Message:
         """A message in the layouts that are known."""
@@ -112,8 +115,8 @@ class Placed:
 
     def __init__(self, message: Message, wrapper: Message | None, rules: MessageRules) -> None:
         self.message = message
-        decides = wrapper if wrapper is not None and wrapper.magic > 0 else message
-        self.timestamp_type = _timestamp_type(decides) if message.magic else NO_TIMESTAMP_TYPE
+        decides = message if wrapper is None or not wrapper.magic and not rules.wrappers_give_timestamp_type else wrapper
+        self.timestamp_type = _timestamp_type(decides) if message.magic and decides.magic else NO_TIMESTAMP_TYPE
         takes_over = decides is wrapper and self.timestamp_type == LOG_APPEND_TIME
         self.timestamp = wrapper.timestamp if wrapper is not None and takes_over else message.timestamp
 
@@ -278,13 +281,12 @@ def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:
     if value is None:
         problem = "a compressed message has no value"
         raise CorruptData(loaded + "legacy-wrapper-null", problem, magic=wrapper.magic, wrapper=_java_text(wrapper))
-    payload = compression.decompress(codec, value, 0 if rules.has_old_lz4_checksum else wrapper.magic)
-    if codec == codecs.LZ4 and rules.has_old_lz4_checksum and not _has_old_lz4_checksum(value):
-        payload.error = CorruptData("frame-bad-header", "Stream frame descriptor corrupted", cause="lz4")
+    payload = compression.decompress(codec, value, wrapper.magic, old=rules.frames)
     if payload.error is not None:
         payload.error.values["codec_name"] = codecs.CODECS[codec]
         if payload.error.code == "frame-bad-header":
-            payload.error.code = loaded + payload.error.code
+            is_refused = payload.error.values["cause"] == "lz4-runtime"
+            payload.error.code = "loaded-frame-refused" if is_refused else loaded + payload.error.code
             raise payload.error
     return payload
 
@@ -300,10 +302,6 @@ def _java_text(message: Message) -> str:
         f"Message(magic = {message.magic}, attributes = {attributes},{timestamp} crc = {message.crc}, "
         f"key = {key_text}, payload = null)"
     )
-
-
-def _has_old_lz4_checksum(frame: bytes) -> bool:
-    return len(frame) < 7 or frame[6] == compression.xxhash32(frame[:6]) >> 8 & 0xFF
 
 
 def _end(payload: compression.Payload, rules: MessageRules) -> None:

@@ -4,6 +4,30 @@ from __future__ import annotations
 
 from kdump.messages.schema import Field, Message
 
+ENDPOINT = (
+    Field("name", "string"),
+    Field("host", "string"),
+    Field("port", "uint16"),
+    Field("securityProtocol", "int16"),
+)
+FEATURE = (
+    Field("name", "string"),
+    Field("minSupportedVersion", "int16"),
+    Field("maxSupportedVersion", "int16"),
+)
+CLIENT_QUOTA = (
+    Field("entity", "[]EntityData", Field("entityType", "string"), Field("entityName", "string", nullable_since=0)),
+    Field("key", "string"),
+    Field("value", "float64"),
+    Field("remove", "bool"),
+)
+CREDENTIAL_INFO = (
+    Field("mechanism", "int8"),
+    Field("salt", "bytes"),
+    Field("saltedPassword", "bytes"),
+    Field("iterations", "int32"),
+)
+
 RECORDS: dict[int, Message] = {
     0: Message(
         "RegisterBrokerRecord",
@@ -11,21 +35,8 @@ RECORDS: dict[int, Message] = {
         Field("isMigratingZkBroker", "bool", since=2),
         Field("incarnationId", "uuid"),
         Field("brokerEpoch", "int64"),
-        Field(
-            "endPoints",
-            "[]BrokerEndpoint",
-            Field("name", "string"),
-            Field("host", "string"),
-            Field("port", "uint16"),
-            Field("securityProtocol", "int16"),
-        ),
-        Field(
-            "features",
-            "[]BrokerFeature",
-            Field("name", "string"),
-            Field("minSupportedVersion", "int16"),
-            Field("maxSupportedVersion", "int16"),
-        ),
+        Field("endPoints", "[]BrokerEndpoint", *ENDPOINT, is_keyed=True),
+        Field("features", "[]BrokerFeature", *FEATURE, is_keyed=True),
         Field("rack", "string", nullable_since=0),
         Field("fenced", "bool", default=True),
         Field("inControlledShutdown", "bool", since=1),
@@ -143,10 +154,7 @@ RECORDS: dict[int, Message] = {
     ),
     14: Message(
         "ClientQuotaRecord",
-        Field("entity", "[]EntityData", Field("entityType", "string"), Field("entityName", "string", nullable_since=0)),
-        Field("key", "string"),
-        Field("value", "float64"),
-        Field("remove", "bool"),
+        *CLIENT_QUOTA,
         flexible_since=0,
         last_version=0,
     ),
@@ -234,21 +242,8 @@ RECORDS: dict[int, Message] = {
         Field("controllerId", "int32"),
         Field("incarnationId", "uuid"),
         Field("zkMigrationReady", "bool"),
-        Field(
-            "endPoints",
-            "[]ControllerEndpoint",
-            Field("name", "string"),
-            Field("host", "string"),
-            Field("port", "uint16"),
-            Field("securityProtocol", "int16"),
-        ),
-        Field(
-            "features",
-            "[]ControllerFeature",
-            Field("name", "string"),
-            Field("minSupportedVersion", "int16"),
-            Field("maxSupportedVersion", "int16"),
-        ),
+        Field("endPoints", "[]ControllerEndpoint", *ENDPOINT, is_keyed=True),
+        Field("features", "[]ControllerFeature", *FEATURE, is_keyed=True),
         flexible_since=0,
         last_version=0,
     ),
@@ -260,3 +255,40 @@ RECORDS: dict[int, Message] = {
     ),
 }
 """The messages by the id in front of them."""
+
+EARLIER_RECORDS: dict[int, Message] = {
+    6: Message(
+        "AccessControlRecord",
+        Field("resourceType", "int8"),
+        Field("resourceName", "string", nullable_since=0),
+        Field("patternType", "int8"),
+        Field("principal", "string"),
+        Field("host", "string"),
+        Field("operation", "int8"),
+        Field("permissionType", "int8"),
+        flexible_since=0,
+        last_version=0,
+    ),
+    11: Message(
+        "UserScramCredentialRecord",
+        Field("name", "string"),
+        Field("credentialInfos", "[]CredentialInfo", *CREDENTIAL_INFO),
+        flexible_since=0,
+        last_version=0,
+    ),
+    12: Message(
+        "FeatureLevelRecord",
+        Field("name", "string"),
+        Field("minFeatureLevel", "int16"),
+        Field("maxFeatureLevel", "int16"),
+        flexible_since=0,
+        last_version=0,
+    ),
+    16: Message(
+        "RemoveFeatureLevelRecord",
+        Field("name", "string"),
+        flexible_since=0,
+        last_version=0,
+    ),
+}
+"""What ids meant that are free now, or whose record has another layout now, since the frame has version 1."""

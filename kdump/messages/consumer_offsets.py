@@ -14,15 +14,12 @@ _MEMBER_METADATA = (
     Field("subscription", "bytes"),
     Field("assignment", "bytes"),
 )
-_TOPIC_PARTITIONS = (
-    Field("topicId", "uuid"),
-    Field("partitions", "[]int32"),
-    Field("assignmentEpochs", "[]int32", nullable_since=0, tag=0),
-)
-_SHARE_TOPIC_PARTITIONS = (
+_TOPIC_PARTITION = (
     Field("topicId", "uuid"),
     Field("partitions", "[]int32"),
 )
+_ASSIGNMENT_EPOCHS = Field("assignmentEpochs", "[]int32", nullable_since=0, tag=0)
+_TOPIC_PARTITIONS = (*_TOPIC_PARTITION, _ASSIGNMENT_EPOCHS)
 _TOPIC_PARTITIONS_INFO = (
     Field("topicId", "uuid"),
     Field("topicName", "string"),
@@ -31,10 +28,6 @@ _TOPIC_PARTITIONS_INFO = (
 _TOPIC_INFO = (
     Field("topicId", "uuid"),
     Field("topicName", "string"),
-)
-_LAST_ASSIGNMENT_CONFIG = (
-    Field("key", "string"),
-    Field("value", "string"),
 )
 _ENDPOINT = (
     Field("host", "string"),
@@ -48,20 +41,12 @@ _TASK_IDS = (
     Field("subtopologyId", "string"),
     Field("partitions", "[]int32"),
 )
-_ASSIGNED_TASK_IDS = (
-    Field("subtopologyId", "string"),
-    Field("partitions", "[]int32"),
-    Field("assignmentEpochs", "[]int32", nullable_since=0, tag=0),
-)
-_TOPIC_CONFIG = (
-    Field("key", "string"),
-    Field("value", "string"),
-)
+_ASSIGNED_TASK_IDS = (*_TASK_IDS, _ASSIGNMENT_EPOCHS)
 _INTERNAL_TOPIC_INFO = (
     Field("name", "string"),
     Field("partitions", "int32"),
     Field("replicationFactor", "int16"),
-    Field("topicConfigs", "[]TopicConfig", *_TOPIC_CONFIG),
+    Field("topicConfigs", "[]TopicConfig", *_KEY_VALUE, is_common=True),
 )
 _TOPIC_METADATA = (
     Field("topicId", "uuid"),
@@ -117,7 +102,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("protocol", "string", nullable_since=0),
             Field("leader", "string", nullable_since=0),
             Field("currentStateTimestamp", "int64", since=2, default=-1),
-            Field("members", "[]MemberMetadata", *_MEMBER_METADATA),
+            Field("members", "[]MemberMetadata", *_MEMBER_METADATA, is_common=True),
             flexible_since=4,
             last_version=4,
         ),
@@ -142,14 +127,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
         Message(
             "ConsumerGroupPartitionMetadataValue",
-            Field(
-                "topics",
-                "[]TopicMetadata",
-                Field("topicId", "uuid"),
-                Field("topicName", "string"),
-                Field("numPartitions", "int32"),
-                Field("partitionMetadata", "[]PartitionMetadata", Field("partition", "int32"), Field("racks", "[]string")),
-            ),
+            Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
             flexible_since=0,
             last_version=0,
         ),
@@ -203,7 +181,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
         Message(
             "ConsumerGroupTargetAssignmentMemberValue",
-            Field("topicPartitions", "[]TopicPartition", Field("topicId", "uuid"), Field("partitions", "[]int32")),
+            Field("topicPartitions", "[]TopicPartition", *_TOPIC_PARTITION),
             flexible_since=0,
             last_version=0,
         ),
@@ -219,17 +197,8 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("memberEpoch", "int32"),
             Field("previousMemberEpoch", "int32"),
             Field("state", "int8"),
-            Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITIONS),
-            Field("partitionsPendingRevocation", "[]TopicPartitions", *_TOPIC_PARTITIONS),
-            flexible_since=0,
-            last_version=0,
-        ),
-    ),
-    9: (
-        Message("ShareGroupPartitionMetadataKey", Field("groupId", "string")),
-        Message(
-            "ShareGroupPartitionMetadataValue",
-            Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
+            Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITIONS, is_common=True),
+            Field("partitionsPendingRevocation", "[]TopicPartitions", *_TOPIC_PARTITIONS, is_common=True),
             flexible_since=0,
             last_version=0,
         ),
@@ -284,7 +253,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
         Message(
             "ShareGroupTargetAssignmentMemberValue",
-            Field("topicPartitions", "[]TopicPartition", Field("topicId", "uuid"), Field("partitions", "[]int32")),
+            Field("topicPartitions", "[]TopicPartition", *_TOPIC_PARTITION),
             flexible_since=0,
             last_version=0,
         ),
@@ -300,7 +269,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("memberEpoch", "int32"),
             Field("previousMemberEpoch", "int32"),
             Field("state", "int8"),
-            Field("assignedPartitions", "[]TopicPartitions", *_SHARE_TOPIC_PARTITIONS),
+            Field("assignedPartitions", "[]TopicPartitions", *_TOPIC_PARTITION, is_common=True),
             flexible_since=0,
             last_version=0,
         ),
@@ -312,9 +281,9 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
         Message(
             "ShareGroupStatePartitionMetadataValue",
-            Field("initializingTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO),
-            Field("initializedTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO),
-            Field("deletingTopics", "[]TopicInfo", *_TOPIC_INFO),
+            Field("initializingTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO, is_common=True),
+            Field("initializedTopics", "[]TopicPartitionsInfo", *_TOPIC_PARTITIONS_INFO, is_common=True),
+            Field("deletingTopics", "[]TopicInfo", *_TOPIC_INFO, is_common=True),
             flexible_since=0,
             last_version=0,
         ),
@@ -344,7 +313,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("epoch", "int32"),
             Field("metadataHash", "int64"),
             Field("validatedTopologyEpoch", "int32", tag=0, default=-1),
-            Field("lastAssignmentConfigs", "[]LastAssignmentConfig", *_LAST_ASSIGNMENT_CONFIG, nullable_since=0, tag=1),
+            Field("lastAssignmentConfigs", "[]LastAssignmentConfig", *_KEY_VALUE, is_common=True, nullable_since=0, tag=1),
             flexible_since=0,
             last_version=0,
         ),
@@ -364,8 +333,8 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("rebalanceTimeoutMs", "int32", default=-1),
             Field("topologyEpoch", "int32"),
             Field("processId", "string"),
-            Field("userEndpoint", "Endpoint", *_ENDPOINT, nullable_since=0, default_is_null=True),
-            Field("clientTags", "[]KeyValue", *_KEY_VALUE),
+            Field("userEndpoint", "Endpoint", *_ENDPOINT, is_common=True, nullable_since=0, default_is_null=True),
+            Field("clientTags", "[]KeyValue", *_KEY_VALUE, is_common=True),
             flexible_since=0,
             last_version=0,
         ),
@@ -391,9 +360,9 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
         Message(
             "StreamsGroupTargetAssignmentMemberValue",
-            Field("activeTasks", "[]TaskIds", *_TASK_IDS),
-            Field("standbyTasks", "[]TaskIds", *_TASK_IDS),
-            Field("warmupTasks", "[]TaskIds", *_TASK_IDS),
+            Field("activeTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
+            Field("standbyTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
+            Field("warmupTasks", "[]TaskIds", *_TASK_IDS, is_common=True),
             flexible_since=0,
             last_version=0,
         ),
@@ -409,12 +378,12 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("memberEpoch", "int32"),
             Field("previousMemberEpoch", "int32"),
             Field("state", "int8"),
-            Field("activeTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS),
-            Field("standbyTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS),
-            Field("warmupTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS),
-            Field("activeTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS),
-            Field("standbyTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS),
-            Field("warmupTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS),
+            Field("activeTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
+            Field("standbyTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
+            Field("warmupTasks", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
+            Field("activeTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
+            Field("standbyTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
+            Field("warmupTasksPendingRevocation", "[]TaskIds", *_ASSIGNED_TASK_IDS, is_common=True),
             flexible_since=0,
             last_version=0,
         ),
@@ -433,9 +402,9 @@ RECORDS: dict[int, tuple[Message, Message]] = {
                 Field("subtopologyId", "string"),
                 Field("sourceTopics", "[]string"),
                 Field("sourceTopicRegex", "[]string"),
-                Field("stateChangelogTopics", "[]TopicInfo", *_INTERNAL_TOPIC_INFO),
+                Field("stateChangelogTopics", "[]TopicInfo", *_INTERNAL_TOPIC_INFO, is_common=True),
                 Field("repartitionSinkTopics", "[]string"),
-                Field("repartitionSourceTopics", "[]TopicInfo", *_INTERNAL_TOPIC_INFO),
+                Field("repartitionSourceTopics", "[]TopicInfo", *_INTERNAL_TOPIC_INFO, is_common=True),
                 Field(
                     "copartitionGroups",
                     "[]CopartitionGroup",
@@ -450,3 +419,16 @@ RECORDS: dict[int, tuple[Message, Message]] = {
     ),
 }
 """The messages of key and value, by the record type that the key begins with."""
+
+EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
+    9: (
+        Message("ShareGroupPartitionMetadataKey", Field("groupId", "string")),
+        Message(
+            "ShareGroupPartitionMetadataValue",
+            Field("topics", "[]TopicMetadata", *_TOPIC_METADATA),
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+}
+"""Record types that are free now: of the early access to share groups."""

@@ -6,6 +6,9 @@ from kdump.messages.schema import Field, Message
 
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
 
+NAMES = ("ABORT", "COMMIT", "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS")
+"""What Kafka calls these types."""
+
 END_TXN_MARKER = Message("EndTxnMarker", Field("coordinatorEpoch", "int32"))
 
 _VOTER = (Field("voterId", "int32"), Field("voterDirectoryId", "uuid", since=1))

@@ -28,6 +28,11 @@ def dumps(message: Message, values: dict[str, Value], version: int) -> str:
     return _object(message.fields, values, version)
 
 
+def type_name(message: Message) -> str:
+    """The name of a metadata record's type: that of its message in upper case, with underscores."""
+    return "".join("_" + letter if letter.isupper() else letter for letter in message.name).lstrip("_").upper()
+
+
 def _object(fields: tuple[Field, ...], values: dict[str, Value], version: int) -> str:
     members = []
     for field in fields:

@@ -14,12 +14,16 @@ from kdump.formats.record_batch import as_int32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     Value = int | float | bool | str | bytes | None | list["Value"] | dict[str, "Value"]
 
 NEVER = 1 << 15
 """A version that no message reaches."""
+
+_HEAP = 250 << 20  # what an array may take of the 256 MiB that Kafka's launcher gives the tool
+_REFERENCE_SIZE = 4
+_MAX_ARRAY = 0x7FFFFFFD
 
 MAX_STRING = 0x7FFF
 MAX_INT16 = 0x7FFF
@@ -33,7 +37,8 @@ class Field:
     field, `until` the first without it again; it may be null from `nullable_since` on, and is tagged with `tag` from
     `tagged_since` on.
     Without a `default` of its own a field has that of its type: 0, empty, a struct of defaults; `default_is_null` says null.
-    Arrays with Kafka's `mapKey` need no more: its collections keep elements with equal keys.
+    A struct that Kafka has in its `commonStructs` `is_common`, and read in versions behind the last, too.
+    Arrays with Kafka's `mapKey` keep elements with equal keys; `is_keyed` says that Kafka makes room for twice as many.
     """
 
     __slots__ = (
@@ -41,6 +46,8 @@ class Field:
         "default_is_null",
         "fields",
         "is_array",
+        "is_common",
+        "is_keyed",
         "name",
         "nullable_since",
         "since",
@@ -63,6 +70,8 @@ class Field:
         tagged_since: int = 0,
         default: Value | None = None,
         default_is_null: bool = False,
+        is_common: bool = False,
+        is_keyed: bool = False,
     ) -> None:
         self.name = name
         self.is_array = type.startswith("[]")
@@ -76,6 +85,8 @@ class Field:
         self.tagged_since = tagged_since if tag is not None else NEVER
         self.default = default
         self.default_is_null = default_is_null
+        self.is_common = is_common
+        self.is_keyed = is_keyed
 
     def is_in(self, version: int) -> bool:
         return _is_since(self.since, version) and version < self.until
@@ -102,22 +113,42 @@ class Message:
         self.last_version = last_version
 
 
-def without(message: Message, names: frozenset[str], last_version: int) -> Message:
-    """The message without fields of these names, as it was before they came. What is there with their tags is passed over."""
-    fields = _without(message.fields, names)
+def as_before(message: Message, last_version: int, unknown: frozenset[str], names: Mapping[str, str]) -> Message:
+    """The message before versions behind the last and fields of unknown names came, and when fields had these names.
+
+    What is there with the tags of fields that are not known is passed over.
+    """
+    fields = _as_before(message.fields, last_version, unknown, names)
     return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=last_version)
 
 
-def _without(fields: tuple[Field, ...], names: frozenset[str]) -> tuple[Field, ...]:
+def _as_before(
+    fields: tuple[Field, ...], last_version: int, unknown: frozenset[str], names: Mapping[str, str]
+) -> tuple[Field, ...]:
     kept = []
     for field in fields:
-        if field.name not in names:
-            copy = Field.__new__(Field)
-            for slot in Field.__slots__:
-                setattr(copy, slot, getattr(field, slot))
-            copy.fields = _without(field.fields, names)
+        if field.name not in unknown and field.since <= last_version:
+            copy = _copy(field)
+            copy.name = names.get(field.name, field.name)
+            copy.fields = _as_before(field.fields, last_version, unknown, names)
             kept.append(copy)
     return tuple(kept)
+
+
+def without_nulls(message: Message, *names: str) -> Message:
+    """The message as it was before fields of these names could be null."""
+    fields = [_copy(field) for field in message.fields]
+    for field in fields:
+        if field.name in names:
+            field.nullable_since = NEVER
+    return Message(message.name, *fields, flexible_since=message.flexible_since, last_version=message.last_version)
+
+
+def _copy(field: Field) -> Field:
+    copy = Field.__new__(Field)
+    for slot in Field.__slots__:
+        setattr(copy, slot, getattr(field, slot))
+    return copy
 
 
 class Reader:
@@ -127,13 +158,16 @@ class Reader:
     `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`,
     `message-version-unknown`, `message-tag-not-in-version`. Its `values` have the names of the `fields` that were being
     read, from the outermost on.
+    Where sizes are not bounded by what is left, there are `message-underflow` and `message-out-of-memory` instead of
+    `message-bytes-past-end` and `message-array-too-large`.
     """
 
-    __slots__ = ("data", "position")
+    __slots__ = ("bounds_sizes", "data", "position")
 
-    def __init__(self, data: bytes | bytearray, position: int = 0) -> None:
+    def __init__(self, data: bytes | bytearray, position: int = 0, *, bounds_sizes: bool = True) -> None:
         self.data = data
         self.position = position
+        self.bounds_sizes = bounds_sizes
 
     @property
     def remaining(self) -> int:
@@ -150,11 +184,21 @@ class Reader:
 
     def bytes(self, size: int) -> bytes:
         if not 0 <= size <= self.remaining:
+            if not self.bounds_sizes:
+                self.check_heap(size)
+                raise CorruptData("message-underflow", "the message ends inside a field", size=size, remaining=self.remaining)
             message = f"a field says it is {size} bytes long, with {self.remaining} bytes left"
             raise CorruptData("message-bytes-past-end", message, size=size, remaining=self.remaining)
         start = self.position
         self.position += size
         return bytes(self.data[start : self.position])
+
+    def check_heap(self, length: int, element_size: int = 1) -> None:
+        """Raise CorruptData for an array that Kafka's tool has no room for."""
+        if length * element_size > _HEAP:
+            reason = "Requested array size exceeds VM limit" if length > _MAX_ARRAY else "Java heap space"
+            text = f"an array of {length} is more than Kafka's tool has room for"
+            raise CorruptData("message-out-of-memory", text, reason=reason)
 
     def unsigned_varint(self) -> int:
         value = 0
@@ -254,7 +298,10 @@ class _Walk:
             self._allow_null(field, count)
             return None
         remaining = self.reader.remaining
-        if count > remaining:
+        if count > remaining and not self.reader.bounds_sizes:
+            # Kafka's sum for keyed arrays may be too large for 32 bits.
+            self.reader.check_heap(max(as_int32(2 * count + 1), 0) if field.is_keyed else count, _REFERENCE_SIZE)
+        elif count > remaining:
             message = f"{field.name} says it has {count} elements, with {remaining} bytes left"
             raise CorruptData("message-array-too-large", message, count=count, remaining=remaining)
         return [self._value(field, False, is_element=True) for _ in range(count)]
@@ -291,7 +338,7 @@ class _Walk:
             marker = self.reader.unsigned_varint() if is_tagged else int(self.reader.fixed(_FIXED["int8"]))
             if marker <= 0 if is_tagged else marker < 0:
                 return None
-        if self.version > self.last_version:
+        if self.version > self.last_version and not field.is_common:
             message = f"{field.name} is not known in version {self.version}"
             raise CorruptData("message-version-unknown", message, version=self.version, struct=field.struct_name)
         return self.fields(field.fields)

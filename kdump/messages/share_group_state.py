@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from kdump.messages.schema import Field, Message
 
+_KEY = (
+    Field("groupId", "string"),
+    Field("topicId", "uuid"),
+    Field("partition", "int32"),
+)
+_STATE_BATCHES = Field(
+    "stateBatches",
+    "[]StateBatch",
+    Field("firstOffset", "int64"),
+    Field("lastOffset", "int64"),
+    Field("deliveryState", "int8"),
+    Field("deliveryCount", "int16"),
+)
+
 RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
-        Message(
-            "ShareSnapshotKey",
-            Field("groupId", "string"),
-            Field("topicId", "uuid"),
-            Field("partition", "int32"),
-        ),
+        Message("ShareSnapshotKey", *_KEY),
         Message(
             "ShareSnapshotValue",
             Field("snapshotEpoch", "int32"),
@@ -21,42 +30,52 @@ RECORDS: dict[int, tuple[Message, Message]] = {
             Field("deliveryCompleteCount", "int32", tag=0, default=-1),
             Field("createTimestamp", "int64"),
             Field("writeTimestamp", "int64"),
-            Field(
-                "stateBatches",
-                "[]StateBatch",
-                Field("firstOffset", "int64"),
-                Field("lastOffset", "int64"),
-                Field("deliveryState", "int8"),
-                Field("deliveryCount", "int16"),
-            ),
+            _STATE_BATCHES,
             flexible_since=0,
             last_version=0,
         ),
     ),
     1: (
-        Message(
-            "ShareUpdateKey",
-            Field("groupId", "string"),
-            Field("topicId", "uuid"),
-            Field("partition", "int32"),
-        ),
+        Message("ShareUpdateKey", *_KEY),
         Message(
             "ShareUpdateValue",
             Field("snapshotEpoch", "int32"),
             Field("leaderEpoch", "int32"),
             Field("startOffset", "int64"),
             Field("deliveryCompleteCount", "int32", tag=0, default=-1),
-            Field(
-                "stateBatches",
-                "[]StateBatch",
-                Field("firstOffset", "int64"),
-                Field("lastOffset", "int64"),
-                Field("deliveryState", "int8"),
-                Field("deliveryCount", "int16"),
-            ),
+            _STATE_BATCHES,
             flexible_since=0,
             last_version=0,
         ),
     ),
 }
 """The messages of key and value, by the record type that the key begins with."""
+
+EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
+    0: (
+        Message("ShareSnapshotKey", *_KEY),
+        Message(
+            "ShareSnapshotValue",
+            Field("snapshotEpoch", "uint16"),
+            Field("stateEpoch", "int32"),
+            Field("leaderEpoch", "int32"),
+            Field("startOffset", "int64"),
+            _STATE_BATCHES,
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+    1: (
+        Message("ShareUpdateKey", *_KEY),
+        Message(
+            "ShareUpdateValue",
+            Field("snapshotEpoch", "uint16"),
+            Field("leaderEpoch", "int32"),
+            Field("startOffset", "int64"),
+            _STATE_BATCHES,
+            flexible_since=0,
+            last_version=0,
+        ),
+    ),
+}
+"""What they were in the early access to share groups."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kdump.errors import CorruptData
     from kdump.formats.record import RecordChunk
     from kdump.output import kernel_text
-    from kdump.output.topics import RecordDecoder
+    from kdump.output.topics import Content, RecordDecoder
     from kdump.releases.profile import Profile
 
     Column = Sequence[bytes | None]
@@ -69,13 +69,14 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder
         texts: list[str],
         keys: Column,
         values: Column,
-        text: Callable[[int, bytes | None, bytes | None], str],
+        text: Callable[[int, bytes | None, Content], str],
     ) -> None:
         offsets = chunk.records["offset"][len(texts) :]
         for offset, key, value in zip(offsets, keys, values, strict=False):
-            if chunk.faults:
-                _raise_fault_of(chunk.faults.get(len(texts), {}), profile)
-            texts.append(text(offset, key, value))
+            faults = chunk.faults.get(len(texts), {}) if chunk.faults else {}
+            if faults.keys() - {"value"}:
+                _raise_fault_of(faults, profile)
+            texts.append(text(offset, key, faults.get("value", value)))
 
     def _append_control(_chunk: RecordChunk, texts: list[str], keys: Column, values: Column) -> None:
         for key, value in zip(keys, values, strict=True):
@@ -100,12 +101,10 @@ def _prefixes(profile: Profile, skips_metadata: bool) -> tuple[str, str]:
     return "| key: " if skips_metadata else " key: ", "| payload: " if has_bar else _PAYLOAD_PREFIX
 
 
-def _record_text(
-    profile: Profile, decoder: RecordDecoder, skips_metadata: bool
-) -> Callable[[int, bytes | None, bytes | None], str]:
+def _record_text(profile: Profile, decoder: RecordDecoder, skips_metadata: bool) -> Callable[[int, bytes | None, Content], str]:
     key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
 
-    def text(offset: int, key: bytes | None, value: bytes | None) -> str:
+    def text(offset: int, key: bytes | None, value: Content) -> str:
         key_text, payload = decoder(offset, key, value)
         if payload is None:
             return "" if key_text is None else key_prefix + key_text

@@ -177,7 +177,7 @@ class KafkaText:
         return column
 
     def _headers(self, headers: Sequence[tuple[bytes, bytes | None]]) -> str:
-        return "[" + ",".join(self._text_of(key) for key, _ in headers) + "]"
+        return "[" + ",".join([self._text_of(key) for key, _ in headers]) + "]" if headers else "[]"
 
     # The other tables
 

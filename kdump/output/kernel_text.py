@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OUT_SIZE = 1 << 20
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
+_WORDS = 64 << 10  # more than a line takes without keys, values and headers
 _GAPS = 1024  # pairs of offsets that can be noted before they are looked at
 
 # As in _kernel.c: operations of a program, numbers of a plan, places in the state, reasons to come back
@@ -73,28 +74,36 @@ class Words:
         Raises KeyError where the kernel does not have the column.
         """
         line = Template.parse("".join(pieces))
-        program = b""
+        steps: list[tuple[str, str]] = []  # a literal, and the column behind it
         literal = line.literals[0]
         for field, behind in zip(line.fields, line.literals[1:], strict=True):
             name = names.get(field, field)
-            if name == "true":
-                literal += self._true + behind
-                continue
-            if name == "contents" and self._contents is None:
-                literal += behind
-                continue
-            program += self._step(literal, name)
-            literal = behind
-        return program + _encoded(_NOTHING, 0, (), literal)
+            if name == "true" or name == "contents" and self._contents is None:
+                literal += (self._true if name == "true" else "") + behind
+            else:
+                steps.append((literal, name))
+                literal = behind
+        return self._joined(steps, literal)
 
-    def _step(self, literal: str, name: str) -> bytes:
+    def _joined(self, steps: Sequence[tuple[str, str]], last_literal: str) -> bytes:
+        """The steps of a program; what stands behind a choice becomes part of its texts, so that it is put with them."""
+        program = b""
+        literals = [*(literal for literal, _ in steps), last_literal]
+        for at, (_, name) in enumerate(steps):
+            operation, texts = self._texts.get(name, (_NUMBER, ()))
+            if operation in (_CHOICE, _OPTIONAL):
+                behind, literals[at + 1] = literals[at + 1], ""
+                texts = [text + (behind if operation == _CHOICE or place != 1 else "") for place, text in enumerate(texts)]
+            program += self._step(literals[at], name, operation, texts)
+        return program + _encoded(_NOTHING, 0, (), literals[-1])
+
+    def _step(self, literal: str, name: str, operation: int, texts: Sequence[str]) -> bytes:
         if name == "contents":
             shown = self._contents
             assert shown is not None
             texts = (shown.key_prefix, shown.lone_value_prefix, shown.value_prefix)
             return _encoded(_CONTENTS, _NEEDS_VALUE if shown.needs_value else 0, texts, literal)
-        operation, choices = self._texts.get(name, (_NUMBER, ()))
-        return _encoded(operation, 0 if operation == _HEADERS else _column(name), choices, literal)
+        return _encoded(operation, 0 if operation == _HEADERS else _column(name), texts, literal)
 
 
 def line_program(line: str) -> bytes:
@@ -141,7 +150,7 @@ class KernelText:
         shows_records: bool,
         contents: Contents | None = None,
         skips_metadata: bool = False,
-        out_size: int = OUT_SIZE,
+        out: bytearray | None = None,
     ) -> None:
         assert kernel.native is not None
         self._dump = kernel.native.dump
@@ -159,10 +168,11 @@ class KernelText:
         flags = (
             _SHOWS_BATCHES * shows_batches | _SHOWS_RECORDS * shows_records | _CHECKS_FIRST_OFFSET * profile.checks_first_offset
         )
-        self._plan = pack("=qq", flags, codec_count - 1) + b"".join(pack("=I", len(program)) + program for program in programs)
+        numbers = pack("=qq", flags, codec_count - 1)
+        self._plan = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
         self._decompressor: WholeDecompressor | None = None
-        self._out = bytearray(out_size)
-        self._enough = out_size // 2  # so much text is written out before the next compressed batch is begun
+        self.out = out if out is not None else bytearray(OUT_SIZE)
+        self._enough = len(self.out) // 2  # so much text is written out before the next compressed batch is begun
         self._filled = 0
         self.parallel: ParallelText | None = None
         self._state = array("q", [-1, -1, 0, 0]) + array("q", [0] * (2 * _GAPS))
@@ -195,7 +205,7 @@ class KernelText:
         while True:
             end: int
             self._filled, end, reason = self._dump(
-                self._plan, window, start, window_position, payload, self._out, self._filled, self._state
+                self._plan, window, start, window_position, payload, self.out, self._filled, self._state
             )
             if end > start:
                 payload = None
@@ -204,7 +214,7 @@ class KernelText:
                 return start
             if reason == FULL:
                 if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
-                    self._out = bytearray(3 * max(len(window), len(payload or b"")) + OUT_SIZE)
+                    self.out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
                 self.flush()
             else:
                 if self._filled > self._enough:
@@ -218,7 +228,7 @@ class KernelText:
         if self._state[_GAP_COUNT]:
             self._drain_gaps()
         if self._filled:
-            with memoryview(self._out) as text:
+            with memoryview(self.out) as text:
                 self._write(text[: self._filled])
             self._filled = 0
 

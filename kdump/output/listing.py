@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kdump.errors import CorruptData
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record
+    from kdump.messages.kafka_json import Json
+    from kdump.output.decoded import Decoded
 
     Object = dict[str, str | None]
     Objects = list[Object]
@@ -36,7 +38,8 @@ class ListedBatch(RecordBatch):
 class ListedRecord(Row):
     """A record with its `status` and its file; keys and values that are no UTF-8 stand in the Base64 columns.
 
-    Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`.
+    Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`. What a decoder made of key and value stands in
+    the decoded columns as JSON, and why it could not in `decode_error`: a code and what is wrong.
     """
 
     offset: Int64 | None
@@ -49,6 +52,9 @@ class ListedRecord(Row):
     key_base64: Text | None
     value: Text | None
     value_base64: Text | None
+    decoded_key: Json | None
+    decoded_value: Json | None
+    decode_error: Text | None
     position: Int64
     status: Text
     file: Text
@@ -110,8 +116,18 @@ def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str
     return Table(ListedBatch, {**table.columns, "position": [start], "size": [end - start]})
 
 
-def records(table: Table[Record], statuses: Sequence[str], positions: Sequence[int], file: str) -> Table[ListedRecord]:
-    """Records with the positions of their batches, and their statuses unless a message is damaged itself."""
+def records(
+    table: Table[Record],
+    statuses: Sequence[str],
+    positions: Sequence[int],
+    file: str,
+    decoded: Sequence[Decoded | None] | None = None,
+) -> Table[ListedRecord]:
+    """Records with the positions of their batches, and their statuses unless a message is damaged itself.
+
+    `decoded` is what a decoder made of each record, None where none looked at it.
+    """
+    nothing = [None] * len(table)
     contents = zip(statuses, table["key"], table["value"], table["isvalid"], strict=True)
     statuses = ["damaged" if _is_unreadable(*content) else status for status, *content in contents]
     keys, keys_base64 = _texts(table["key"])
@@ -125,6 +141,9 @@ def records(table: Table[Record], statuses: Sequence[str], positions: Sequence[i
             "key_base64": keys_base64,
             "value": values,
             "value_base64": values_base64,
+            "decoded_key": nothing if decoded is None else [None if one is None else one.key for one in decoded],
+            "decoded_value": nothing if decoded is None else [None if one is None else one.value for one in decoded],
+            "decode_error": nothing if decoded is None else [None if one is None else _error(one.fault) for one in decoded],
             "position": positions,
             "status": statuses,
             "file": [file] * len(table),
@@ -162,6 +181,10 @@ def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[Sequence[str |
     pairs = [_text(data) if isinstance(data, bytes | bytearray) else (None, None) for data in column]
     texts, encoded = zip(*pairs, strict=True) if pairs else ((), ())
     return texts, encoded
+
+
+def _error(fault: CorruptData | None) -> str | None:
+    return None if fault is None else f"{fault.code}: {fault.message}"
 
 
 def _is_unreadable(key: object, value: object, is_valid: bool | None) -> bool:

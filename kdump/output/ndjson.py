@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from json.encoder import encode_basestring, encode_basestring_ascii
 
+from kdump.messages.kafka_json import Json
 from kdump.output.kafka_text import Template
 
 TYPE_CHECKING = False
@@ -48,6 +49,8 @@ def json_text(value: object) -> str:
     """A value as JSON on one line."""
     if value is None:
         return "null"
+    if isinstance(value, Json):
+        return value if value.isprintable() else _with_escapes(value)
     if isinstance(value, str):
         return encode_basestring(value) if value.isprintable() else encode_basestring_ascii(value)
     if isinstance(value, list):
@@ -55,3 +58,8 @@ def json_text(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ",".join(f"{json_text(key)}:{json_text(item)}" for key, item in value.items()) + "}"
     return json.dumps(value)
+
+
+def _with_escapes(json: str) -> str:
+    """The same JSON; what is not for printing, which only its strings hold, is escaped."""
+    return "".join(letter if letter.isprintable() else encode_basestring_ascii(letter)[1:-1] for letter in json)

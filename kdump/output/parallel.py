@@ -11,6 +11,7 @@ import os
 from threading import Condition, Thread
 
 from kdump.binary import kernel
+from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ OUT_SIZE = 4 << 20
 """A thread holds so much text until it is its turn."""
 
 _PIECE_SIZE = 1 << 20
-_LARGEST_PIECE = 4 << 20
+_LARGEST_PIECE = 2 << 20
 _OVERLAP = 128 << 10  # where the begin of the next piece is looked for, at first
 _PAUSE = 16 << 20  # after the threads had to stop, so much is read without them
 _NOWHERE = -1
@@ -39,19 +40,43 @@ def jobs_here() -> int:
     return cores if os.getloadavg()[0] <= cores else 1
 
 
+class Buffers:
+    """What threads read into and write into, kept from one log to the next: given back to the system, it would not be whole."""
+
+    def __init__(self) -> None:
+        self._windows: list[bytearray] = []
+        self._outs: list[bytearray] = []
+
+    def window(self) -> bytearray:
+        """One to read into, large enough for a piece and its overlap."""
+        return self._windows.pop() if self._windows else bytearray(_LARGEST_PIECE + _OVERLAP)
+
+    def out(self) -> bytearray:
+        """One to write text into."""
+        return self._outs.pop() if self._outs else bytearray(OUT_SIZE)
+
+    def take_back(self, window: bytearray, out: bytearray) -> None:
+        """Keep both for the next."""
+        if len(window) <= _LARGEST_PIECE + _OVERLAP and len(out) <= OUT_SIZE:
+            self._windows.append(window)
+            self._outs.append(out)
+
+
 class ParallelText:
     """Shows a log by `jobs` threads. `text` makes what writes its lines; `write` and `complain` are called in order."""
 
     def __init__(
         self,
         source: Source,
-        text: Callable[[Write, Complain], KernelText],
+        text: Callable[[Write, Complain, bytearray], KernelText],
         write: Write,
         complain: Complain,
         *,
         jobs: int,
         checks_first_offset: bool,
+        buffers: Buffers,
     ) -> None:
+        self._buffers = buffers
         self._source = source
         self._text = text
         self._write = write
@@ -109,6 +134,7 @@ class _Run:
             raise self._failure
 
     def _work(self) -> None:
+        worker: _Worker | None = None
         try:
             worker = _Worker(self)
             while worker.take_piece():
@@ -117,6 +143,9 @@ class _Run:
             with self._changed:
                 self._failure = self._failure or failure
             self._stop()
+        finally:
+            if worker is not None:
+                worker.drop()
 
     def next_piece(self) -> tuple[int, int, int] | None:
         """The number of the next piece, and between which positions it nominally lies; None if there is none."""
@@ -165,10 +194,15 @@ class _Worker:
         self._run = run
         self._parent = run._parent
         self._source = run._source
-        self._text = self._parent._text(self._write, self._complain)
-        self._window = bytearray()
+        self._text = self._parent._text(self._write, self._complain, self._parent._buffers.out())
+        self._window = self._parent._buffers.window()
         self._turn = self._piece_start = self._written = 0
         self._has_turn = False
+
+    def drop(self) -> None:
+        """Give back its memory: text and worker know each other, so that it would stay for long."""
+        self._parent._buffers.take_back(self._window, self._text.out)
+        del self._text, self._window
 
     def take_piece(self) -> bool:
         """Take the next piece and show it. Returns whether there may be more."""
@@ -236,7 +270,7 @@ class _Worker:
         self._take_turn()
         if previous == _UNKNOWN:
             previous = self._run.previous_offset
-            if offset == previous + 1 or previous == -1 and not self._parent._checks_first_offset:
+            if offset == as_int64(previous + 1) or previous == -1 and not self._parent._checks_first_offset:
                 return
         self._parent._complain(previous, offset)
 

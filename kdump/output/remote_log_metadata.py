@@ -15,7 +15,7 @@ _TEXTS = {
         "RemoteLogSegmentMetadata{{remoteLogSegmentId={remoteLogSegmentId}, startOffset={startOffset}, endOffset={endOffset},"
         " brokerId={brokerId}, maxTimestampMs={maxTimestampMs}, eventTimestampMs={eventTimestampMs},"
         " segmentLeaderEpochs={segmentLeaderEpochs}, segmentSizeInBytes={segmentSizeInBytes},"
-        " customMetadata={customMetadata}, state={state}, txnIdxEmpty={txnIndexEmpty}}}"
+        " customMetadata={customMetadata}, state={state}{txnIndexEmpty}}}"
     ),
     remote_log_metadata.SEGMENT_UPDATE: (
         "RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={remoteLogSegmentId}, customMetadata={customMetadata},"
@@ -28,7 +28,7 @@ _TEXTS = {
     remote_log_metadata.SEGMENT_SNAPSHOT: (
         "RemoteLogSegmentMetadataSnapshot{{segmentId={segmentId}, startOffset={startOffset}, endOffset={endOffset},"
         " maxTimestampMs={maxTimestampMs}, segmentLeaderEpochs={segmentLeaderEpochs}, segmentSizeInBytes={segmentSizeInBytes},"
-        " customMetadata={customMetadata}, state={state}, txnIdxEmpty={txnIndexEmpty}}}"
+        " customMetadata={customMetadata}, state={state}{txnIndexEmpty}}}"
     ),
 }
 
@@ -39,7 +39,7 @@ def text_of(record: MetadataRecord) -> str:
     state = record.fields[name]
     assert isinstance(state, int)
     texts = {field: _TEXT_OF.get(field, _plain)(value) for field, value in record.fields.items()}
-    return _TEXTS[record.id].format(**texts, state=states[state])
+    return _TEXTS[record.id].format(**{"txnIndexEmpty": ""} | texts, state=states[state])
 
 
 def _plain(value: Value) -> str:
@@ -74,9 +74,14 @@ def _custom_metadata(value: Value) -> str:
     return "Optional.empty" if value is None else f"Optional[CustomMetadata{{{len(value)} bytes}}]"
 
 
+def _transaction_index(value: Value) -> str:
+    return f", txnIdxEmpty={_plain(value)}"
+
+
 _TEXT_OF = {
     "topicIdPartition": _partition,
     "remoteLogSegmentId": _segment_id,
     "segmentLeaderEpochs": _epochs,
     "customMetadata": _custom_metadata,
+    "txnIndexEmpty": _transaction_index,
 }

@@ -24,7 +24,7 @@ def text(profile: Profile, complaints: list[tuple[str, str, int, int]]) -> str:
         by_path: dict[str, Pairs] = {}
         for path, pair in found:
             by_path.setdefault(path, []).append(pair)
-        for path in _ORDERS[profile.report_order](_calls([path for path, _ in found])):
+        for path in ordered(profile.report_order, _without_third_of_a_kind([path for path, _ in found])):
             lines.append(profile.report_titles[kind].format(path=path))
             lines += [line.format(*pair) for pair in _arranged(profile, kind, by_path[path])]
     return "".join(line + "\n" for line in lines)
@@ -35,9 +35,9 @@ def ordered(order: str, keys: list[str]) -> list[str]:
     return _ORDERS[order](keys)
 
 
-def _calls(paths: list[str]) -> list[str]:
-    """The keys as they are asked for, without the third and further of equal ones in a row: they change nothing."""
-    return [path for row, path in enumerate(paths) if row < 2 or paths[row - 1] is not path or paths[row - 2] is not path]
+def _without_third_of_a_kind(paths: list[str]) -> list[str]:
+    """Leave out what no map notices: a path in a row with itself. For a second one Java's may still grow."""
+    return [path for place, path in enumerate(paths) if paths[max(place - 2, 0) : place] != [path, path]]
 
 
 def _arranged(profile: Profile, kind: str, pairs: Pairs) -> Pairs:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from kdump.errors import CorruptData
-from kdump.messages import kafka_json, schema
+from kdump.messages import kafka_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
     from kdump.messages.schema import Message, Value
-    from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
+    from kdump.releases.schemas import KnownSchemas
 
     Texts = tuple[str | None, str | None]
-    RecordDecoder = Callable[[int, bytes | None, bytes | None], Texts]
+    Content = bytes | CorruptData | None
+    """A value, or the fault that keeps it from being had: it comes up where a decoder asks for the value."""
+
+    RecordDecoder = Callable[[int, bytes | None, Content], Texts]
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
 
 TOMBSTONE = "<DELETE>"
@@ -34,7 +37,7 @@ def decoder_of(profile: Profile, option: str) -> RecordDecoder:
 
 def _offsets(profile: Profile) -> RecordDecoder:
     from kdump.decoders import consumer_offsets
-    from kdump.messages.consumer_offsets import RECORDS
+    from kdump.messages.consumer_offsets import EARLIER_RECORDS, RECORDS
 
     if not profile.decoder_words.offsets_are_json:
         from kdump.output import topics_before_json
@@ -46,10 +49,10 @@ def _offsets(profile: Profile) -> RecordDecoder:
         is_group = record.type == consumer_offsets.GROUP_METADATA
         return consumer_offsets.with_protocol_as_json(record.value) if is_group else record.value
 
-    known = {
-        record_type: RECORDS[record_type] for record_type in profile.decoder_words.offsets_record_types if record_type in RECORDS
-    }
-    if profile.decoder_words.shares_offset_value:
+    schemas = profile.schemas
+    records = schemas.coordinator(RECORDS, EARLIER_RECORDS)
+    known = {record_type: records[record_type] for record_type in schemas.offsets_record_types}
+    if schemas.shares_offset_value:
         known[0] = (known[0][0], known[1][1])
     return _coordinator(profile, known, value_of)
 
@@ -61,14 +64,15 @@ def _transactions(profile: Profile) -> RecordDecoder:
         from kdump.output import topics_before_json
 
         return topics_before_json.transactions(profile)
-    return _coordinator(profile, RECORDS)
+    return _coordinator(profile, profile.schemas.coordinator(RECORDS))
 
 
 def _share_groups(profile: Profile) -> RecordDecoder:
-    from kdump.messages.share_group_state import RECORDS
+    from kdump.messages.share_group_state import EARLIER_RECORDS, RECORDS
 
     version_name = "type" if profile.decoder_words.shares_have_type else "version"
-    return _coordinator(profile, RECORDS, version_name=version_name, null_code=_SHARE_NULL_CODE)
+    known = profile.schemas.coordinator(RECORDS, EARLIER_RECORDS)
+    return _coordinator(profile, known, version_name=version_name, null_code=_SHARE_NULL_CODE)
 
 
 def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
@@ -88,13 +92,14 @@ def _coordinator(
     from kdump.decoders import coordinator
 
     words = profile.decoder_words
-    known = {record_type: (key, _as_known(words, value)) for record_type, (key, value) in records.items()}
 
-    def decode(offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode(offset: int, key: bytes | None, value: Content) -> Texts:
         try:
             if key is None:
                 raise CorruptData(null_code, "the record has no key")
-            record = coordinator.read(known, key, value, checks_version=words.checks_record_version)
+            if isinstance(value, CorruptData):
+                raise CorruptData("record-value-past-end", value.message, **value.values)
+            record = coordinator.read(records, key, value, checks_version=words.checks_record_version)
         except CorruptData as fault:
             return _message_of(profile, fault, offset), None
         key_text = f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}'
@@ -106,27 +111,35 @@ def _coordinator(
     return decode
 
 
-def _as_known(words: DecoderWords, message: Message) -> Message:
-    """The message as a release knows it."""
-    last_version = words.last_version(message.name, message.last_version)
-    return schema.without(message, words.unknown_fields(message.name), last_version)
-
-
 def _cluster_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata
-    from kdump.messages.cluster_metadata import RECORDS
 
-    known = {record_id: _as_known(profile.decoder_words, message) for record_id, message in RECORDS.items()}
+    read, known = metadata.read, _known_metadata(profile.schemas)
+    bounds_sizes = profile.schemas.bounds_sizes
+    if profile.schemas.metadata_is_preview:
+        read = metadata.read_preview
 
-    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+    def decode(offset: int, _key: bytes | None, value: Content) -> Texts:
+        if isinstance(value, CorruptData):
+            raise value
         try:
-            record = metadata.read(known, value)
+            record = read(known, value, bounds_sizes=bounds_sizes)
         except CorruptData as fault:
             return None, f"Error at {offset}, skipping. {_message_of(profile, fault, offset)}"
         data = kafka_json.dumps(record.message, record.fields, record.version)
-        return None, f'{{"type":"{_type_name(record.message.name)}","version":{record.version},"data":{data}}}'
+        return None, f'{{"type":"{kafka_json.type_name(record.message)}","version":{record.version},"data":{data}}}'
 
     return decode
+
+
+def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
+    if schemas.metadata_is_preview:
+        from kdump.messages import cluster_metadata_preview
+
+        return cluster_metadata_preview.RECORDS
+    from kdump.messages.cluster_metadata import EARLIER_RECORDS, RECORDS
+
+    return schemas.metadata(RECORDS, EARLIER_RECORDS)
 
 
 def _remote_log_metadata(profile: Profile) -> RecordDecoder:
@@ -134,22 +147,21 @@ def _remote_log_metadata(profile: Profile) -> RecordDecoder:
     from kdump.messages.remote_log_metadata import RECORDS
     from kdump.output import remote_log_metadata as texts
 
-    def decode(offset: int, _key: bytes | None, value: bytes | None) -> Texts:
+    known = profile.schemas.metadata(RECORDS)
+
+    def decode(offset: int, _key: bytes | None, value: Content) -> Texts:
+        if isinstance(value, CorruptData):
+            raise value
         try:
             if value is None:
                 raise CorruptData("remote-value-null", "the record has no value")
-            record = metadata.read(RECORDS, value)
+            record = metadata.read(known, value)
             remote_log_metadata.check(record)
         except CorruptData as fault:
             return None, f"Error at offset {offset}, skipping. {_message_of(profile, fault, offset)}"
         return None, texts.text_of(record)
 
     return decode
-
-
-def _type_name(name: str) -> str:
-    """The name of a message in upper case with underscores."""
-    return "".join("_" + letter if letter.isupper() else letter for letter in name).lstrip("_").upper()
 
 
 def _message_of(profile: Profile, fault: CorruptData, offset: int) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kdump.decoders import coordinator_before_json as before_json
 from kdump.errors import CorruptData
-from kdump.messages import kafka_json
+from kdump.messages import kafka_json, schema
 from kdump.output import hash_sets, report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.topics import RecordDecoder, Texts
+    from kdump.output.topics import Content, RecordDecoder, Texts
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
@@ -28,38 +28,58 @@ _STATES = (
     "PrepareEpochFence",
 )
 
+_LAST_FEATURE_LEVEL = 2
+"""The last level of the feature transaction.version, which transactions hold since 4.0."""
+
 
 def offsets(profile: Profile) -> RecordDecoder:
     """The decoder of __consumer_offsets."""
     from kdump.messages.consumer_offsets import RECORDS
 
     words = profile.decoder_words
-    (offset_key, offset_value), (group_key, group_value) = RECORDS[1], RECORDS[2]
+    bounds_sizes = words.has_schema_exceptions or profile.schemas.bounds_sizes
+    offset_value, group_value = profile.schemas.as_known(RECORDS[1][1]), RECORDS[2][1]
+    if not words.allows_null_protocol:
+        group_value = schema.without_nulls(group_value, "protocol", "leader")
 
-    def decode(_offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
         if value is None and not words.shows_tombstones:
             return None, None
-        if key is None:
-            raise CorruptData("offsets-key-null", "the record has no key")
-        version, reader = before_json.versioned(key)
-        if version in before_json.OFFSET_KEY_VERSIONS:
-            fields = before_json.fields_of(offset_key, reader, 0)
-            if value is None:
-                return words.offset_key.format(**fields), TOMBSTONE
-            offset = before_json.value_of(offset_value, value, words.last_offset_version, before_json.OFFSET_CODE)
-            text = words.offset_with_metadata if offset["metadata"] else words.offset
-            return words.offset_key.format(**fields), text.format(**offset)
-        if version == before_json.GROUP_KEY_VERSION:
-            fields = before_json.fields_of(group_key, reader, 0)
-            if value is None:
-                return words.group_key.format(**_with_json(fields)), TOMBSTONE
-            group = before_json.value_of(group_value, value, words.last_group_version, before_json.GROUP_CODE)
-            return words.group_key.format(**_with_json(fields)), words.group.format(**_group_texts(profile, group))
-        if words.shows_unknown_keys:
+        version, fields = _offsets_key(words, key, bounds_sizes=bounds_sizes)
+        if fields is None:
             return UNKNOWN_KEY.format(version=version), None
-        raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
+        if version == before_json.GROUP_KEY_VERSION:
+            key_text = words.group_key.format(**_with_json(words, fields))
+            if value is None:
+                return key_text, TOMBSTONE
+            group = before_json.value_of(
+                group_value, _had(value), words.last_group_version, before_json.GROUP_CODE, bounds_sizes=bounds_sizes
+            )
+            return key_text, words.group.format(**_group_texts(profile, fields | group))
+        key_text = words.offset_key.format(**fields)
+        if value is None:
+            return key_text, TOMBSTONE
+        offset = before_json.value_of(
+            offset_value, _had(value), words.last_offset_version, before_json.OFFSET_CODE, bounds_sizes=bounds_sizes
+        )
+        text = words.offset_with_metadata if offset["metadata"] else words.offset
+        return key_text, text.format(**offset)
 
     return _with_schema_errors(words, decode)
+
+
+def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) -> tuple[int, dict[str, Value] | None]:
+    """The version of a key and its fields, None where the version is not known and the release goes on behind such keys."""
+    from kdump.messages.consumer_offsets import RECORDS
+
+    if key is None:
+        raise CorruptData("offsets-key-null", "the record has no key")
+    version, reader = before_json.versioned(key, bounds_sizes=bounds_sizes)
+    if version in before_json.OFFSET_KEY_VERSIONS or version == before_json.GROUP_KEY_VERSION:
+        return version, before_json.fields_of(RECORDS[version][0], reader, 0)
+    if words.shows_unknown_keys:
+        return version, None
+    raise CorruptData("offsets-key-version-unknown", f"version {version} of the key is not known", version=version)
 
 
 def transactions(profile: Profile) -> RecordDecoder:
@@ -67,12 +87,14 @@ def transactions(profile: Profile) -> RecordDecoder:
     from kdump.messages.transaction_state import RECORDS
 
     words = profile.decoder_words
+    bounds_sizes = words.has_schema_exceptions or profile.schemas.bounds_sizes
     key_message, value_message = RECORDS[0]
+    value_message = profile.schemas.as_known(value_message)
 
-    def decode(_offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
         if key is None:
             raise CorruptData("transaction-log-key-null", "the record has no key")
-        version, reader = before_json.versioned(key)
+        version, reader = before_json.versioned(key, bounds_sizes=bounds_sizes)
         if version != 0:
             if words.shows_unknown_keys:
                 return UNKNOWN_KEY.format(version=version), None
@@ -83,21 +105,36 @@ def transactions(profile: Profile) -> RecordDecoder:
             if words.shows_tombstones:
                 return words.transaction_key.format(**fields), TOMBSTONE
             raise CorruptData("transaction-log-value-null", "the record has no value")
-        transaction = before_json.value_of(value_message, value, words.last_transaction_version, before_json.TRANSACTION_CODE)
+        transaction = before_json.value_of(
+            value_message, _had(value), words.last_transaction_version, before_json.TRANSACTION_CODE, bounds_sizes=bounds_sizes
+        )
         return words.transaction_key.format(**fields), words.transaction.format(**_transaction_texts(profile, transaction))
 
     return _with_schema_errors(words, decode)
 
 
+def _had(value: bytes | CorruptData) -> bytes:
+    """The value. Raises the fault that keeps it from being had."""
+    if isinstance(value, CorruptData):
+        raise value
+    return value
+
+
 def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDecoder:
     """The decoder; its faults say what SchemaException says: the fields from the outermost on, and what is wrong inside."""
 
-    def decode_or_raise(offset: int, key: bytes | None, value: bytes | None) -> Texts:
+    def decode_or_raise(offset: int, key: bytes | None, value: Content) -> Texts:
         try:
             return decode(offset, key, value)
         except CorruptData as fault:
             inner = fault.values.get("inner")
-            if inner is not None and not words.has_schema_exceptions:
+            part = fault.values.get("part")
+            has_schema_exceptions = words.has_schema_exceptions if part is None else words.protocol_has_schema_exceptions
+            if inner is not None and not has_schema_exceptions:
+                if part == "user data":
+                    raise CorruptData("user-data-past-end", fault.message, **inner.values) from fault
+                if part is not None and inner.code == "message-underflow":
+                    raise CorruptData("consumer-protocol-underflow", fault.message, part=part) from fault
                 raise inner from fault
             if inner is not None:
                 code = " ".join([inner.code, inner.values["type"]] if "type" in inner.values else [inner.code])
@@ -119,12 +156,12 @@ def _snake(name: str) -> str:
     return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)
 
 
-def _with_json(fields: dict[str, Value]) -> dict[str, Value]:
+def _with_json(words: DecoderWords, fields: dict[str, Value]) -> dict[str, Value]:
     """The fields, and beside each string its JSON form."""
     json: dict[str, Value] = {}
     for name, value in fields.items():
         if value is None or isinstance(value, str):
-            json[name + "_json"] = "null" if value is None else kafka_json.text(value)
+            json[name + "_json"] = "null" if value is None else kafka_json.text(value) if words.escapes_json else f'"{value}"'
     return {name: "null" if value is None else value for name, value in fields.items()} | json
 
 
@@ -132,31 +169,70 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
     members = group["members"]
     assert isinstance(members, list)
     is_consumer = group["protocolType"] == "consumer"
+    words = profile.decoder_words
     assignments: dict[str, bytes] = {}
+    subscriptions: dict[str, bytes] = {}
     for member in members:
         assert isinstance(member, dict)
-        member_id, data = member["memberId"], member["assignment"]
-        assert isinstance(member_id, str) and isinstance(data, bytes)
+        member_id, data, subscription = member["memberId"], member["assignment"], member["subscription"]
+        assert isinstance(member_id, str) and isinstance(data, bytes) and isinstance(subscription, bytes)
         assignments[member_id] = data
+        subscriptions[member_id] = subscription
+    _check_members(profile.decoder_words, group)
+    if is_consumer and group["protocol"] is not None and profile.decoder_words.reads_subscriptions:
+        for subscription in subscriptions.values():
+            _check_subscription(profile, subscription)
     texts = []
     for member_id in report.ordered(profile.report_order, list(assignments)):
         data = assignments[member_id]
-        texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(data)}")
-    if not assignments and not profile.decoder_words.empty_groups_have_protocol_type:
+        texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(words, data)}")
+    if not assignments and not words.empty_groups_have_protocol_type:
         group = group | {"protocolType": ""}
-    return _with_json(group | {"members": "{" + ",".join(texts) + "}"})
+    return _with_json(words, group | {"members": "{" + ",".join(texts) + "}"})
+
+
+def _check_members(words: DecoderWords, group: dict[str, Value]) -> None:
+    """Raise CorruptData for members that a release does not let into one group."""
+    ids, instances, is_repeated = set(), set(), False
+    members = group["members"]
+    assert isinstance(members, list)
+    for member in members:
+        assert isinstance(member, dict)
+        member_id, instance = member["memberId"], member["groupInstanceId"]
+        assert isinstance(member_id, str) and (instance is None or isinstance(instance, str))
+        if words.has_unique_instances and instance in instances:
+            text = f"the instance {instance} stands in the group twice"
+            raise CorruptData("group-instance-repeated", text, instance=instance, group=group["group"])
+        if words.counts_members and is_repeated:
+            raise CorruptData("group-member-repeated", "a member stands in the group twice, and others behind it")
+        is_repeated = is_repeated or member_id in ids
+        ids.add(member_id)
+        if instance is not None:
+            instances.add(instance)
+
+
+def _check_subscription(profile: Profile, data: bytes) -> None:
+    """Raise CorruptData for a subscription that is cut off in a way that the tool does not expect."""
+    try:
+        before_json.check_subscription(data, bounds_sizes=profile.schemas.bounds_sizes)
+    except CorruptData as fault:
+        if fault.values["inner"].code != "message-underflow" or fault.values["part"] == "user data":
+            raise
 
 
 def _assignment_text(profile: Profile, data: bytes) -> str:
-    partitions, user_data = before_json.assignment_of(data)
-    if user_data is None and not profile.decoder_words.allows_null_user_data:
+    words = profile.decoder_words
+    partitions, user_data = before_json.assignment_of(data, bounds_sizes=profile.schemas.bounds_sizes)
+    if user_data is None and not words.allows_null_user_data:
         raise CorruptData("assignment-user-data-null", "the assignment has no user data")
     text = ", ".join(f"{topic}-{partition}" for topic, partition in partitions)
-    return f"[{text}]:{_hex(user_data)}" if user_data else f"[{text}]"
+    return f"[{text}]:{_hex(words, user_data)}" if user_data else f"[{text}]"
 
 
-def _hex(data: bytes) -> str:
+def _hex(words: DecoderWords, data: bytes) -> str:
     """Bytes as Kafka formats them, as one number: without zeros in front."""
+    if data and not words.shows_bytes:
+        raise CorruptData("bytes-not-shown", "the tool trips over bytes that it is to show")
     return f"{int.from_bytes(data, 'big'):X}" if data else ""
 
 
@@ -165,6 +241,10 @@ def _transaction_texts(profile: Profile, transaction: dict[str, Value]) -> dict[
     assert isinstance(state, int)
     if not 0 <= state < len(_STATES):
         raise CorruptData("transaction-log-state-unknown", f"the transaction's state is {state}", state=state)
+    feature_level = transaction.get("clientTransactionVersion", 0)
+    assert isinstance(feature_level, int)
+    if not 0 <= feature_level <= _LAST_FEATURE_LEVEL:
+        raise CorruptData("transaction-log-feature-unknown", f"the feature level is {feature_level}", level=feature_level)
     partitions = before_json.partitions_of(transaction, "transactionPartitions", "partitionIds") if state else []
     ordered = hash_sets.ORDERS[profile.report_order](partitions)
     texts = [f"{topic}-{partition}" for topic, partition in ordered]

@@ -28,28 +28,21 @@ class DecoderWords:
         self.last_transaction_version = then.at(LAST_TRANSACTION_VERSION)
         self.shows_tombstones = then.at(SHOWS_TOMBSTONES)
         self.empty_groups_have_protocol_type = then.at(EMPTY_GROUPS_HAVE_PROTOCOL_TYPE)
+        self.escapes_json = then.at(ESCAPES_JSON)
         self.shows_unknown_keys = then.at(SHOWS_UNKNOWN_KEYS)
+        self.allows_null_protocol = then.at(ALLOWS_NULL_PROTOCOL)
         self.allows_null_user_data = then.at(ALLOWS_NULL_USER_DATA)
+        self.shows_bytes = then.at(SHOWS_BYTES)
+        self.counts_members = then.at(COUNTS_MEMBERS)
+        self.reads_subscriptions = then.at(READS_SUBSCRIPTIONS)
+        self.has_unique_instances = then.at(HAS_UNIQUE_INSTANCES)
         self.has_schema_exceptions = then.at(HAS_SCHEMA_EXCEPTIONS)
+        self.protocol_has_schema_exceptions = then.at(PROTOCOL_HAS_SCHEMA_EXCEPTIONS)
         self.checks_record_version = then.at(CHECKS_RECORD_VERSION)
-        self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
         self.shares_have_type = then.at(SHARES_HAVE_TYPE)
-        self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
-        self._then = then
         self.field_names = FIELD_NAMES
-        self.schema_errors = SCHEMA_ERRORS
+        self.schema_errors = then.at(SCHEMA_ERRORS)
         self._partitions = then.at(PARTITIONS)
-
-    def unknown_fields(self, message: str) -> frozenset[str]:
-        """The fields of a message that a release does not know yet."""
-        fields = LATER_FIELDS.get(message, {})
-        return frozenset(name for name, since in fields.items() if not self._then.find({since: True}))
-
-    def last_version(self, message: str, newest: int) -> int:
-        """The last version of a message that a release knows."""
-        versions = EARLIER_VERSIONS.get(message)
-        known = None if versions is None else self._then.find(versions)
-        return newest if known is None else known
 
     def partitions_text(self, partitions: list[str]) -> str:
         """The partitions of a transaction."""
@@ -58,85 +51,94 @@ class DecoderWords:
 
 
 OFFSETS_ARE_JSON = {FIRST: False, "3.8.0": True}
+"""Whether `--offsets-decoder` prints JSON, where others print text."""
+
 TRANSACTIONS_ARE_JSON = {FIRST: False, "4.1.0": True}
+"""Whether `--transaction-log-decoder` prints JSON, where others print text."""
 
 SHOWS_TOMBSTONES = {FIRST: False, "2.4.1": True}
 """Whether text decoders show records without a value. Before, offsets passed over them, and transactions fell over them."""
 
-EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: False, "1.0.0": True}
-"""Whether the protocol type of a group without members is shown; before, it was known from the members."""
+EMPTY_GROUPS_HAVE_PROTOCOL_TYPE = {FIRST: True, "0.10.1.0": False, "1.0.1": True}
+"""Whether the protocol type of a group without members is shown, where others know it from the members."""
+
+ESCAPES_JSON = {FIRST: False, "1.0.1": True}
+"""Whether quotes and control characters are escaped in JSON."""
 
 SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
 """Whether text decoders go on behind keys of unknown versions (KIP-915)."""
 
+ALLOWS_NULL_PROTOCOL = {FIRST: False, "0.10.1.0": True}
+"""Whether a group may have no protocol and no leader."""
+
+SHOWS_BYTES = {FIRST: False, "0.10.1.0": True}
+"""Whether user data, and assignments that are not for consumers, can be shown; before, the tool fell over them."""
+
 ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
+"""Whether a member's assignment without user data is shown, where others throw."""
+
+COUNTS_MEMBERS = {FIRST: False, "2.1.0": True}
+"""Whether the tool trips over a group that goes on behind a member that it has already."""
+
+READS_SUBSCRIPTIONS = {FIRST: False, "2.7.0": True}
+"""Whether the tool trips over subscriptions that are no such thing, though it does not show them."""
+
+HAS_UNIQUE_INSTANCES = {FIRST: False, "3.0.0": True}
+"""Whether the tool trips over a group with two members of one instance id."""
 
 HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.8.0": False}
 """Whether messages are read by Struct and Schema, which name the field they fail in; since then by generated classes."""
 
+PROTOCOL_HAS_SCHEMA_EXCEPTIONS = {FIRST: True, "2.7.0": False}
+"""Whether what members of a group tell each other is read by Struct and Schema, too."""
+
 CHECKS_RECORD_VERSION = {FIRST: False, "4.0.0": True}
 """Whether a value's version is compared with what is known before its message is read."""
-
-SHARES_OFFSET_VALUE = {FIRST: True, "4.0.0": False}
-"""Whether records of type 0 may have values of all versions that those of type 1 have."""
 
 SHARES_HAVE_TYPE = {FIRST: True, "4.1.0": False}
 """Whether values of share groups have "type" where all others have "version"."""
 
-OFFSETS_RECORD_TYPES = {
-    FIRST: tuple(range(9)),
-    "4.0.0": tuple(range(17)),
-    "4.1.0": (*range(9), *range(10, 18), *range(19, 24)),
-}
-"""The record types that the JSON form of offsets knows."""
-
 OFFSET_KEY = {FIRST: "offset::{group}:{topic}:{partition}", "2.4.1": "offset_commit::group={group},partition={topic}-{partition}"}
+"""The key of an offset commit."""
+
 OFFSET = {FIRST: "{offset}", "2.4.1": "offset={offset}"}
+"""An offset commit."""
+
 OFFSET_WITH_METADATA = {FIRST: "{offset}:{metadata}", "2.4.1": "offset={offset},metadata={metadata}"}
+"""An offset commit with metadata."""
+
 GROUP_KEY = {
     FIRST: "metadata::{group}",
     "1.0.0": '{{"metadata":{group_json}}}',
     "2.4.1": "group_metadata::group={group}",
 }
+"""The key of group metadata."""
+
 GROUP = {
     FIRST: "{protocolType}:{protocol}:{generation}:{members}",
     "1.0.0": '{{"protocolType":{protocolType_json},"protocol":{protocol_json},"generationId":{generation},'
     '"assignment":{members_json}}}',
 }
+"""Group metadata."""
+
 TRANSACTION_KEY = {FIRST: "transactionalId={transactionalId}", "2.4.1": "transaction_metadata::transactionalId={transactionalId}"}
+"""The key of a transaction."""
+
 TRANSACTION = {
     FIRST: "producerId:{producerId},producerEpoch:{producerEpoch},state={state},partitions={partitions},"
     "txnLastUpdateTimestamp={transactionLastUpdateTimestampMs},txnTimeoutMs={transactionTimeoutMs}"
 }
-
-LATER_FIELDS = {
-    "OffsetCommitValue": {"topicId": "4.1.0"},
-    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},
-    "RegisterBrokerRecord": {"cordonedLogDirs": "4.3.0"},
-    "BrokerRegistrationChangeRecord": {"cordonedLogDirs": "4.3.0"},
-    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
-    "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
-    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
-    "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
-    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0", "createTimestamp": "4.1.0", "writeTimestamp": "4.1.0"},
-    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},
-}
-"""Fields that came later than their record, with the release that brought them."""
-
-EARLIER_VERSIONS = {
-    "RegisterBrokerRecord": {"3.7.0": 3, "4.3.0": 4},
-    "BrokerRegistrationChangeRecord": {"3.7.0": 2, "4.3.0": 3},
-}
-"""The last versions of records that got further ones, by the release that brought them."""
+"""A transaction."""
 
 PARTITIONS = {FIRST: ("Set(", ", ", ")"), "2.5.0": ("[", ",", "]")}
 """How a set of partitions begins, what stands between them, how it ends."""
 
 LAST_OFFSET_VERSION = {FIRST: 1, "2.1.0": 3, "3.4.1": 4}
-LAST_GROUP_VERSION = {FIRST: 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 4}
+"""The last version of an offset commit that a release reads."""
+
+LAST_GROUP_VERSION = {FIRST: 0, "0.10.1.0": 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 4}
+"""The last version of group metadata that a release reads."""
+
 LAST_TRANSACTION_VERSION = {FIRST: 0, "3.4.1": 1}
 """The last version of a value that a release reads."""
 
@@ -149,22 +151,39 @@ FIELD_NAMES: dict[str, str] = {
 }
 """What messages call fields, of one version or of all, whose name became another; the others are in snake case."""
 
-SCHEMA_ERRORS = {
+_UNCHECKED_SIZES = {
     "message-underflow": "java.nio.BufferUnderflowException",
+    "message-bytes-past-end string": "java.nio.BufferUnderflowException",
+    "message-bytes-past-end bytes": "newLimit > capacity: ({size} > {remaining})",
+    "message-array-too-large": "Error reading array of size {count}, only {remaining} bytes available",
+    "message-null string": "{size}",
+    "message-null bytes": "newLimit < 0: ({size} < 0)",
+    "message-null array": "{size}",
+}
+"""Where sizes were not looked at: what Java says of them."""
+
+_CHECKED_SIZES = _UNCHECKED_SIZES | {
     "message-bytes-past-end string": "Error reading string of length {size}, only {remaining} bytes available",
     "message-bytes-past-end bytes": "Error reading bytes of size {size}, only {remaining} bytes available",
-    "message-array-too-large": "Error reading array of size {count}, only {remaining} bytes available",
     "message-null string": "String length {size} cannot be negative",
     "message-null bytes": "Bytes size {size} cannot be negative",
     "message-null array": "Array size {size} cannot be negative",
 }
+SCHEMA_ERRORS = {FIRST: _UNCHECKED_SIZES, "0.10.0.0": _CHECKED_SIZES}
 """What SchemaException says of a field, by the code of the fault and the field's type."""
 
 _ILLEGAL_STATE = "java.lang.IllegalStateException"
+_NULL_POINTER = "java.lang.NullPointerException"
 _RUNTIME = "java.lang.RuntimeException"
 _MISSING_KEY = "Failed to decode message at offset {offset} using %s (message had a missing key)"
+_MISSING_OFFSET_KEY = "Failed to decode message using offset topic decoder (message had a missing key)"
 _AT_OFFSET = "Error at offset {offset}, skipping. "
 _DESERIALIZE = "Could not deserialize metadata record"
+_NULL_PARTITIONS = (
+    'Cannot invoke "java.util.List.forEach(java.util.function.Consumer)" because the return value of'
+    ' "{package}.TransactionLogValue.transactionPartitions()" is null'
+)
+_UNKNOWN_FRAME = _DESERIALIZE + " due to unknown frame version {version}"
 _NULL_VALUE = 'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of "{package}.Record.value()" is null'
 
 
@@ -194,6 +213,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "record-type-unknown": {FIRST: Words("", "Unknown record type {type} at offset {offset}, skipping.")},
     "record-version-short": {FIRST: Words("", _AT_OFFSET + "Could not read version from {part}'s buffer.")},
     "record-version-unknown": {FIRST: Words("", _AT_OFFSET + "Found an unknown record version {version} for {type} type")},
+    "record-value-past-end": {FIRST: Words("", _AT_OFFSET + "newLimit > capacity: ({size} > {room})")},
     "record-unreadable": {
         FIRST: Words(
             "", _AT_OFFSET + "Could not read record with version {version} from {part}'s buffer due to: {inner_message}."
@@ -203,7 +223,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "message-unreadable": {
         FIRST: Words("org.apache.kafka.common.protocol.types.SchemaException", "{inner_message}"),
     },
-    "offsets-key-null": _kafka("Failed to decode message using offset topic decoder (message had a missing key)"),
+    "offsets-key-null": {FIRST: Words("org.apache.kafka.common.KafkaException", _MISSING_OFFSET_KEY)},
     "offsets-key-version-unknown": _kafka("Unknown offset schema version {version}")
     | {
         "2.4.0": Words("org.apache.kafka.common.KafkaException", "Unknown message key schema version {version}"),
@@ -218,7 +238,22 @@ WORDS: dict[str, dict[str, Words]] = {
         "2.4.0": Words("org.apache.kafka.common.protocol.types.SchemaException", "Unsupported assignment version: {version}"),
     },
     "assignment-user-data-null": {
-        FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "buffer" is null')
+        FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.limit()" because "buffer" is null'),
+        "0.11.0.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "buffer" is null'),
+    },
+    "bytes-not-shown": {FIRST: Words("java.util.IllegalFormatConversionException", "x != scala.math.BigInt")},
+    "consumer-protocol-underflow": {
+        FIRST: Words(
+            "org.apache.kafka.common.protocol.types.SchemaException", "Buffer underflow while parsing consumer protocol's {part}"
+        )
+    },
+    "user-data-past-end": {FIRST: Words("java.lang.IllegalArgumentException", "newLimit > capacity: ({size} > {remaining})")},
+    "group-member-repeated": {FIRST: Words("java.lang.AssertionError", "assertion failed")},
+    "group-instance-repeated": {
+        FIRST: Words(
+            _ILLEGAL_STATE,
+            "Static member with groupInstanceId={instance} cannot be added to group {group} since it is already a member",
+        )
     },
     "transaction-log-key-null": {
         FIRST: Words("java.lang.NullPointerException", 'Cannot invoke "java.nio.ByteBuffer.getShort()" because "buffer" is null')
@@ -240,7 +275,18 @@ WORDS: dict[str, dict[str, Words]] = {
         ),
         "3.0.0": Words(_ILLEGAL_STATE, "Unknown transaction state id {state} from the transaction status message"),
     },
-    "partitions-null": {FIRST: Words("java.lang.NullPointerException", 'Cannot read the array length because "$this" is null')},
+    "transaction-log-feature-unknown": {
+        FIRST: Words("java.lang.IllegalArgumentException", "No feature:transaction.version with feature level {level}")
+    },
+    "partitions-null": {
+        FIRST: Words("java.lang.NullPointerException", 'Cannot read the array length because "$this" is null'),
+        "2.5.0": Words("java.lang.NullPointerException", 'Cannot read the array length because "topicPartitionArray" is null'),
+        "2.8.0": Words("java.lang.NullPointerException", _NULL_PARTITIONS.format(package="kafka.internals.generated")),
+        "3.9.0": Words(
+            "java.lang.NullPointerException",
+            _NULL_PARTITIONS.format(package="org.apache.kafka.coordinator.transaction.generated"),
+        ),
+    },
     # the framing of metadata; these stand behind `Error at` and the offset
     "metadata-number-short": {FIRST: Words("", "Error while reading {number}")},
     "metadata-number-too-large": {FIRST: Words("", "Value for {number} was too large.")},
@@ -251,14 +297,21 @@ WORDS: dict[str, dict[str, Words]] = {
             " to newer versions are not supported.",
         )
     },
+    "metadata-value-null": {FIRST: Words("", 'Cannot invoke "java.nio.ByteBuffer.get()" because "buffer" is null')},
     "metadata-frame-unknown": {
         # Kafka leaves out the blank before the parenthesis; we do too.
-        FIRST: Words("", _DESERIALIZE + " due to unknown frame version {version}(only frame version 1 is supported)")
+        FIRST: Words("", _UNKNOWN_FRAME + "(only frame version 0 is supported)"),
+        "3.0.0": Words("", _UNKNOWN_FRAME + "(only frame version 1 is supported)"),
     },
     "metadata-id-unknown": {
-        FIRST: Words("", "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {id}")
+        FIRST: Words("", "Unknown metadata id {id}"),
+        "3.0.0": Words("", "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {id}"),
     },
-    "metadata-unreadable": {FIRST: Words("", "Failed to deserialize record with type {id}")},
+    "metadata-unreadable": {
+        FIRST: Words("", "{inner_message}"),
+        "3.0.0": Words("", "Failed to deserialize record with type {id}"),
+    },
+    "metadata-out-of-memory": {FIRST: Words("", "{inner_message}")},
     "metadata-garbage": {FIRST: Words("", "Found {size} byte(s) of garbage after {id}")},
     # what tiered storage does not accept
     "remote-value-null": {

@@ -274,16 +274,19 @@ USAGE = {
     "2.2.0": "This tool helps to parse a log file and dump its contents to the console, useful for debugging a seemingly "
     "corrupt log segment.",
 }
+"""What stands above the help screen."""
 
 VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{release}"}
+"""What `--version` says."""
 
-MISSING_DECODERS = {
-    FIRST: ("offsets-decoder",),
-    "0.11.0.0": (),
-    "2.8.0": ("cluster-metadata-decoder",),
-    "3.3.0": (),
-}
-"""Decoders of internal topics whose words in these releases are not reproduced yet."""
+TOPIC_DECODERS = (
+    "offsets-decoder",
+    "transaction-log-decoder",
+    "cluster-metadata-decoder",
+    "remote-log-metadata-decoder",
+    "share-group-state-decoder",
+)
+"""The options that decode the records of an internal topic, in the order in which the tool looks for them; the first counts."""
 
 COMMITS = {
     "2.3.0": "fc1aaa116b661c8a",
@@ -327,6 +330,7 @@ HELP_NAMES_STRINGS = {FIRST: False, "0.10.2.0": True}
 """Whether the help screen says which arguments are strings."""
 
 ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
+"""Whether an option may be cut off where no other begins like it."""
 
 TAKES_EMPTY_VALUES = {FIRST: False, "1.0.0": True}
 """Whether nothing behind `--option=` is an empty value, where others take the next word for the value."""
@@ -338,6 +342,7 @@ MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE = {FIRST: True, "3.2.0": False}
 """Whether logs and time indexes, too, look at `--max-message-size`, if only to refuse what is no number."""
 
 PRINT_DATA_LOG_IS_DEEP = {FIRST: False, "1.1.0": True}
+"""Whether `--print-data-log` implies `--deep-iteration`."""
 
 _NAMES_OF_DECODERS = ("StringDecoder", "DefaultDecoder", "LongDecoder", "IntegerDecoder")
 _OLD_PLAIN = {"kafka.serializer.StringDecoder": "string", "kafka.serializer.DefaultDecoder": "bytes"}
@@ -355,6 +360,14 @@ DECODER_CLASSES: dict[str, dict[str, str]] = {
     "3.8.0": _OLD_PLAIN | _OLD_NUMBERS | _NEW_DECODERS,
     "4.0.0": _NEW_DECODERS,
 }
+"""The classes that decode keys and values, with what they make of them."""
+
+DECODER_INTERFACES: dict[str, tuple[str, ...]] = {
+    FIRST: ("kafka.serializer.Decoder",),
+    "3.8.0": ("kafka.serializer.Decoder", "org.apache.kafka.tools.api.Decoder"),
+    "4.0.0": ("org.apache.kafka.tools.api.Decoder",),
+}
+"""What decoders implement: these classes are there, but nothing can be made of them."""
 
 DEPRECATED_DECODERS: dict[str, dict[str, str]] = {
     FIRST: {},
@@ -364,6 +377,7 @@ DEPRECATED_DECODERS: dict[str, dict[str, str]] = {
 """Decoders that go by another name now, which is said on stdout each time one is made."""
 
 DEPRECATION_LINE = {FIRST: "{old} is deprecated. Please use {new} instead\n"}
+"""What is said of a decoder that goes by another name now."""
 
 # Files -----------------------------------------------------------------------------------------------------------------
 
@@ -381,10 +395,12 @@ OPENS_DIRECTORIES = {FIRST: False, "2.1.0": True}
 """Whether a directory named like a log can be opened, and fails only when it is read."""
 
 IGNORES_NAMES_WITHOUT_DOT = {FIRST: False, "4.3.0": True}
+"""Whether a file whose name has no dot is passed over, where others throw."""
 
 # Logs ------------------------------------------------------------------------------------------------------------------
 
 LOG_HEADING = {FIRST: "Starting offset: {offset}", "3.3.0": "Log starting offset: {offset}"}
+"""What stands above the batches of a log."""
 
 BATCH_LINE = (
     Part("baseOffset: {base_offset} lastOffset: {last_offset}"),
@@ -489,10 +505,13 @@ MARKER_SIZE_IS_CHECKED_FIRST = {FIRST: True, "4.1.0": False}
 """Whether the size of a transaction marker is looked at before its version."""
 
 DEEP_SHOWS_BATCHES = {FIRST: False, "2.2.0": True}
+"""Whether `--deep-iteration` shows each batch in front of its records, where others show records only."""
 
 SHOWS_KEYS_OF_NULL_VALUES = {FIRST: False, "2.4.0": True}
+"""Whether the key of a record without a value is shown."""
 
 SKIPPED_METADATA_PREFIXES_PAYLOAD = {FIRST: False, "4.3.0": True}
+"""Whether a payload without a key has a bar in front with `--skip-record-metadata`."""
 
 CHECKS_FIRST_OFFSET = {FIRST: False, "4.3.0": True}
 """Whether the first record of a log counts as following offset -1."""
@@ -533,12 +552,15 @@ CONTROL_TYPES: dict[str, dict[int, ControlType]] = {
     "3.8.0": _VOTERS,
     "4.1.0": _VOTERS | {2: ControlType("LEADER_CHANGE", heading="LeaderChange:")},  # the only heading with a colon
 }
+"""The types of control records, and how they are shown."""
 
 # Indexes ---------------------------------------------------------------------------------------------------------------
 
 INDEX_LINE = {FIRST: "offset: {offset} position: {position}\n"}
+"""An entry of an offset index."""
 
 INDEX_NAMES_EMPTY = {FIRST: False, "2.8.0": True}
+"""Whether an offset index without entries is said to be empty."""
 
 INDEX_COMPARES_FIRST_RECORD = {FIRST: True, "2.3.0": False}
 """Whether an entry is compared with the first record at its position, else with the last offset of the batch there."""
@@ -553,8 +575,10 @@ SANITY_ALLOWS_BASE_OFFSET = {FIRST: False, "2.0.0": True}
 """Whether the last entry may hold the base offset itself, as a zero tail does."""
 
 SANITY_LINE = {FIRST: "{path} passed sanity check.\n"}
+"""What is said of an index that `--index-sanity-check` finds sound."""
 
 TIME_INDEX_LINE = {FIRST: "timestamp: {timestamp} offset: {offset}\n"}
+"""An entry of a time index."""
 
 TIME_INDEX_CHECKS_ZERO_ENTRY = {FIRST: True, "2.3.0": False}
 """Whether entries of a zero tail are still compared, and end the index only where a batch ends at the base offset."""
@@ -569,6 +593,7 @@ TRANSACTION_LINE = (
     Part("version: {version} producerId: {producer_id} firstOffset: {first_offset} lastOffset: {last_offset}"),
     Part(" lastStableOffset: {last_stable_offset}\n"),
 )
+"""An aborted transaction."""
 
 SNAPSHOT_LINE = (
     Part("producerId: {producer_id} producerEpoch: {producer_epoch}"),
@@ -576,6 +601,7 @@ SNAPSHOT_LINE = (
     Part(" lastTimestamp: {timestamp}", since="3.1.0"),
     Part(" ", until="4.3.0"),
 )
+"""A producer in a snapshot."""
 
 SNAPSHOT_BATCH_PART = (
     Part("lastSequence: {last_sequence} lastOffset: {last_offset} offsetDelta: {offset_delta}", until="1.0.0"),
@@ -586,13 +612,16 @@ SNAPSHOT_BATCH_PART = (
     Part("firstSequence: {first_sequence} lastSequence: {last_sequence} lastOffset: {last_offset}", since="1.0.2"),
     Part(" offsetDelta: {offset_delta} timestamp: {timestamp}", since="1.0.2"),
 )
+"""What a producer's line says of its last batch."""
 
 SNAPSHOT_OMITS_UNKNOWN_BATCH = {FIRST: False, "2.4.1": True}
+"""Whether nothing is said of the last batch of a producer that has none."""
 
 SNAPSHOT_VERSION_IS_CHECKED_FIRST = {FIRST: False, "4.0.0": True}
 """Whether the version is looked at before the rest is read."""
 
 SNAPSHOT_WRAPS_SEQUENCE = {FIRST: False, "2.1.1": True}
+"""Whether the first sequence of a batch is counted back across the largest number."""
 
 OPTIONAL_LONG = {FIRST: ("None", "Some({value})"), "3.5.0": ("OptionalLong.empty", "OptionalLong[{value}]")}
 """How a number is shown in a snapshot that may be absent."""
@@ -616,6 +645,8 @@ REPORT_TITLES: dict[str, dict[str, str]] = {
         NON_CONSECUTIVE: "Non-secutive offsets in :{path}",
     },
 }
+"""What stands above each report at the end of a run."""
+
 REPORT_TITLES["0.11.0.0"] = REPORT_TITLES[FIRST] | {NON_CONSECUTIVE: "Non-consecutive offsets in :{path}"}
 REPORT_TITLES["2.3.0"] = REPORT_TITLES["0.11.0.0"] | {NON_CONSECUTIVE: "Non-consecutive offsets in {path}"}
 REPORT_TITLES["4.3.0"] = REPORT_TITLES["2.3.0"] | {NOT_FOUND: "The following indexed offsets are not found in :{path}"}
@@ -666,6 +697,7 @@ DECODERS_PRINT_DATA = {FIRST: False, "0.10.1.0": True}
 """Whether the options for decoders imply `--print-data-log`."""
 
 IGNORES_UNKNOWN_FILES_SILENTLY = {FIRST: True, "0.11.0.0": False}
+"""Whether files of other kinds are passed over without a word."""
 
 CREATES_MISSING_LOGS = {FIRST: True, "0.8.1": False}
 """Whether a log that is not there counts as empty: the tool creates it."""
@@ -712,5 +744,16 @@ REFUSES_NESTED_WRAPPERS = {FIRST: False, "0.10.2.0": True}
 IGNORES_EARLY_END = {FIRST: False, "0.9.0.0": True, "0.10.2.2": False}
 """Whether a gzip stream that ends too early only ends its wrapper."""
 
-HAS_OLD_LZ4_CHECKSUM = {FIRST: True, "0.10.0.0": False}
-"""Whether the header of an lz4 frame must have the checksum that early writers made: over its magic bytes, too."""
+LZ4_IS_PLAIN = {FIRST: True, "0.10.0.0": False}
+"""Whether the header of an lz4 frame may ask for checksums of blocks only, and must have the checksum of early writers, which
+takes its magic bytes in."""
+
+LZ4_IS_PADDED = {FIRST: True, "0.10.2.2": False}
+"""Whether what is missing of a number at the end of an lz4 frame is taken for set bits, where others fail."""
+
+XERIAL = {FIRST: "one stream", "0.10.0.0": "any header", "0.10.0.1": "streams"}
+"""What counts as snappy blocks in the framing of xerial: one header of a known version, any that begins with the right byte, or
+several headers."""
+
+WRAPPERS_GIVE_TIMESTAMP_TYPE = {FIRST: False, "0.10.2.0": True}
+"""Whether messages of magic 1 in a wrapper of magic 0 have no type of timestamp, as it has none."""

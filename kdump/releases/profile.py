@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kdump.errors import UsageError
 from kdump.releases import history
-from kdump.releases.timeline import History, version_of
+from kdump.releases.timeline import History
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from kdump.formats.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
+    from kdump.releases.schemas import KnownSchemas
     from kdump.releases.words import Words
 
 
@@ -35,12 +35,13 @@ class Profile:
         self.converts_values_lazily = then.at(history.CONVERTS_VALUES_LAZILY)
         self.max_message_size_is_read_everywhere = then.at(history.MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE)
         self.print_data_log_is_deep = then.at(history.PRINT_DATA_LOG_IS_DEEP)
-        self.missing_decoders = then.at(history.MISSING_DECODERS)
+        self.topic_decoders = tuple(name for name in history.TOPIC_DECODERS if name in self.options)
         self.decoder_classes = then.at(history.DECODER_CLASSES)
+        self.decoder_interfaces = then.at(history.DECODER_INTERFACES)
         self.deprecated_decoders = then.at(history.DEPRECATED_DECODERS)
         self.deprecation_line = then.at(history.DEPRECATION_LINE)
 
-        self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if version_of(since) <= version_of(release))
+        self.suffixes = tuple(suffix for suffix, since in history.SUFFIXES.items() if then.has_reached(since))
         self.opens_directories = then.at(history.OPENS_DIRECTORIES)
         self.ignores_names_without_dot = then.at(history.IGNORES_NAMES_WITHOUT_DOT)
 
@@ -101,6 +102,7 @@ class Profile:
         """What the tool takes for sound in logs, if it knows messages only."""
         if not self.knows_messages_only:
             return None
+        from kdump.binary.compression import OldReader
         from kdump.formats.message_log import MessageRules  # only old releases need it
 
         at = self._then.at
@@ -116,7 +118,10 @@ class Profile:
             ignores_early_end=at(history.IGNORES_EARLY_END),
             checks_slices=at(history.SLICES_ARE_CHECKED),
             slices_overflow=at(history.SLICES_OVERFLOW),
-            has_old_lz4_checksum=at(history.HAS_OLD_LZ4_CHECKSUM),
+            frames=OldReader(
+                lz4_is_padded=at(history.LZ4_IS_PADDED), lz4_is_plain=at(history.LZ4_IS_PLAIN), xerial=at(history.XERIAL)
+            ),
+            wrappers_give_timestamp_type=at(history.WRAPPERS_GIVE_TIMESTAMP_TYPE),
         )
 
     def default_of(self, name: str) -> str:
@@ -139,6 +144,12 @@ class Profile:
             return self._then.at(decoder_words.WORDS[code])
         return self._then.at(words.WORDS[code])
 
+    def java_cause(self, kind: str) -> str:
+        """What the codec libraries of this release throw for a kind of failure."""
+        from kdump.releases.words import JAVA_CAUSES
+
+        return self._then.at(JAVA_CAUSES[kind])
+
     @property
     def decoder_words(self) -> DecoderWords:
         """How the decoders of internal topics put what they read."""
@@ -147,6 +158,13 @@ class Profile:
         if self._decoder_words is None:
             self._decoder_words = DecoderWords(self._then)
         return self._decoder_words
+
+    @property
+    def schemas(self) -> KnownSchemas:
+        """The messages of internal topics as this release knows them."""
+        from kdump.releases.schemas import KnownSchemas  # only runs with such a decoder need them
+
+        return KnownSchemas(self._then)
 
     def file_records(self, *, path: str, size: int, view: tuple[int, int] | None, is_slice: bool) -> str:
         """How messages of this release name an open log, or the part of it between two positions, where it is a slice."""
@@ -160,11 +178,10 @@ class Profile:
 def profile_of(release: str) -> Profile:
     """The profile of a release.
 
-    Raises UsageError, with the nearest known release, where it is not known.
+    Raises UsageError, with the nearest known releases, where it is not known.
     """
     if release not in history.RELEASES:
-        newest = history.RELEASES[-1]
-        raise UsageError(
-            f"--release {release} is not known (newest: {newest})", remedy=f"known are {', '.join(history.RELEASES)}"
-        )
+        from kdump.releases.unknown import unknown_release  # only a wrong command line needs it
+
+        raise unknown_release(release)
     return Profile(release)

@@ -35,10 +35,6 @@ class Part:
         self.until = until
         self.starts_piece = starts_piece
 
-    def is_in(self, release: str) -> bool:
-        version = version_of(release)
-        return version_of(self.since) <= version and (not self.until or version < version_of(self.until))
-
 
 class History:
     """Looks things up as they were in one release."""
@@ -46,23 +42,31 @@ class History:
     def __init__(self, release: str) -> None:
         self.release = release
         self._version = version_of(release)
+        self._reached: dict[str, bool] = {}
+
+    def has_reached(self, release: str) -> bool:
+        """Whether the release is this one or a later one."""
+        known = self._reached.get(release)
+        if known is None:
+            known = self._reached[release] = version_of(release) <= self._version
+        return known
 
     def at(self, timeline: Mapping[str, Value]) -> Value:
         """The value that held in the release; the timeline gives, in ascending order, the first release of each."""
-        found = [value for since, value in timeline.items() if version_of(since) <= self._version]
-        if not found:
-            raise UsageError(f"Kafka {self.release} has no value here; the first is of {next(iter(timeline))}")
-        return found[-1]
+        for since in reversed(tuple(timeline)):
+            if self.has_reached(since):
+                return timeline[since]
+        raise UsageError(f"Kafka {self.release} has no value here; the first is of {next(iter(timeline))}")
 
     def find(self, timeline: Mapping[str, Value]) -> Value | None:
         """As `at`, None where the release comes before the timeline."""
-        return self.at(timeline) if version_of(next(iter(timeline))) <= self._version else None
+        return self.at(timeline) if self.has_reached(next(iter(timeline))) else None
 
     def line(self, parts: Sequence[Part]) -> tuple[str, ...]:
         """A line as its pieces, each written at once."""
         pieces = [""]
         for part in parts:
-            if part.is_in(self.release):
+            if self.has_reached(part.since) and not (part.until and self.has_reached(part.until)):
                 if part.starts_piece and pieces[-1]:
                     pieces.append("")
                 pieces[-1] += part.text

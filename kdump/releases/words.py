@@ -50,11 +50,16 @@ def _numbers(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
+_NULL_VALUE = (
+    'Cannot invoke "java.nio.ByteBuffer.duplicate()" because the return value of'
+    ' "org.apache.kafka.common.record.Record.value()" is null'
+)
 _NOT_DECOMPRESSED = {FIRST: Words(_KAFKA, "Failed to decompress record stream")}
 _REMAINING = {FIRST: Words(_KAFKA, "Error checking for remaining bytes after reading batch")}
 _SNAPPY_ERROR = {
-    "3.5.0": Words("org.xerial.snappy.SnappyError", "[INVALID_CHUNK_SIZE] chunkSize is too big or negative : {size}")
+    "3.5.1": Words("org.xerial.snappy.SnappyError", "[INVALID_CHUNK_SIZE] chunkSize is too big or negative : {size}")
 }
+_NEGATIVE_SIZE = {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")}
 _UNDERFLOW = {FIRST: Words("java.nio.BufferUnderflowException")}
 _PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
 _STILL_REMAINING = "Incorrect declared batch size, records still remaining in file"
@@ -115,6 +120,11 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words("java.lang.NoSuchMethodException", "{name}.<init>(kafka.utils.VerifiableProperties)"),
         "4.0.0": Words("java.lang.ClassCastException", "class {name} cannot be cast to class org.apache.kafka.tools.api.Decoder"),
         "4.1.0": Words("java.lang.ClassCastException", "class {name}"),
+    },
+    "decoder-is-interface": {
+        FIRST: Words("java.lang.NoSuchMethodException", "{name}.<init>(kafka.utils.VerifiableProperties)"),
+        "4.0.0": Words("java.lang.NoSuchMethodException", "{name}.<init>()"),
+        "4.1.0": Words(_KAFKA, "Could not find a public no-argument constructor for {name}"),
     },
     "decoder-value-too-short": _UNDERFLOW,
     # files
@@ -189,18 +199,24 @@ WORDS: dict[str, dict[str, Words]] = {
         "0.10.0.0": Words(_INVALID_MESSAGE, "Failed to instantiate input stream compressed with {codec_name}"),
         "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
     },
+    "loaded-frame-refused": {
+        FIRST: Words("{java_cause}"),
+        "0.10.2.0": Words(_KAFKA, "java.lang.reflect.InvocationTargetException"),
+    },
     "frame-damaged": _NOT_DECOMPRESSED,
     "frame-checksum-mismatch": _NOT_DECOMPRESSED,
     "frame-truncated": _NOT_DECOMPRESSED,
     "frame-ends-early": _changed(_invalid_record(_PREMATURE_EOF), {"3.6.0": Words(_KAFKA, "Failed to decompress record stream")}),
     "frame-ends-early-behind-records": _REMAINING,
     "wrapper-frame-ends-early": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
+    "frame-first-block-size": _NEGATIVE_SIZE | _SNAPPY_ERROR,
+    "frame-first-block-size-behind-records": _NEGATIVE_SIZE | _SNAPPY_ERROR,
+    "wrapper-frame-first-block-size": _NEGATIVE_SIZE | _SNAPPY_ERROR,
     "frame-block-size": _NOT_DECOMPRESSED | _SNAPPY_ERROR,
     "frame-block-size-behind-records": _REMAINING | _SNAPPY_ERROR,
     "wrapper-frame-block-size": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR),
-    "frame-negative-size": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")} | {"3.5.0": _NOT_DECOMPRESSED[FIRST]},
-    "frame-negative-size-behind-records": {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")}
-    | {"3.5.0": _REMAINING[FIRST]},
+    "frame-negative-size": _NEGATIVE_SIZE | {"3.5.0": _NOT_DECOMPRESSED[FIRST]},
+    "frame-negative-size-behind-records": _NEGATIVE_SIZE | {"3.5.0": _REMAINING[FIRST]},
     "wrapper-frame-negative-size": {
         FIRST: Words("java.lang.NegativeArraySizeException", "{size}"),
         "3.5.0": Words(_KAFKA, "{java_cause}"),
@@ -281,7 +297,7 @@ WORDS: dict[str, dict[str, Words]] = {
         )
     },
     "inner-record-size-too-small": {
-        FIRST: Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in shallow iterator"),
+        FIRST: Words(_INVALID_MESSAGE, "Message found with corrupt size ({size})"),
         "0.9.0.0": Words(_INVALID_MESSAGE, "Message found with corrupt size ({size}) in deep iterator"),
         "0.10.0.0": Words(_INVALID_MESSAGE),  # its message gets lost
         "0.10.2.0": Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})"),
@@ -327,6 +343,10 @@ WORDS: dict[str, dict[str, Words]] = {
         FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "value" is null'),
         "4.1.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.duplicate()" because "value" is null'),
     },
+    "control-message-null": {
+        FIRST: Words(_NULL_POINTER, _NULL_VALUE),
+        "3.5.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.slice()" because "data" is null'),
+    },
     "marker-value-short": _changed(
         _invalid_record("Invalid value size found for end transaction marker. Must have at least 6 bytes, but found only {size}"),
         {"4.1.0": Words("java.nio.BufferUnderflowException")},
@@ -335,6 +355,7 @@ WORDS: dict[str, dict[str, Words]] = {
         "Invalid version found for end transaction marker: {version}. May indicate data corruption"
     ),
     "message-underflow": _UNDERFLOW,
+    "message-out-of-memory": {FIRST: Words("java.lang.OutOfMemoryError", "{reason}")},
     "message-bytes-past-end": {
         FIRST: Words(
             "java.lang.RuntimeException", "Error reading byte array of {size} byte(s): only {remaining} byte(s) available"
@@ -351,6 +372,7 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "message-varint-too-long": {FIRST: Words(_ILLEGAL_ARGUMENT, _VARINT_TOO_LONG)},
     # indexes
+    "index-folder-missing": {FIRST: Words("java.io.IOException", "No such file or directory")},
     "index-missing": {FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid max index size: -1")},
     "index-position-negative": {
         FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid position: {position}"),
@@ -481,7 +503,7 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "snapshot-crc-mismatch": {
         FIRST: Words(
-            "", "Snapshot file '{name}' is corrupted (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"
+            "", "Snapshot file '{path}' is corrupted (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"
         ),
         "0.11.0.1": Words("", "Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"),
     },
@@ -538,15 +560,26 @@ WORDS: dict[str, dict[str, Words]] = {
 """What the tool says of a fault, by its code."""
 
 JAVA_CAUSES = {
-    "gzip": "java.util.zip.ZipException: {message}",
-    "gzip-eof": "java.io.EOFException",
-    "gzip-truncated": "java.io.EOFException: Unexpected end of ZLIB input stream",
-    "snappy-empty": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
-    "snappy": "java.io.IOException: FAILED_TO_UNCOMPRESS(5)",
-    "lz4": "java.io.IOException: {message}",
-    "lz4-block": "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}",
-    "lz4-runtime": "java.lang.RuntimeException: {message}",
-    "lz4-underflow": "java.nio.BufferUnderflowException",
-    "zstd": "com.github.luben.zstd.ZstdIOException: {message}",
+    "gzip": {FIRST: "java.util.zip.ZipException: {message}"},
+    "gzip-eof": {FIRST: "java.io.EOFException"},
+    "gzip-truncated": {FIRST: "java.io.EOFException: Unexpected end of ZLIB input stream"},
+    "snappy-empty": {
+        FIRST: "java.io.IOException: PARSING_ERROR(2)",
+        "0.8.2.0": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
+    },
+    "snappy": {FIRST: "java.io.IOException: FAILED_TO_UNCOMPRESS(5)"},
+    "snappy-header-cut": {
+        FIRST: "org.xerial.snappy.SnappyIOException: [FAILED_TO_UNCOMPRESS] Insufficient header size in a concatenated block"
+    },
+    "snappy-size": {FIRST: "java.io.IOException: PARSING_ERROR(2)"},
+    "snappy-version": {
+        FIRST: "org.xerial.snappy.SnappyIOException: [INCOMPATIBLE_VERSION] Compressed with an incompatible codec version "
+        "{version}. At least version 1 is required"
+    },
+    "lz4": {FIRST: "java.io.IOException: {message}"},
+    "lz4-block": {FIRST: "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}"},
+    "lz4-runtime": {FIRST: "java.lang.RuntimeException: {message}"},
+    "lz4-underflow": {FIRST: "java.nio.BufferUnderflowException"},
+    "zstd": {FIRST: "com.github.luben.zstd.ZstdIOException: {message}"},
 }
 """What a codec library throws, by its kind of failure; some of our own messages stand for those of the libraries."""

@@ -276,7 +276,7 @@ def entry_field(data: bytes, _other: bytes, chance: random.Random) -> Damaged | 
     inside = [field for field in fields if field[1] + struct.calcsize(">" + field[2]) <= entry.size]
     name, position, code = chance.choice(inside)
     changed = bytearray(data)
-    value = _put(changed, entry.position + position, code, chance)
+    value = put_number(changed, entry.position + position, code, chance)
     is_sealed = name != "crc" and chance.random() < 0.7
     if is_sealed:
         seal(changed, entry)
@@ -364,7 +364,7 @@ def payload_damaged(data: bytes, other: bytes, chance: random.Random) -> Damaged
 def codec_swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
     """A payload compressed anew, perhaps by another codec or with another framing."""
     entry = _any_entry(data, chance)
-    records = _records(data, entry) if entry else None
+    records = records_of(data, entry) if entry else None
     if entry is None or records is None:
         return None
     codec = chance.choice((GZIP, SNAPPY, LZ4, ZSTD))
@@ -378,7 +378,7 @@ def codec_swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged 
 def records_edited(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
     """Something in the records of a batch or the messages of a wrapper, with all that encloses it made right."""
     entry = _any_entry(data, chance)
-    records = _records(data, entry) if entry else None
+    records = records_of(data, entry) if entry else None
     if entry is None or not records:
         return None
     if entry.magic >= 2:
@@ -405,7 +405,7 @@ def control_edited(data: bytes, _other: bytes, chance: random.Random) -> Damaged
     )
     if entry is None:
         return None
-    numbers = [token for token in _varints(data[slice(*_payload(data, entry))]) if token.name in ("keyLength", "valueLength")]
+    numbers = [token for token in varints_of(data[slice(*_payload(data, entry))]) if token.name in ("keyLength", "valueLength")]
     if not numbers:
         return None
     token = chance.choice(numbers)
@@ -434,7 +434,7 @@ class Varint(NamedTuple):
 
 def varint_edited(records: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
     """A varint: another value, or the same in more bytes than needed; the record's length perhaps made right."""
-    tokens = _varints(records)
+    tokens = varints_of(records)
     if not tokens:
         return None
     token = chance.choice(tokens)
@@ -467,7 +467,7 @@ def varint_edited(records: bytes, _other: bytes, chance: random.Random) -> Damag
 
 def record_moved(records: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
     """A record dropped, doubled, or swapped with its neighbour."""
-    starts = [token.start for token in _varints(records) if token.name == "length"]
+    starts = [token.start for token in varints_of(records) if token.name == "length"]
     if not starts:
         return None
     row = chance.randrange(len(starts))
@@ -482,7 +482,7 @@ def record_moved(records: bytes, _other: bytes, chance: random.Random) -> Damage
     return Damaged(data, f"record {row} {what}")
 
 
-def _varints(records: bytes) -> list[Varint]:
+def varints_of(records: bytes) -> list[Varint]:
     """The varints of a row of records, as far as it is sound."""
     found: list[Varint] = []
     position = record_start = 0
@@ -535,7 +535,7 @@ def index_field(entry_fields: Sequence[Field], header_size: int = 0) -> Damage:
         row = chance.choice((0, count - 1, chance.randrange(count)))
         name, position, code = chance.choice(entry_fields)
         changed = bytearray(data)
-        value = _put(changed, header_size + row * size + position, code, chance)
+        value = put_number(changed, header_size + row * size + position, code, chance)
         return Damaged(bytes(changed), f"{name} of entry {row} = {value}")
 
     return field_changed
@@ -583,7 +583,7 @@ def _get(data: bytes | bytearray, position: int, code: str) -> int:
     return int(struct.unpack_from(">" + code, data, position)[0])
 
 
-def _put(data: bytearray, position: int, code: str, chance: random.Random) -> int:
+def put_number(data: bytearray, position: int, code: str, chance: random.Random) -> int:
     """Put a number that tells something into a field; return it."""
     bits = 8 * struct.calcsize(">" + code)
     old = _get(data, position, code)
@@ -633,7 +633,7 @@ def _payload(log: bytes, entry: Entry) -> tuple[int, int]:
     return min(position, entry.end), entry.end
 
 
-def _records(log: bytes, entry: Entry) -> bytes | None:
+def records_of(log: bytes, entry: Entry) -> bytes | None:
     """The records of a batch or the messages of a wrapper, uncompressed; None if they cannot be had."""
     start, end = _payload(log, entry)
     codec = _codec(log, entry)

@@ -2,6 +2,7 @@
 
     python -m tests.campaigns.mutants --count 20000 --seed 7 --jobs 2 --keep /tmp/mutants
     python -m tests.campaigns.mutants --seed 7 --mutant 1234 --keep /tmp/mutants     one of them again
+    python -m tests.campaigns.mutants --decoder offsets --release 0.10.2.0           damaged keys and values, decoded
 
 A mutant depends on the seed and its number only. stdout and exit code must be the same, and stderr but for words of Java;
 kdump must not crash, must end, and must stay below a bound of memory.
@@ -9,6 +10,7 @@ kdump must not crash, must end, and must stay below a bound of memory.
 
 import argparse
 import contextlib
+import fnmatch
 import functools
 import itertools
 import multiprocessing
@@ -29,11 +31,13 @@ from types import FrameType
 from typing import NamedTuple
 
 from golden_outputs.make import settled
-from golden_outputs.runs import CASES, cases
+from golden_outputs.runs import CASES, DECODERS, cases
 from golden_outputs.stored import NEWEST, Golden
 from tests import goldens, oracle
+from tests.campaigns import contents
 from tests.campaigns.damage import damage
 from tests.goldens import Agreement, Printed
+from tests.oracle.kafka_tool import release_number
 
 LIMIT_MIB = 192
 SECONDS_PER_RUN = 20
@@ -63,7 +67,17 @@ TIME_INDEX_RUNS = (
     "--index-sanity-check --files {stem}.timeindex",
     "--files {stem}.index,{stem}.timeindex,{stem}.log --deep-iteration",
 )
+DECODER_RUNS = (
+    "{decoder} --print-data-log --deep-iteration --files {name}",
+    "{decoder} --print-data-log --deep-iteration --files {name}",
+    "{decoder} --print-data-log --files {name}",
+    "{decoder} --deep-iteration --files {name}",
+)
+MAGICS = (("0.8.0", 0), ("0.10.0.0", 1), ("0.11.0.0", 2))
 OUT_OF_MEMORY = (b"java.lang.OutOfMemoryError", b"Java heap space")
+
+
+_NAMES_OF_DECODERS = {option.removeprefix("--").removesuffix("-decoder"): option for option in DECODERS.values()}
 
 
 class Mutant(NamedTuple):
@@ -103,10 +117,15 @@ class Outcome(NamedTuple):
     peak_kib: int
 
 
-def run(release: str, numbers: Sequence[int], seed: int, *, jobs: int = 1, keep: Path | None = None) -> Iterator[Outcome]:
-    """Make these mutants and compare; give the outcome of a few hundred at a time."""
+def run(
+    release: str, numbers: Sequence[int], seed: int, *, decoder: str = "", jobs: int = 1, keep: Path | None = None
+) -> Iterator[Outcome]:
+    """Make these mutants and compare; give the outcome of a few hundred at a time.
+
+    With a decoder (`--offsets-decoder`), the records of its topic are damaged, and decoded.
+    """
     pieces = [numbers[start : start + MUTANTS_PER_JVM] for start in range(0, len(numbers), MUTANTS_PER_JVM)]
-    one = functools.partial(_run_piece, release, seed, keep)
+    one = functools.partial(_run_piece, release, seed, decoder, keep)
     if jobs == 1:
         yield from map(one, pieces)
     else:
@@ -128,6 +147,17 @@ def mutant(seed: int, number: int) -> Mutant:
         name = stem + name[name.index(".") :]
         what += f", named {name}"
     return Mutant(number, case, file, name, damaged.data, what, _runs(name, suffix, damaged.data, source, chance))
+
+
+def decoded_mutant(seed: int, number: int, decoder: str, release: str) -> Mutant:
+    """The mutant of this number among those for a decoder, of a magic that the release reads."""
+    chance = random.Random(f"{seed}/{number}/{decoder}")
+    newest_magic = [magic for since, magic in MAGICS if release_number(since) <= release_number(release)][-1]
+    source, other = chance.choices(_sources_of(decoder), k=2)
+    damaged = contents.repacked(source.read_bytes(), other.read_bytes(), newest_magic, chance)
+    case, _, file = source.relative_to(CASES).as_posix().partition("/")
+    arguments = shlex.split(chance.choice(DECODER_RUNS).format(decoder=decoder, name=source.name))
+    return Mutant(number, case, file, source.name, damaged.data, damaged.what, [arguments])
 
 
 def _runs(name: str, suffix: str, data: bytes, source: Path, chance: random.Random) -> list[list[str]]:
@@ -157,7 +187,18 @@ def _sources() -> dict[str, list[Path]]:
     return {suffix: [path for path in small if path.suffix == suffix] for suffix in WEIGHTS}
 
 
-def _run_piece(release: str, seed: int, keep: Path | None, numbers: Sequence[int]) -> Outcome:
+@functools.cache
+def _sources_of(decoder: str) -> list[Path]:
+    patterns = [pattern for pattern, option in DECODERS.items() if option == decoder]
+    return [
+        path
+        for path in _sources()[".log"]
+        if any(fnmatch.fnmatch(path.relative_to(CASES).parts[0], pattern) for pattern in patterns)
+        and any(contents.contents(path.read_bytes()))
+    ]
+
+
+def _run_piece(release: str, seed: int, decoder: str, keep: Path | None, numbers: Sequence[int]) -> Outcome:
     agreements: Counter[str] = Counter()
     differences: list[Difference] = []
     peak_kib = 0
@@ -169,7 +210,7 @@ def _run_piece(release: str, seed: int, keep: Path | None, numbers: Sequence[int
         def runs() -> Iterator[oracle.Run]:
             """The runs for the real tool; kdump starts on each at the same time."""
             for number in numbers:
-                made = mutant(seed, number)
+                made = decoded_mutant(seed, number, decoder, release) if decoder else mutant(seed, number)
                 folder = scratch / str(number)
                 folder.mkdir()
                 made.write(folder)
@@ -209,25 +250,7 @@ def _judge(
     if agreement is not Agreement.DIFFERENT:
         return agreement.value, ""
     diff = goldens.difference(release, wanted, printed).partition("\n")[2]
-    return _kind_of_difference(wanted, printed), "\n".join([title, command, diff])
-
-
-def _kind_of_difference(wanted: Golden, printed: Printed) -> str:
-    """Put differences together that have one cause, as far as that shows."""
-    places = [
-        name
-        for name, differs in (
-            ("exit", wanted.exit_code != printed.exit_code),
-            ("stdout", wanted.stdout != printed.stdout),
-            ("stderr", goldens.in_one_order(wanted.stderr) != goldens.in_one_order(printed.stderr)),
-        )
-        if differs
-    ]
-    lasts = [
-        re.sub(r"\d+|\{CWD\}\S*", "N", stderr.decode("utf-8", "replace").partition("\n")[0])[:160]
-        for stderr in (wanted.stderr, printed.stderr)
-    ]
-    return f"{' and '.join(places)}; wanted: {lasts[0] or 'nothing'}; got: {lasts[1] or 'nothing'}"
+    return goldens.kind_of_difference(wanted, printed), "\n".join([title, command, diff])
 
 
 class _Worker:
@@ -308,6 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", type=int, action="append", help="only the mutant of this number; may be repeated")
+    parser.add_argument("--decoder", choices=_NAMES_OF_DECODERS, help="damage the records of its topic, and decode them")
     parser.add_argument("--release", default=NEWEST)
     parser.add_argument("--jobs", type=int, default=1, help="each runs a JVM and kdump side by side")
     parser.add_argument("--keep", type=Path, help="keep the differing mutants in this folder")
@@ -322,7 +346,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     differences: list[Difference] = []
     peak_kib = 0
     numbers = options.mutant or range(options.count)
-    for outcome in run(options.release, numbers, options.seed, jobs=options.jobs, keep=options.keep):
+    decoder = _NAMES_OF_DECODERS[options.decoder] if options.decoder else ""
+    for outcome in run(options.release, numbers, options.seed, decoder=decoder, jobs=options.jobs, keep=options.keep):
         agreements += outcome.agreements
         differences += outcome.differences
         peak_kib = max(peak_kib, outcome.peak_kib)

@@ -10,6 +10,7 @@ import pytest
 from kdump.checks.catalogue import FAULTS
 from kdump.checks.check import jobs, run
 from kdump.checks.finding import FileReport, Finding
+from kdump.checks.isolation import Isolation
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
@@ -35,9 +36,18 @@ REMAKE = "KDUMP_REMAKE_FAULTS"
 def _rows(files_root: Path, case: FaultCase) -> list[Row]:
     rows: list[Row] = []
     settings = Settings(now=NOW, **case.settings)  # type: ignore[arg-type]  # of any setting's type
+    if case.is_isolated:
+        return [row for _, rows in Isolation(jobs(str(files_root)), settings).results() for row in rows]
     for job in jobs(str(files_root)):
         run(job, settings, rows.append)
     return rows
+
+
+def _shown_rows(case: FaultCase, folder: Path) -> list[Row]:
+    root = write(case.shown, folder, case.scope)
+    case.arranged(root)
+    with case.during(root):
+        return _rows(root, case)
 
 
 def _findings(rows: list[Row]) -> list[Finding]:
@@ -58,8 +68,7 @@ def _id(case: FaultCase) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_a_fault_is_found(case: FaultCase, tmp_path: Path) -> None:
-    root = write(case.shown, tmp_path, case.scope)
-    codes = {finding.code for finding in _findings(_rows(root, case))}
+    codes = {finding.code for finding in _findings(_shown_rows(case, tmp_path))}
     assert case.code in codes
     assert codes - {case.code} == set(case.also)
 
@@ -67,14 +76,14 @@ def test_a_fault_is_found(case: FaultCase, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_a_near_miss_is_none(case: FaultCase, tmp_path: Path) -> None:
     root = write(case.near_miss, tmp_path, case.scope)
+    case.near_arranged(root)
     codes = {finding.code for finding in _findings(_rows(root, case))}
     assert codes == set(case.near_also)
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_findings_are_what_they_were(case: FaultCase, tmp_path: Path) -> None:
-    root = write(case.shown, tmp_path, case.scope)
-    text = "".join(line + "\n" for line in _lines(_rows(root, case), tmp_path))
+    text = "".join(line + "\n" for line in _lines(_shown_rows(case, tmp_path), tmp_path))
     golden = GOLDEN / f"{_id(case)}.ndjson"
     if REMAKE in os.environ:
         golden.write_text(text)
@@ -83,8 +92,7 @@ def test_findings_are_what_they_were(case: FaultCase, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> None:
-    root = write(case.shown, tmp_path, case.scope)
-    reports = [row for row in _rows(root, case) if isinstance(row, FileReport)]
+    reports = [row for row in _shown_rows(case, tmp_path) if isinstance(row, FileReport)]
     for report in reports:
         counted = (report.bytes_intact, report.bytes_salvaged, report.bytes_damaged, report.bytes_zero, report.bytes_not_examined)
         assert min(counted) >= 0

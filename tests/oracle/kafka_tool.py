@@ -58,6 +58,11 @@ LAUNCHER_OPTIONS = (
     "-XX:+ExplicitGCInvokesConcurrent",
     "-Djava.awt.headless=true",
 )
+# What else releases need. Snappy of 0.8.0 and 0.8.1 loads itself by ways that Java has closed since.
+OPENED_PACKAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("0.8.0", ("--add-opens=java.base/java.lang=ALL-UNNAMED",)),
+    ("0.8.2.0", ()),
+)
 # What many short runs in one JVM need: no long compilation, words in every exception, System.exit intercepted.
 BATCH_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
@@ -174,17 +179,22 @@ def run_alone(release: str, run: Run, *, seconds: float = 60) -> Answer:
         return _with_placeholder(_run_alone(release, run, working_folder, seconds), working_folder)
 
 
+def command(release: str) -> list[str]:
+    """The command that starts the tool of a release, as Kafka's launcher does; its arguments are to follow."""
+    return ["java", *_launcher_options(release), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
+
+
 class _Jvm:
     """One JVM that makes runs until it ends; see KafkaTool.java for the protocol."""
 
     def __init__(self, release: str, working_folder: Path) -> None:
         _make_empty(working_folder)
         class_path = os.pathsep.join([str(_runner_classes()), fetch(release)])
-        command = ["java", *LAUNCHER_OPTIONS, *BATCH_OPTIONS, _logging_option(), "-cp", class_path]
+        command = ["java", *_launcher_options(release), *BATCH_OPTIONS, "-cp", class_path]
         self._process = subprocess.Popen(
             [*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)],
             cwd=working_folder,
-            env=_environment(),
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -246,11 +256,10 @@ def _run_alone(release: str, run: Run, working_folder: Path, seconds: float) -> 
     if working_folder.exists():
         shutil.rmtree(working_folder)
     shutil.copytree(run.folder, working_folder)
-    command = ["java", *LAUNCHER_OPTIONS, _logging_option(), "-cp", fetch(release), _since(MAIN_CLASSES, release)]
     process = subprocess.Popen(
-        [*command, *run.arguments],
+        [*command(release), *run.arguments],
         cwd=working_folder,
-        env=_environment(),
+        env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -318,6 +327,10 @@ def _runner_classes() -> Path:
     return classes
 
 
+def _launcher_options(release: str) -> list[str]:
+    return [*LAUNCHER_OPTIONS, *_since(OPENED_PACKAGES, release), _logging_option()]
+
+
 def _logging_option() -> str:
     """Log4j 1, which the old releases bring along, must be told to be silent."""
     settings = _home() / "log4j.properties"
@@ -326,7 +339,7 @@ def _logging_option() -> str:
     return f"-Dlog4j.configuration={settings.as_uri()}"
 
 
-def _environment() -> Mapping[str, str]:
+def environment() -> Mapping[str, str]:
     """The environment of the JVM: text is UTF-8, and no options from outside."""
     kept = {name: value for name, value in os.environ.items() if not re.fullmatch(r"LANG|LC_.*|.*JAVA_.*OPTIONS", name)}
     return {**kept, "LC_ALL": "C.UTF-8"}

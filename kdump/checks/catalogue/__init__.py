@@ -9,8 +9,19 @@ from __future__ import annotations
 from kdump.checks.catalogue import directories, files, framing, indexes, order, records, snapshots, timestamps, transactions
 from kdump.checks.catalogue.entry import FORECASTS, FaultKind
 
-__all__ = ["FAULTS", "FORECASTS", "FaultKind"]
+__all__ = ["FAULTS", "FORECASTS", "SECTIONS", "FaultKind"]
 
-_SECTIONS = (framing, order, timestamps, transactions, records, indexes, snapshots, directories, files)
+SECTIONS: dict[str, tuple[FaultKind, ...]] = {
+    "Framing and batch headers": framing.FAULTS,
+    "Offsets, sequences and epochs": order.FAULTS,
+    "Timestamps": timestamps.FAULTS,
+    "Transactions and producers": transactions.FAULTS,
+    "Records and compression": records.FAULTS,
+    "Indexes": indexes.FAULTS,
+    "Snapshots and checkpoints": snapshots.FAULTS,
+    "Partition and log directories": directories.FAULTS,
+    "Files, and limits of a run": files.FAULTS,
+}
+"""All faults, by the part of a log directory that they are faults of."""
 
-FAULTS: dict[str, FaultKind] = {fault.code: fault for section in _SECTIONS for fault in section.FAULTS}
+FAULTS: dict[str, FaultKind] = {fault.code: fault for section in SECTIONS.values() for fault in section}

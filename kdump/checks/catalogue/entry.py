@@ -32,10 +32,23 @@ class FaultKind:
     """One fault: its code, its severity unless a rule knows better, and what is said of it.
 
     `title` goes on after "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
-    `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, unless asked for.
+    `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, unless asked for. As an
+    error, one that `leaves_unexamined` something makes a run incomplete.
     """
 
-    __slots__ = ("cause", "code", "forecast", "is_pedantic", "kafka", "loss", "remedy", "see", "severity", "title")
+    __slots__ = (
+        "cause",
+        "code",
+        "forecast",
+        "is_pedantic",
+        "kafka",
+        "leaves_unexamined",
+        "loss",
+        "remedy",
+        "see",
+        "severity",
+        "title",
+    )
 
     def __init__(
         self,
@@ -50,6 +63,7 @@ class FaultKind:
         remedy: str,
         see: tuple[str, ...] = (),
         is_pedantic: bool = False,
+        leaves_unexamined: bool = False,
     ) -> None:
         self.code = code
         self.severity = severity
@@ -61,3 +75,4 @@ class FaultKind:
         self.remedy = remedy
         self.see = see
         self.is_pedantic = is_pedantic
+        self.leaves_unexamined = leaves_unexamined

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.checks.rules.missing_indexes import missing_indexes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.partition import PartitionFacts
@@ -9,3 +11,4 @@ if TYPE_CHECKING:
 
 def check(partition: PartitionFacts) -> None:
     """Check what no file shows alone. All files have been checked by now."""
+    missing_indexes(partition)

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from kdump.checks.contents import Content
     from kdump.checks.context import FileContext
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
@@ -36,10 +37,20 @@ class SegmentRule:
         """The next batches."""
 
     def records(self, part: RecordChunk, status: str) -> None:
-        """Records of the next batch, which has this status; a large one comes in several parts."""
+        """Records of the next batches, which all have this status; those of a large batch come in several parts."""
+
+    def content(self, content: Content, status: str) -> None:
+        """The same records, if of magic 2, as they are encoded: a batch at a time, in order, before `records` of them.
+
+        Batches that cannot be read to their end, or that are too large to be held, are left out.
+        """
 
     def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
-        """The records of this batch, the only one of the chunk, cannot be read on."""
+        """The records of this batch, the only one of the chunk, cannot be read on.
+
+        `decoded` among the fault's values counts the records that were read. Where the bad record is known, `data`, `at` and
+        `data_end` are the bytes it stands in, where it starts and where the records end.
+        """
 
     def damage(self, damage: Damage) -> None:
         """A range of bytes that holds no batch that could be read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.binary import kernel
 from kdump.binary.java_text import text_of
 from kdump.cli.dropin.tool import absolute
-from kdump.errors import CorruptData, Fault, UsageError
+from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
     Decoder = Callable[[bytes], str]
 
-# In the order in which the tool looks for them; the first counts.
-_TOPIC_DECODERS = (
-    "offsets-decoder",
-    "transaction-log-decoder",
-    "cluster-metadata-decoder",
-    "remote-log-metadata-decoder",
-    "share-group-state-decoder",
-)
 _WORTH_THREADS = 64 << 20  # bytes of a log
 _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
@@ -70,10 +62,8 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
 
 def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder] | RecordDecoder:
     """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
-    for name in _TOPIC_DECODERS:
+    for name in history.TOPIC_DECODERS:
         if arguments.has(name):
-            if name in tool.profile.missing_decoders:
-                raise UsageError(f"--{name} is not supported yet in the words of Kafka {tool.profile.release}")
             from kdump.output import topics
 
             return topics.decoder_of(tool.profile, name)
@@ -87,6 +77,8 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
     kind = tool.profile.decoder_classes.get(name)
     if kind is None:
         code = "decoder-wrong-type" if name.startswith("java.lang.") else "decoder-unknown"
+        if name in tool.profile.decoder_interfaces:
+            code = "decoder-is-interface"
         raise Fault(code, f"{name} is no decoder; known are {', '.join(tool.profile.decoder_classes)}", name=name)
     if name in tool.profile.deprecated_decoders:
         tool.out.write(tool.profile.deprecation_line.format(old=name, new=tool.profile.deprecated_decoders[name]))
@@ -99,7 +91,7 @@ def _decoder(tool: DumpTool, name: str) -> Decoder:
 
 def prints_data(tool: DumpTool, arguments: Arguments) -> bool:
     """Whether keys and values are asked for."""
-    implied = (*_TOPIC_DECODERS, *_DECODER_CLASSES) if tool.profile.decoders_print_data else ()
+    implied = (*history.TOPIC_DECODERS, *_DECODER_CLASSES) if tool.profile.decoders_print_data else ()
     return any(arguments.has(name) for name in ("print-data-log", *implied))
 
 
@@ -158,14 +150,14 @@ def _kernel_text(
     """What the kernel in C shows of this log, where it is there and the output is as it stands in Kafka's words."""
     if kernel.native is None or tool.is_terminal:
         return None
-    from kdump.output.kernel_text import OUT_SIZE, KernelText
+    from kdump.output.kernel_text import KernelText
 
     path = absolute(source.path)
 
     def complain(previous: int, offset: int) -> None:
         tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
 
-    def text(write: Write, complain: Complain, out_size: int = OUT_SIZE) -> KernelText:
+    def text(write: Write, complain: Complain, out: bytearray | None = None) -> KernelText:
         return KernelText(
             tool.profile,
             write,
@@ -175,7 +167,7 @@ def _kernel_text(
             shows_records=shows_records,
             contents=contents,
             skips_metadata=skips_metadata,
-            out_size=out_size,
+            out=out,
         )
 
     kernel_text = text(tool.out.write_bytes, complain)
@@ -183,14 +175,16 @@ def _kernel_text(
         from kdump.output import parallel
 
         jobs = tool.jobs or parallel.jobs_here()
+        tool.buffers = tool.buffers or parallel.Buffers()
         if jobs > 1:
             kernel_text.parallel = parallel.ParallelText(
                 source,
-                lambda write, complain: text(write, complain, parallel.OUT_SIZE),
+                text,
                 tool.out.write_bytes,
                 complain,
                 jobs=jobs,
                 checks_first_offset=tool.profile.checks_first_offset,
+                buffers=tool.buffers,
             )
     return kernel_text
 

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.message_log import MessageRules
     from kdump.formats.message_set import Message
+    from kdump.output.topics import Content, RecordDecoder
 
     Decoder = Callable[[bytes], str]
+    Decoders = tuple[Decoder, Decoder] | RecordDecoder | None
 
 _ROWS = 4096  # lines that are made at once
 _COLUMNS = ("offset", "position", "timestamp_type", "timestamp", "isvalid", "value_size", "magic", "compresscodec", "crc")
@@ -30,16 +32,13 @@ _COLUMNS = ("offset", "position", "timestamp_type", "timestamp", "isvalid", "val
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one log, up to its end or to where the tool throws. Raises Fault there."""
     decoders = decoders_of(tool, arguments) if prints_data(tool, arguments) else None
-    assert decoders is None or isinstance(decoders, tuple)  # these releases know one decoder of a topic, which is not there yet
     limit = arguments.number("max-message-size") if tool.profile.limits_message_size else MAX_INT
     tool.out.write(tool.profile.log_heading.format(offset=file_name.base_offset(name)) + "\n")
     with tool.open(path) as source:
         _dump(tool, source, name, decoders, limit, is_deep=arguments.has("deep-iteration"))
 
 
-def _dump(
-    tool: DumpTool, source: Source, name: str, decoders: tuple[Decoder, Decoder] | None, limit: int, *, is_deep: bool
-) -> None:
+def _dump(tool: DumpTool, source: Source, name: str, decoders: Decoders, limit: int, *, is_deep: bool) -> None:
     rules = tool.message_rules
     assert rules is not None
     lines = _Lines(tool, decoders)
@@ -63,7 +62,7 @@ def _dump(
 class _Lines:
     """Collects the rows of lines, and writes them."""
 
-    def __init__(self, tool: DumpTool, decoders: tuple[Decoder, Decoder] | None) -> None:
+    def __init__(self, tool: DumpTool, decoders: Decoders) -> None:
         self._tool = tool
         self._profile = tool.profile
         self._decoders = decoders
@@ -84,28 +83,40 @@ class _Lines:
             )
         )
         self._contents.append(self._profile.key_size_part.format(size=key_size) if key_size >= 0 else "")
-        if self._decoders is not None:
-            self._add_contents(message, *self._decoders)
+        try:
+            if isinstance(self._decoders, tuple):
+                self._add_contents(message, *self._decoders)
+            elif self._decoders is not None:
+                self._add_decoded(message, self._decoders)
+        except CorruptData:
+            self.write(is_cut=True)
+            raise
         if len(self._rows) >= _ROWS:
             self.write()
 
     def _add_contents(self, message: Message, key_decoder: Decoder, value_decoder: Decoder) -> None:
         hides, throws = self._profile.null_values == "hide", self._profile.null_values == "throw"
+        value = message.value if hides else None
+        if hides and value is None:
+            return
+        key = message.key
+        if key is not None:
+            self._contents[-1] += " key: " + key_decoder(key)
+        if not hides:
+            value = message.value
+        if value is None and throws:
+            raise CorruptData("message-null-value", "the tool trips over a null value")
+        self._contents[-1] += " payload: " + ("null" if value is None else value_decoder(value))
+
+    def _add_decoded(self, message: Message, decode: RecordDecoder) -> None:
+        value: Content
         try:
-            value = message.value if hides else None
-            if hides and value is None:
-                return
-            key = message.key
-            if key is not None:
-                self._contents[-1] += " key: " + key_decoder(key)
-            if not hides:
-                value = message.value
-            if value is None and throws:
-                raise CorruptData("message-null-value", "the tool trips over a null value")
-            self._contents[-1] += " payload: " + ("null" if value is None else value_decoder(value))
-        except CorruptData:
-            self.write(is_cut=True)
-            raise
+            value = message.value
+        except CorruptData as fault:
+            value = fault
+        key_text, payload = decode(message.offset, message.key, value)
+        if key_text is not None:
+            self._contents[-1] += f" key: {key_text} payload: {payload}"
 
     def write(self, *, is_cut: bool = False) -> None:
         """Write the lines that there are; if `is_cut`, the last without its end."""

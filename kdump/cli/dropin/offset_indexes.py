@@ -14,6 +14,8 @@ from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.offset_index import OffsetIndexEntry
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one index up to its zero tail, or to where the tool throws. Raises Fault there."""
+    window_size = arguments.number("max-message-size")  # before the name is looked at
     base_offset = file_name.base_offset(name)
-    window_size = arguments.number("max-message-size")
     full_path = absolute(path)
     with tool.open(tool.sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path) as index:
         if tool.profile.index_names_empty and not offset_index.entry_count(index):
@@ -38,6 +40,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
 
 def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, window_size: int, *, is_quiet: bool) -> None:
     kernel_text = _kernel_text(tool, log, index, base_offset, window_size, is_quiet=is_quiet)
+    offset_at = _offset_finder(tool, log, window_size)
     is_first = True
     for window in offset_index.windows(index):
         start, run = 0, ENTRY_SIZE
@@ -50,7 +53,7 @@ def _dump_entries(tool: DumpTool, log: Source, index: Source, base_offset: int, 
                 is_first = is_first and not start
             if start < end:
                 table = offset_index.table_of(window[start:end], base_offset)
-                if not _dump_table(tool, log, index, table, base_offset, window_size, is_first=is_first, is_quiet=is_quiet):
+                if not _dump_table(tool, log, index, table, base_offset, offset_at, is_first=is_first, is_quiet=is_quiet):
                     return
                 start, is_first = end, False
 
@@ -61,7 +64,7 @@ def _dump_table(
     index: Source,
     table: Table[OffsetIndexEntry],
     base_offset: int,
-    window_size: int,
+    offset_at: Callable[[int], int],
     *,
     is_first: bool,
     is_quiet: bool,
@@ -74,7 +77,7 @@ def _dump_table(
             is_tail = offset == base_offset and not is_first
             if is_tail and not checks_zero_entry:
                 return False
-            found = _offset_at(tool, log, position, window_size)
+            found = offset_at(position)
             if found != offset:
                 tool.complain(history.MISMATCHES, index.path, offset, found)
             if is_tail:
@@ -114,12 +117,17 @@ def _kernel_text(
     )
 
 
-def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> int:
+def _offset_finder(tool: DumpTool, log: Source, window_size: int) -> Callable[[int], int]:
+    """What gives the offset at a position that a release compares with; it raises CorruptData where there is none."""
     if tool.message_rules is not None:
         from kdump.checks import message_index
 
-        return message_index.first_offset_at(log, position, window_size, tool.message_rules)
-    if tool.profile.index_compares_first_record:
+        rules = tool.message_rules
+        return lambda position: message_index.first_offset_at(log, position, window_size, rules)
+    if not tool.profile.index_compares_first_record:
+        return check.LastOffsets(log, window_size).at
+
+    def first_offset_at(position: int) -> int:
         try:
             may_start_past_end = tool.profile.slice_may_start_past_end
             return check.first_offset_at(log, position, window_size, tool.record_rules, may_start_past_end=may_start_past_end)
@@ -127,4 +135,5 @@ def _offset_at(tool: DumpTool, log: Source, position: int, window_size: int) -> 
             if fault.code == "record-length-past-end":
                 fault.code = "first-record-length-past-end"
             raise
-    return check.last_offset_at(log, position, window_size)
+
+    return first_offset_at

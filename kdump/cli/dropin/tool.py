@@ -17,6 +17,7 @@ from kdump.releases import history
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.output.blocks import Blocks
+    from kdump.output.parallel import Buffers
     from kdump.releases.profile import Profile
 
 SUCCESS, FAILURE, USAGE = 0, 1, 2
@@ -44,6 +45,7 @@ class DumpTool:
         self.err = err
         self.is_terminal = is_terminal
         self.jobs = jobs
+        self.buffers: Buffers | None = None
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow
@@ -140,7 +142,7 @@ class DumpTool:
         try:
             source = Source(path, may_be_directory=may_be_directory)
         except Unreadable as error:
-            if error.code == "file-missing" and self.profile.creates_missing_logs:
+            if error.code == "file-missing" and self.profile.creates_missing_logs and _has_folder(path):
                 return NoSource(path)
             raise coded(error, error.code + "-read") if is_read_whole else error
         if source.size > history.MAX_INT:
@@ -160,7 +162,7 @@ class DumpTool:
             return index
         except Unreadable as error:
             codes = {
-                "file-missing": "index-missing",
+                "file-missing": "index-missing" if _has_folder(path) else "index-folder-missing",
                 "file-is-directory": "file-is-directory-mapped",
                 "file-permission": "file-permission-mapped",
             }
@@ -181,12 +183,11 @@ class DumpTool:
 
     def message_of(self, fault: Fault) -> str:
         """What the tool says of a fault: an exception as Java prints it, or a line."""
-        from kdump.releases.words import JAVA_CAUSES
-
         words = self.profile.words(fault.code)
         name = str(fault.path).rpartition("/")[2]
         values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
-        values["java_cause"] = JAVA_CAUSES[fault.values["cause"]].format(**values) if "cause" in fault.values else ""
+        cause = fault.values.get("cause")
+        values["java_cause"] = self.profile.java_cause(cause).format(**values) if cause else ""
         values["codec_name"] = self.profile.codec_names.get(values.get("codec_name", ""), "")
         message = "" if words.message is None else words.message.format(**values)
         if not words.exception:
@@ -205,6 +206,8 @@ class DumpTool:
         """The fault that this release meets first."""
         if "unbuffered" in fault.variants and fault.values["cause"].partition("-")[0] not in self.profile.decompressed_in_blocks:
             fault = fault.variants["unbuffered"]
+        if "without-zstd" in fault.variants and "zstd" not in self.profile.codec_names:
+            fault = fault.variants["without-zstd"]
         if "unchecked-header-count" in fault.variants and not self.profile.checks_header_count:
             fault = fault.variants["unchecked-header-count"]
         return fault
@@ -227,6 +230,11 @@ def sibling(path: str, suffix: str) -> str:
     """The file of the same segment with another suffix."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{file_name.stem(name)}{suffix}"
+
+
+def _has_folder(path: str) -> bool:
+    """Whether a file of this path could be created."""
+    return os.path.isdir(os.path.dirname(path) or ".")
 
 
 def _java_path(path: str) -> str:

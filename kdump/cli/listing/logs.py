@@ -6,6 +6,7 @@ import os
 
 from kdump.binary.source import Source
 from kdump.checks import salvage
+from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.starts import start_position
 from kdump.errors import CorruptData, Fault
@@ -36,12 +37,17 @@ def list_log(run: Run, path: str) -> None:
         if run.output is None:
             _write_heading(run, os.path.basename(path))
         lister = _LogLister(run, source)
-        for item in salvage.walk(source, start_position(source, run.request)):
-            if isinstance(item, salvage.Damage):
-                lister.take_damage(item)
-            else:
-                lister.list_section(item)
-        lister.list_held_damages()
+        try:
+            for item in salvage.walk(source, start_position(source, run.request)):
+                if isinstance(item, salvage.Damage):
+                    lister.take_damage(item)
+                else:
+                    lister.list_section(item)
+            lister.list_held_damages()
+        except Enough:
+            lister.decoding.report()
+            raise
+        lister.decoding.report()
 
 
 def _write_heading(run: Run, name: str) -> None:
@@ -63,6 +69,8 @@ class _LogLister:
         self._run = run
         self._request = run.request
         self._source = source
+        self.decoding = Decoding(run, source.path)
+        self._contents = self.decoding.contents() if run.output is None else None
         self._held: list[salvage.Damage] = []  # until the offset behind them is known
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
@@ -112,6 +120,8 @@ class _LogLister:
         chunk, statuses = section.chunk, section.statuses
         if self._held:
             self._settle(section)
+        if section.claimed_length is not None:
+            self._find_wrong_length(section.claimed_length, chunk)
         for start, end in self._runs_in_range(chunk):
             for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
                 part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
@@ -122,6 +132,15 @@ class _LogLister:
             if statuses[row] != salvage.DAMAGED:
                 self._last_offset = chunk.batches["last_offset"][row]
                 break
+
+    def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
+        """Say that a batch is listed as it should be, not as it stands."""
+        position, size = chunk.batches["position"][0], chunk.batches["size"][0]
+        if any(True for _ in self._runs_in_range(chunk)):
+            message = f"a record batch says it is {claimed_length} bytes long; its CRC fits with {size - 12}"
+            self._run.find(
+                self._source.path, f"bytes {position} to {position + size - 1}: {message} (batch-length-mismatch, {size} bytes)"
+            )
 
     def _settle(self, section: salvage.Section) -> None:
         """Drop the held ranges if a batch behind them starts at or before what is asked for, or else list them."""
@@ -225,7 +244,7 @@ class _LogLister:
         elif count:
             spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
             positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
-            table = listing.records(part.records, spread, positions, self._source.path)
+            table = listing.records(part.records, spread, positions, self._source.path, self.decoding.of(part))
             self._run.output.write(table)
             damaged_rows = table["status"].count(salvage.DAMAGED) - spread.count(salvage.DAMAGED)
             self._run.finding_count += damaged_rows
@@ -261,11 +280,12 @@ class _LogLister:
     def _write_lines(self, part: RecordChunk) -> None:
         """Kafka's lines. What a record holds that cannot be shown is a finding behind its fields; the next record goes on."""
         run = self._run
+        assert self._contents is not None
         while len(part.batches):
             lines: list[str] = []
             fault: Fault | None = None
             try:
-                run.text.record_lines(part, run.contents, self._request.skips_metadata, lines)
+                run.text.record_lines(part, self._contents, self._request.skips_metadata, lines)
             except Fault as problem:
                 fault = problem
             shown = len(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
+from kdump.cli.listing import decoding
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.releases.profile import profile_of
@@ -37,8 +38,9 @@ class Request:
         is_deep: bool = False,
         prints_data: bool = False,
         skips_metadata: bool = False,
-        key_decoder: str = "string",
-        value_decoder: str = "string",
+        decode: str | None = None,
+        key_decoder: str | None = None,
+        value_decoder: str | None = None,
         keep_going: bool = True,
     ) -> None:
         self.suffix = suffix
@@ -52,11 +54,30 @@ class Request:
         self.from_time = None if from_time is None else _milliseconds(from_time, is_end=False)
         self.to_time = None if to_time is None else _milliseconds(to_time, is_end=True)
         self.from_position = from_position
-        self.is_deep = is_deep or prints_data
-        self.prints_data = prints_data
         self.skips_metadata = skips_metadata
-        self.decoders = (key_decoder, value_decoder)
+        self._take_decoders(decode, key_decoder, value_decoder)
+        asks_for_data = prints_data or decode not in (None, decoding.NONE)
+        self.is_deep = is_deep or asks_for_data
+        self.prints_data = asks_for_data
         self.keep_going = keep_going
+
+    def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None) -> None:
+        """What keys and values go through: `decode` is a name of decoding.NAMES, `decoders` are the plain ones beneath.
+
+        Kafka's lines have keys and values as they are unless something else is asked for, as in Kafka; other forms of output
+        show what the records of an internal topic say.
+        """
+        is_plain = key_decoder is not None or value_decoder is not None
+        if is_plain and decode not in (None, decoding.NONE):
+            raise UsageError(f"--decode {decode} decodes keys and values", remedy="leave out --key-decoder and --value-decoder")
+        if decode in decoding.PLAIN:
+            key_decoder = value_decoder = decode
+        self.decoders = (key_decoder or "string", value_decoder or "string")
+        default = decoding.NONE if self.output == "kafka" else decoding.AUTO
+        self.decode = decode if decode is not None else "string" if is_plain else default
+        option = decoding.OPTIONS.get(self.decode)
+        if self.output == "kafka" and option is not None and option not in self.profile.topic_decoders:
+            raise UsageError(decoding.no_words(self.profile, self.decode), remedy="--output ndjson decodes for any release")
 
     @property
     def has_range(self) -> bool:

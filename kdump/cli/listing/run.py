@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from kdump.binary.java_text import escaped, text_of
-from kdump.decoders import plain
-from kdump.output.contents import contents
 from kdump.output.formats import output_of
 from kdump.output.kafka_text import KafkaText, Template
 from kdump.tables import Table
@@ -42,14 +40,8 @@ class Run:
         self._left = request.limit
         self._is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
-        show = _shown_text if is_terminal else text_of
-        self.text = KafkaText(request.profile, show)
-        key_decoder, value_decoder = (show if name == "string" else plain.DECODERS[name] for name in request.decoders)
-        self.contents = contents(
-            request.profile,
-            (key_decoder, value_decoder) if request.prints_data else None,
-            skips_metadata=request.skips_metadata,
-        )
+        self.show = _shown_text if is_terminal else text_of
+        self.text = KafkaText(request.profile, self.show)
 
     def start(self, row_class: type[Row]) -> None:
         """Begin the output, whose rows are of this class."""

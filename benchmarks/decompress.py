@@ -1,0 +1,78 @@
+"""Decompresses the batches of a log, and does nothing else: what any reader in Python has to do, with the packages kdump takes.
+
+python decompress.py FILE
+"""
+
+import sys
+from collections.abc import Callable
+
+_WINDOW = 1 << 20
+_HEADER = 61
+_XERIAL_HEADER = 16
+_ROOM = 256 << 10  # for what a payload becomes; zstd streams do not say
+
+
+def main(path: str) -> None:
+    """Decompress the payload of every batch, window by window."""
+    decompress: Callable[[bytes], object] | None = None
+    with open(path, "rb", buffering=0) as log:
+        position = 0
+        while window := log.read(_WINDOW):
+            start = 0
+            while len(window) - start >= _HEADER:
+                end = start + 12 + int.from_bytes(window[start + 8 : start + 12], "big")
+                if end > len(window):
+                    break
+                decompress = decompress or _decompressor(window[start + 22] & 7)
+                decompress(window[start + _HEADER : end])
+                start = end
+            if not start:
+                raise SystemExit(f"byte {position}: the batch is cut off, or larger than {_WINDOW} bytes")
+            position += start
+            log.seek(position)
+
+
+def _decompressor(codec: int) -> Callable[[bytes], object]:
+    """The function for a codec; its package is imported now."""
+    if codec == 1:
+        return _gzip()
+    if codec == 2:
+        return _xerial_snappy()
+    if codec == 3:
+        import lz4.frame
+
+        decompress: Callable[[bytes], object] = lz4.frame.decompress
+        return decompress
+    if codec == 4:
+        import zstandard
+
+        zstd = zstandard.ZstdDecompressor()
+        return lambda payload: zstd.decompress(payload, max_output_size=_ROOM)
+    raise SystemExit(f"codec {codec} is none of those compared")
+
+
+def _gzip() -> Callable[[bytes], object]:
+    try:
+        from isal import isal_zlib as inflate
+    except ImportError:
+        import zlib as inflate
+    return lambda payload: inflate.decompress(payload, 16 + inflate.MAX_WBITS)
+
+
+def _xerial_snappy() -> Callable[[bytes], object]:
+    import snappy
+
+    def decompress(payload: bytes) -> bytes:
+        blocks = []
+        position = _XERIAL_HEADER
+        while position < len(payload):
+            start = position + 4
+            position = start + int.from_bytes(payload[position:start], "big")
+            blocks.append(snappy.decompress(payload[start:position]))
+        return b"".join(blocks)
+
+    return decompress
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

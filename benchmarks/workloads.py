@@ -1,0 +1,334 @@
+"""What is measured, and how fast it has to be."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks import contenders, segments
+from benchmarks.contenders import DECOMPRESSION, KDUMP, LIMIT, LOOP, NEWEST, PYTHON_KERNEL, START, TWO_LOOPS, Contender, Measured
+from benchmarks.segments import MIB, Segment
+from tests.builders.compression import Codec
+from tests.oracle.kafka_tool import release_number
+
+ONE_BATCH = "one-batch"
+JOBS_1, JOBS_2 = "kdump --jobs 1", "kdump --jobs 2"
+PARALLEL = 64 * MIB  # from this size on, kdump uses more than one core if it may
+FULL_INDEX = 1_310_720  # entries of 8 bytes: segment.index.bytes, 10 MiB
+
+Series = Mapping[str, Sequence[Measured]]
+"""The runs of a workload by contender."""
+
+
+def seconds(series: Series, name: str) -> float | None:
+    """The median of a contender, None if it did not take part or did not come to its end."""
+    runs = series.get(name, ())
+    return None if not runs or any(run.is_late for run in runs) else median(run.seconds for run in runs)
+
+
+class Results(NamedTuple):
+    """The runs of a workload, and the seconds that starting up takes: those of a dump of one batch."""
+
+    series: Series
+    start: float | None
+
+    def seconds(self, name: str) -> float | None:
+        """The median of a contender, None if it did not take part or did not come to its end."""
+        return seconds(self.series, name)
+
+
+class Verdict(NamedTuple):
+    """What was measured of a bar, and whether it holds."""
+
+    measured: str
+    holds: bool
+
+
+class Bar(NamedTuple):
+    """How fast something has to be, about the contenders of these `names`; None where one of them did not take part."""
+
+    words: str
+    names: Sequence[str]
+    judge: Callable[[Results], Verdict | None]
+
+
+class Workload(NamedTuple):
+    """Something to do for everybody: dump the file with `suffix` of a segment, with these options.
+
+    `mode` is what the C program calls that; `has_decompression` lets plain decompression take part. Releases before `since`
+    do not know what is in the file; `also` are further releases. `others` take part instead of all these. On a segment of
+    `compared` bytes, everybody has to print the same. The file is dumped so many `times` in one run.
+    """
+
+    name: str
+    title: str
+    segment: Segment
+    options: Sequence[str]
+    bars: Sequence[Bar]
+    suffix: str = ".log"
+    mode: str | None = None
+    has_decompression: bool = False
+    since: str = "0.11.0.0"
+    also: Sequence[str] = ()
+    compared: int = MIB
+    times: int = 1
+    others: Callable[[Sequence[str]], list[Contender]] | None = None
+
+    def contenders(self, home: Path, releases: Sequence[str]) -> list[Contender]:
+        """Everybody who takes part, in the order of the table; makes the file if it is not there."""
+        path, arguments = self.path(home), self.arguments(home)
+        if self.others is not None:
+            return self.others(arguments)
+        found = [contenders.kdump(arguments), contenders.limit(home, self.mode, path) if self.mode else None]
+        if path.stat().st_size >= PARALLEL:
+            found.append(contenders.kdump(arguments, name=JOBS_2, jobs=2))
+        found.append(contenders.kdump(arguments, name=PYTHON_KERNEL, kernel="python"))
+        if self.has_decompression:
+            found.append(contenders.decompression(path))
+        if self.name == ONE_BATCH:
+            found.append(contenders.python_start())
+        wanted = dict.fromkeys([*releases, *self.also]) if releases else ()
+        found += [
+            contenders.kafka(release, arguments) for release in wanted if release_number(release) >= release_number(self.since)
+        ]
+        return [*filter(None, found), contenders.cat(path)]
+
+    def path(self, home: Path) -> Path:
+        """The file to be dumped; it is made if it is not there."""
+        return segments.made(self.segment, home).with_suffix(self.suffix)
+
+    def arguments(self, home: Path) -> list[str]:
+        """The arguments of the tool."""
+        return [*self.options, "--files", ",".join([str(self.path(home))] * self.times)]
+
+    def smaller(self, divisor: int) -> "Workload":
+        """The same with less of it."""
+        count = self.segment.batch_count
+        size = max(1, self.segment.size // divisor)
+        return self._replace(segment=self.segment._replace(size=size, batch_count=count and max(1, count // divisor)))
+
+
+def faster_than_kafka(factor: float, release: str = NEWEST, name: str = KDUMP) -> Bar:
+    """So many times as fast as Kafka's tool."""
+
+    def judge(results: Results) -> Verdict | None:
+        own, theirs = results.seconds(name), results.seconds(f"Kafka {release}")
+        return None if own is None or theirs is None else Verdict(f"{theirs / own:.3g}x", theirs / own >= factor)
+
+    whose = "" if name == KDUMP else f"{name}: "
+    return Bar(f"{whose}at least {factor:g}x Kafka {release}", [name, f"Kafka {release}"], judge)
+
+
+def within(factor: float, name: str, *, adds_start: bool = False) -> Bar:
+    """At most so many times what another takes, and what kdump takes to start up."""
+
+    def judge(results: Results) -> Verdict | None:
+        own, other, start = results.seconds(KDUMP), results.seconds(name), results.start
+        if own is None or other is None or start is None:
+            return None
+        start = start if adds_start else 0
+        return Verdict(f"{(own - start) / other:.2f}x", own - start <= factor * other)
+
+    return Bar(f"at most {factor:g}x {name}{' plus start-up' if adds_start else ''}", [KDUMP, name], judge)
+
+
+def within_seconds(most: float, *, adds_start: bool = False) -> Bar:
+    """At most so many seconds, and what kdump takes to start up."""
+
+    def judge(results: Results) -> Verdict | None:
+        own, start = results.seconds(KDUMP), results.start
+        if own is None or start is None:
+            return None
+        own -= start if adds_start else 0
+        return Verdict(f"{own:.3f} s", own <= most)
+
+    return Bar(f"at most {most:g} s{' more than start-up' if adds_start else ''}", [KDUMP], judge)
+
+
+def within_memory(mib: int, names: Sequence[str]) -> Bar:
+    """No run of these took more memory."""
+
+    def judge(results: Results) -> Verdict | None:
+        peaks = [run.memory for name in names for run in results.series.get(name, ())]
+        return Verdict(f"{max(peaks) / MIB:.1f} MiB", max(peaks) <= mib * MIB) if peaks else None
+
+    return Bar(f"at most {mib} MiB", names, judge)
+
+
+def gains_by_two_jobs(gain: float, where_loops_gain: float) -> Bar:
+    """So much faster by two threads, where two processes gain so much; less where they gain less."""
+
+    def judge(results: Results) -> Verdict | None:
+        one, two = results.seconds(JOBS_1), results.seconds(JOBS_2)
+        loop, two_loops = results.seconds(LOOP), results.seconds(TWO_LOOPS)
+        if one is None or two is None or loop is None or two_loops is None:
+            return None
+        possible = 2 * loop / two_loops
+        wanted = gain * min(1, possible / where_loops_gain)
+        return Verdict(f"{one / two:.2f}x, loops {possible:.2f}x", one / two >= wanted)
+
+    return Bar(
+        f"--jobs 2 at least {gain}x --jobs 1, where two loops gain {where_loops_gain}x", [JOBS_1, JOBS_2, LOOP, TWO_LOOPS], judge
+    )
+
+
+FALLBACK = faster_than_kafka(0.8, name=PYTHON_KERNEL)
+
+_BIG, _USUAL = 1024 * MIB, 256 * MIB
+_DEEP, _DATA = ("--deep-iteration",), ("--deep-iteration", "--print-data-log")
+_PACKED = 480  # records a batch: 64 KiB before compression
+
+
+def _with_jobs(arguments: Sequence[str]) -> list[Contender]:
+    runs = [contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.kdump(arguments, name=JOBS_2, jobs=2)]
+    return [*runs, *contenders.loops()]
+
+
+def _two_ways(arguments: Sequence[str]) -> list[Contender]:
+    return [contenders.kdump(arguments, name=JOBS_1, jobs=1), contenders.kdump(arguments, name=JOBS_2, jobs=2)]
+
+
+def _compressed(codec: Codec, factor: float, since: str = "0.11.0.0") -> Workload:
+    return Workload(
+        codec,
+        f"256 MiB in batches of 64 KiB by {codec}, deep",
+        Segment(_USUAL, _PACKED, codec=codec),
+        _DEEP,
+        [within(1.3, DECOMPRESSION), faster_than_kafka(factor), FALLBACK],
+        has_decompression=True,
+        since=since,
+    )
+
+
+def _memory(size: int, title: str, options: Sequence[str], suffix: str, *, times: int = 1) -> Workload:
+    return Workload(
+        f"memory-{suffix}",
+        f"{title}: peak memory",
+        Segment(size),
+        options,
+        [within_memory(32, [JOBS_1, JOBS_2])],
+        others=_two_ways,
+        times=times,
+    )
+
+
+WORKLOADS = (
+    Workload(
+        ONE_BATCH,
+        "one batch",
+        Segment(1, 2),
+        _DATA,
+        [within(3, START), faster_than_kafka(4)],
+        mode="data",
+    ),
+    Workload(
+        "shallow-1g",
+        "1 GiB, batches of 16 KiB, shallow",
+        Segment(_BIG),
+        (),
+        [within(1.5, LIMIT, adds_start=True), FALLBACK],
+        mode="batches",
+    ),
+    Workload(
+        "shallow",
+        "256 MiB, batches of 16 KiB, shallow",
+        Segment(_USUAL),
+        (),
+        [faster_than_kafka(8), FALLBACK],
+        mode="batches",
+    ),
+    Workload(
+        "one-record",
+        "256 MiB, batches of one record, shallow",
+        Segment(_USUAL, 1),
+        (),
+        [faster_than_kafka(30), FALLBACK],
+        mode="batches",
+    ),
+    Workload(
+        "deep",
+        "256 MiB, records of 100 bytes, deep",
+        Segment(_USUAL),
+        _DEEP,
+        [faster_than_kafka(25), FALLBACK],
+        mode="records",
+    ),
+    Workload(
+        "data-ascii",
+        "256 MiB, --print-data-log, ASCII",
+        Segment(_USUAL),
+        _DATA,
+        [faster_than_kafka(25), FALLBACK],
+        mode="data",
+    ),
+    Workload(
+        "data-mixed",
+        "256 MiB, --print-data-log, mixed UTF-8",
+        Segment(_USUAL, text="mixed"),
+        _DATA,
+        [faster_than_kafka(15), FALLBACK],
+        mode="data",
+    ),
+    Workload(
+        "headers",
+        "256 MiB, one header a record, deep",
+        Segment(_USUAL, has_headers=True),
+        _DEEP,
+        [faster_than_kafka(20), FALLBACK],
+        mode="records",
+    ),
+    _compressed("gzip", 7),
+    _compressed("snappy", 12),
+    _compressed("zstd", 12, since="2.1.0"),
+    _compressed("lz4", 20),
+    Workload(
+        "magic-1",
+        "256 MiB, messages of magic 1, shallow",
+        Segment(_USUAL, 1, magic=1),
+        (),
+        [faster_than_kafka(10), FALLBACK],
+    ),
+    Workload(
+        "index",
+        f".index of {FULL_INDEX:,} entries",
+        Segment(_USUAL, 1, index_interval=0, batch_count=FULL_INDEX + 1),
+        (),
+        [within_seconds(0.25, adds_start=True), faster_than_kafka(6), FALLBACK],
+        suffix=".index",
+    ),
+    Workload(
+        "timeindex",
+        ".timeindex of 256 MiB, batches of one record",
+        Segment(_USUAL, 1),
+        (),
+        [
+            within_seconds(0.5),
+            faster_than_kafka(4, "4.2.1"),
+            faster_than_kafka(0.8, "4.2.1", PYTHON_KERNEL),
+        ],
+        suffix=".timeindex",
+        also=("4.2.1",),
+    ),
+    _memory(64 * MIB, "64 MiB, shallow", (), "64m"),
+    _memory(64 * MIB, "64 MiB, --print-data-log", _DATA, "64m-data"),
+    _memory(_BIG, "4 segments of 1 GiB, shallow", (), "4g", times=4),
+    _memory(_BIG, "4 segments of 1 GiB, --print-data-log", _DATA, "4g-data", times=4),
+    Workload(
+        "jobs",
+        "1 GiB, shallow, on two cores",
+        Segment(_BIG),
+        (),
+        [gains_by_two_jobs(1.7, 1.9)],
+        others=_with_jobs,
+        compared=96 * MIB,
+    ),
+    Workload(
+        "jobs-deep",
+        "256 MiB, deep, on two cores",
+        Segment(_USUAL),
+        _DEEP,
+        [gains_by_two_jobs(1.7, 1.9)],
+        others=_with_jobs,
+        compared=96 * MIB,
+    ),
+)

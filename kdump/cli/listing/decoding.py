@@ -1,0 +1,131 @@
+"""Which decoder the keys and values of a log go through: the one that is asked for, or the one that its topic wants."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from kdump.decoders import plain
+from kdump.errors import CorruptData
+from kdump.formats import file_name
+from kdump.output import decoded
+from kdump.output.contents import contents
+from kdump.output.decoded import Decoded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.cli.listing.run import Run
+    from kdump.formats.record import RecordChunk
+    from kdump.output.contents import Contents
+    from kdump.releases.profile import Profile
+
+AUTO, NONE = "auto", "none"
+PLAIN = ("string", "integer", "long")
+
+OPTIONS = {
+    "consumer-offsets": "offsets-decoder",
+    "transaction-state": "transaction-log-decoder",
+    "cluster-metadata": "cluster-metadata-decoder",
+    "remote-log-metadata": "remote-log-metadata-decoder",
+    "share-group-state": "share-group-state-decoder",
+}
+"""The option of Kafka's tool that decodes the records of an internal topic, by the name that `--decode` takes."""
+
+NAMES = (AUTO, NONE, *OPTIONS, *PLAIN)
+
+
+def named(text: str) -> str:
+    """The name in NAMES that a text means; topics may be called what Kafka calls them."""
+    return text.lower().lstrip("_").replace("_", "-")
+
+
+def topic_of(path: str) -> str:
+    """The internal topic whose records a file holds, by its name and that of its directory; empty for any other."""
+    if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
+        return "cluster-metadata"
+    topic = file_name.topic(path)
+    return named(topic) if topic.startswith("__") and named(topic) in OPTIONS else ""
+
+
+def no_words(profile: Profile, name: str) -> str:
+    """What is said where Kafka's lines cannot have what a decoder of this release says: it has none, or we lack its words."""
+    return f"in the words of Kafka {profile.release} there is no decoder for {name}"
+
+
+class Decoding:
+    """How the records of one log are shown: `contents` makes Kafka's words, `of` the objects of the other forms of output.
+
+    Records of which a key or value could not be decoded are counted, one line for each kind of fault.
+    """
+
+    def __init__(self, run: Run, path: str) -> None:
+        self._run = run
+        self._path = path
+        self._faults: dict[str, _Faults] = {}
+        request = run.request
+        self._is_off = request.decode == NONE
+        self._topic = topic_of(path) if request.decode == AUTO else request.decode if request.decode in OPTIONS else ""
+        self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*request.decoders)
+
+    def contents(self) -> Contents:
+        """What stands behind the fields of a record's line."""
+        run, request = self._run, self._run.request
+        if not request.prints_data:
+            return contents(request.profile, None, skips_metadata=request.skips_metadata)
+        if self._topic:
+            option = OPTIONS[self._topic]
+            if option in request.profile.topic_decoders:
+                from kdump.output import topics
+
+                decoder = topics.decoder_of(request.profile, option)
+                return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
+            run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")
+        key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
+        return contents(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
+
+    def of(self, part: RecordChunk) -> Sequence[Decoded | None] | None:
+        """What the keys and values of records say; None where nothing is decoded."""
+        control = part.batches["is_control"]
+        if self._is_off or self._decode is None and True not in control:
+            return None
+        found: list[Decoded | None] = []
+        rows = zip(*(part.records[name] for name in ("offset", "key_size", "key", "value_size", "value")), strict=True)
+        for is_control, count in zip(control, part.counts, strict=True):
+            decode = decoded.control_record_of if is_control else self._decode
+            for offset, key_size, key, value_size, value in islice(rows, count):
+                is_lost = _is_lost(key, key_size) or _is_lost(value, value_size)
+                one = None if decode is None or is_lost else decode(key, value)
+                if one is not None and one.fault is not None:
+                    self._note(offset, one.fault)
+                found.append(one)
+        return found
+
+    def report(self) -> None:
+        """Say what could not be decoded."""
+        for code, faults in self._faults.items():
+            records = "1 record" if faults.count == 1 else f"{faults.count} records"
+            where = "at" if faults.count == 1 else "the first at"
+            self._run.finding_count += faults.count - 1
+            self._run.find(self._path, f"{records} not decoded, {where} offset {faults.offset}: {faults.message} ({code})")
+        self._faults.clear()
+
+    def _note(self, offset: int, fault: CorruptData) -> None:
+        self._faults.setdefault(fault.code, _Faults(offset, fault.message)).count += 1
+
+
+class _Faults:
+    """How many records have a fault of one kind, and the first of them."""
+
+    __slots__ = ("count", "message", "offset")
+
+    def __init__(self, offset: int, message: str) -> None:
+        self.count = 0
+        self.offset = offset
+        self.message = message
+
+
+def _is_lost(data: bytes | None, size: int | None) -> bool:
+    """Whether a key or value is not null but could not be had: it reaches past the end of its message."""
+    return data is None and (size is None or size >= 0)

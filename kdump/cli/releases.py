@@ -1,0 +1,61 @@
+"""The command `kdump releases`: which releases there are, and what they changed."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.errors import UsageError
+from kdump.output import releases as output
+from kdump.output.blocks import Blocks
+from kdump.releases import changes
+from kdump.releases.history import RELEASES
+from kdump.releases.unknown import unknown_release
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_RANGE = ".."
+_WIDTH = 100  # of lines that go to no terminal
+
+
+class ReleasesRequest:
+    """One invocation: no release for all, one for what it changed, two for how they differ. Raises UsageError."""
+
+    def __init__(self, words: Sequence[str], *, output: str) -> None:
+        releases = [release for word in words for release in word.split(_RANGE)]
+        if len(releases) > 2:
+            raise UsageError("kdump releases takes one release, or two")
+        for release in releases:
+            if release not in RELEASES:
+                raise unknown_release(release, "release ")
+        self.releases = releases
+        self.output = output
+
+
+def list_releases(request: ReleasesRequest) -> int:
+    """Write what is asked for to stdout. Returns the exit code."""
+    with open(1, "wb", buffering=0, closefd=False) as stdout:
+        out = Blocks(stdout)
+        _list(request, out, os.get_terminal_size(1).columns if stdout.isatty() else _WIDTH)
+        out.flush()
+    return 0
+
+
+def _list(request: ReleasesRequest, out: Blocks, width: int) -> None:
+    is_text = request.output == "text"
+    groups = changes.groups()
+    if not request.releases:
+        if is_text:
+            out.write(output.groups_text(groups, width))
+        else:
+            output.groups_ndjson(groups, out.write)
+        return
+    *before, new = request.releases
+    old = before[0] if before else RELEASES[max(RELEASES.index(new) - 1, 0)]
+    changed = changes.changes(old, new)
+    if is_text:
+        alike = next(group for group in groups if new in group.releases)
+        out.write(output.changes_text(old, new, changed, alike, width))
+    else:
+        output.changes_ndjson(old, new, changed, out.write)

@@ -1,0 +1,187 @@
+"""Keys and values of records as JSON objects, of one form whatever the release: what the forms of output for programs show.
+
+Records of internal topics have Kafka's JSON form, as its newest tool prints it: the type and the data of a key, the version and
+the data of a value. Where a value is null, so is its object: a tombstone.
+"""
+
+from __future__ import annotations
+
+from kdump.decoders import control_record, plain
+from kdump.errors import CorruptData
+from kdump.messages import kafka_json
+from kdump.messages.control_records import COMMIT, MESSAGES, NAMES
+from kdump.messages.kafka_json import Json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.decoders.coordinator import CoordinatorRecord, Records
+    from kdump.decoders.metadata import MetadataRecord
+    from kdump.messages.schema import Value
+
+    Decoder = Callable[[bytes | None, bytes | None], "Decoded"]
+
+
+class Decoded:
+    """What a key and a value say; `fault` is why one of them could not be read, which is None then."""
+
+    __slots__ = ("fault", "key", "value")
+
+    def __init__(self, key: Json | None = None, value: Json | None = None, fault: CorruptData | None = None) -> None:
+        self.key = key
+        self.value = value
+        self.fault = fault
+
+
+def decoder_of(topic: str) -> Decoder:
+    """The decoder of the records of an internal topic."""
+    return TOPICS[topic]()
+
+
+def plain_decoder(key_kind: str, value_kind: str) -> Decoder | None:
+    """A decoder of numbers, `integer` or `long`; None where both are strings, which need none."""
+    if key_kind == value_kind == "string":
+        return None
+
+    def number(data: bytes | None, kind: str) -> Json | None:
+        return None if data is None or kind == "string" else Json(plain.DECODERS[kind](data))
+
+    def decode(key: bytes | None, value: bytes | None) -> Decoded:
+        decoded = Decoded()
+        try:
+            decoded.key = number(key, key_kind)
+        except CorruptData as fault:
+            decoded.fault = fault
+        try:
+            decoded.value = number(value, value_kind)
+        except CorruptData as fault:
+            decoded.fault = decoded.fault or fault
+        return decoded
+
+    return decode
+
+
+def control_record_of(key: bytes | None, value: bytes | None) -> Decoded:
+    """What a control record says: `{"controlType":"COMMIT"}`, and the message of its value."""
+    decoded = Decoded()
+    try:
+        type_id = control_record.type_of(key)
+        name = NAMES[type_id] if 0 <= type_id < len(NAMES) else f"UNKNOWN({type_id})"
+        decoded.key = Json(f'{{"controlType":"{name}"}}')
+        if 0 <= type_id <= COMMIT:
+            epoch = control_record.coordinator_epoch_of(value)
+            decoded.value = _versioned(_int16_of(value), f'{{"coordinatorEpoch":{epoch}}}')
+        elif type_id in MESSAGES:
+            decoded.value = _versioned(_int16_of(value), control_record.message_of(type_id, value))
+    except CorruptData as fault:
+        decoded.fault = fault
+    return decoded
+
+
+def _int16_of(value: bytes | None) -> int:
+    return int.from_bytes(value[:2], "big", signed=True) if value else 0
+
+
+def _versioned(version: int | str, data: str) -> Json:
+    return Json(f'{{"version":{version},"data":{data}}}')
+
+
+def _consumer_offsets() -> Decoder:
+    from kdump.decoders import consumer_offsets
+    from kdump.messages.consumer_offsets import RECORDS
+
+    def value_of(record: CoordinatorRecord) -> dict[str, Value]:
+        assert record.value is not None
+        is_group = record.type == consumer_offsets.GROUP_METADATA
+        return consumer_offsets.with_protocol_as_json(record.value) if is_group else record.value
+
+    # brokers before 0.9 wrote values of later versions under keys of type 0
+    return _coordinator(RECORDS | {0: (RECORDS[0][0], RECORDS[1][1])}, value_of)
+
+
+def _transaction_state() -> Decoder:
+    from kdump.messages.transaction_state import RECORDS
+
+    return _coordinator(RECORDS)
+
+
+def _share_group_state() -> Decoder:
+    from kdump.messages.share_group_state import RECORDS
+
+    return _coordinator(RECORDS)
+
+
+def _value_of(record: CoordinatorRecord) -> dict[str, Value]:
+    assert record.value is not None
+    return record.value
+
+
+def _coordinator(records: Records, value_of: Callable[[CoordinatorRecord], dict[str, Value]] = _value_of) -> Decoder:
+    """A decoder of the records of a coordinator. A key is shown even if its value cannot be read."""
+    from kdump.decoders import coordinator
+
+    def key_of(record: CoordinatorRecord) -> Json:
+        return Json(f'{{"type":"{record.type}","data":{kafka_json.dumps(record.key_message, record.key, 0)}}}')
+
+    def decode(key: bytes | None, value: bytes | None) -> Decoded:
+        if key is None:
+            return Decoded(fault=CorruptData("record-key-null", "the record has no key"))
+        try:
+            record = coordinator.read(records, key, value)
+        except CorruptData as fault:
+            try:
+                return Decoded(key_of(coordinator.read(records, key, None)), fault=fault)
+            except CorruptData:
+                return Decoded(fault=fault)
+        if record.value is None:
+            return Decoded(key_of(record))
+        data = kafka_json.dumps(record.value_message, value_of(record), record.version)
+        return Decoded(key_of(record), _versioned(f'"{record.version}"', data))
+
+    return decode
+
+
+def _cluster_metadata() -> Decoder:
+    from kdump.decoders import metadata
+    from kdump.messages.cluster_metadata import RECORDS
+
+    def decode(_key: bytes | None, value: bytes | None) -> Decoded:
+        try:
+            return Decoded(value=_metadata_json(metadata.read(RECORDS, value)))
+        except CorruptData as fault:
+            return Decoded(fault=fault)
+
+    return decode
+
+
+def _remote_log_metadata() -> Decoder:
+    from kdump.decoders import metadata, remote_log_metadata
+    from kdump.messages.remote_log_metadata import RECORDS
+
+    def decode(_key: bytes | None, value: bytes | None) -> Decoded:
+        decoded = Decoded()
+        try:
+            record = metadata.read(RECORDS, value)
+            decoded.value = _metadata_json(record)
+            remote_log_metadata.check(record)  # what Kafka would not accept is shown all the same
+        except CorruptData as fault:
+            decoded.fault = fault
+        return decoded
+
+    return decode
+
+
+def _metadata_json(record: MetadataRecord) -> Json:
+    data = kafka_json.dumps(record.message, record.fields, record.version)
+    return Json(f'{{"type":"{kafka_json.type_name(record.message)}","version":{record.version},"data":{data}}}')
+
+
+TOPICS: dict[str, Callable[[], Decoder]] = {
+    "consumer-offsets": _consumer_offsets,
+    "transaction-state": _transaction_state,
+    "cluster-metadata": _cluster_metadata,
+    "remote-log-metadata": _remote_log_metadata,
+    "share-group-state": _share_group_state,
+}
+"""What makes a decoder, by the topic's name without the underscores in front, and with hyphens inside."""

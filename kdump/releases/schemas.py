@@ -1,0 +1,138 @@
+"""Which records, versions and fields of internal topics each release knows."""
+
+from __future__ import annotations
+
+from kdump.messages import schema
+from kdump.messages.schema import Message
+from kdump.releases.timeline import FIRST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kdump.releases.timeline import History
+
+    Pair = tuple[Message, Message]
+
+
+class KnownSchemas:
+    """The schemas of messages as one release has them."""
+
+    def __init__(self, then: History) -> None:
+        self._then = then
+        self.metadata_is_preview = then.at(METADATA_IS_PREVIEW)
+        self.bounds_sizes = then.at(BOUNDS_SIZES)
+        self.offsets_record_types = then.at(OFFSETS_RECORD_TYPES)
+        self.shares_offset_value = then.at(SHARES_OFFSET_VALUE)
+
+    def metadata(self, records: Mapping[int, Message], earlier: Mapping[int, Message] | None = None) -> dict[int, Message]:
+        """The messages that the release knows, by their ids; `earlier` are those of ids that meant something else once."""
+        earlier = {number: message for number, message in (earlier or {}).items() if self._is_still_in_force(message)}
+        known = {number: message for number, message in records.items() if self._has(LATER_RECORDS.get(message.name))}
+        return {number: self.as_known(message) for number, message in (known | earlier).items()}
+
+    def coordinator(self, records: Mapping[int, Pair], earlier: Mapping[int, Pair] | None = None) -> dict[int, Pair]:
+        """As `metadata`, for pairs of key and value."""
+        still = {number: pair for number, pair in (earlier or {}).items() if self._is_still_in_force(pair[1])}
+        return {number: (key, self.as_known(value)) for number, (key, value) in ({**records, **still}).items()}
+
+    def as_known(self, message: Message) -> Message:
+        """The message with the versions, fields and names of fields that it has in the release."""
+        versions = LAST_VERSIONS.get(message.name)
+        last_version = message.last_version if versions is None else self._then.at(versions)
+        later = LATER_FIELDS.get(message.name, {})
+        unknown = frozenset(name for name, since in later.items() if not self._has(since))
+        names = {name: self._then.at(spellings) for name, spellings in RENAMED_FIELDS.get(message.name, {}).items()}
+        return schema.as_before(message, last_version, unknown, names)
+
+    def _has(self, since: str | None) -> bool:
+        return since is None or self._then.find({since: True}) is True
+
+    def _is_still_in_force(self, message: Message) -> bool:
+        return not self._has(EARLIER_RECORDS_UNTIL[message.name])
+
+
+METADATA_IS_PREVIEW = {FIRST: True, "3.0.0": False}
+"""Whether metadata is that of the preview of KRaft: with frame version 0, in layouts of its own."""
+
+BOUNDS_SIZES = {FIRST: True, "2.7.0": False, "2.8.2": True, "3.0.0": False, "3.0.2": True, "3.1.0": False, "3.1.2": True}
+BOUNDS_SIZES |= {"3.2.0": False, "3.2.2": True}
+"""Whether the size of an array or of bytes is compared with what is left before there is made room for it (CVE-2022-34917)."""
+
+SHARES_OFFSET_VALUE = {FIRST: True, "4.1.0": False}
+"""Whether records of type 0 may have values of all versions that those of type 1 have."""
+
+OFFSETS_RECORD_TYPES = {
+    FIRST: tuple(range(9)),
+    "4.0.0": tuple(range(17)),
+    "4.1.0": (*range(9), *range(10, 18), *range(19, 24)),
+}
+"""The record types that the JSON form of offsets knows."""
+
+LATER_RECORDS = {
+    "AccessControlEntryRecord": "3.2.0",
+    "RemoveAccessControlEntryRecord": "3.2.0",
+    "NoOpRecord": "3.3.0",
+    "ZkMigrationStateRecord": "3.4.0",
+    "RemoveUserScramCredentialRecord": "3.5.0",
+    "BeginTransactionRecord": "3.6.0",
+    "EndTransactionRecord": "3.6.0",
+    "AbortTransactionRecord": "3.6.0",
+    "RemoveDelegationTokenRecord": "3.6.0",
+    "RegisterControllerRecord": "3.7.0",
+    "ClearElrRecord": "4.0.0",
+}
+"""Metadata records that came later than KRaft, with the release that brought them."""
+
+EARLIER_RECORDS_UNTIL = {
+    "AccessControlRecord": "3.5.0",
+    "UserScramCredentialRecord": "3.5.0",
+    "FeatureLevelRecord": "3.3.0",
+    "RemoveFeatureLevelRecord": "3.3.0",
+    "ShareGroupPartitionMetadataValue": "4.1.0",
+    "ShareSnapshotValue": "4.1.0",
+    "ShareUpdateValue": "4.1.0",
+}
+"""Records that are gone, or have another layout now, with the release that did so."""
+
+LATER_FIELDS = {
+    "PartitionRecord": {"leaderRecoveryState": "3.2.0"},
+    "PartitionChangeRecord": {"leaderRecoveryState": "3.2.0"},
+    "DelegationTokenRecord": {"requester": "3.6.0"},
+    "RemoteLogSegmentMetadataRecord": {"txnIndexEmpty": "4.0.0"},
+    "RemoteLogSegmentMetadataSnapshotRecord": {"txnIndexEmpty": "4.0.0"},
+    "TransactionLogValue": {
+        "previousProducerId": "4.0.0",
+        "nextProducerId": "4.0.0",
+        "clientTransactionVersion": "4.0.0",
+        "nextProducerEpoch": "4.1.0",
+    },
+    "OffsetCommitValue": {"topicId": "4.1.0"},
+    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "ShareGroupStatePartitionMetadataValue": {"initializingTopics": "4.1.0"},
+    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
+    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
+    "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
+    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0"},
+    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},
+}
+"""Fields that came later than their version of the record, with the release that brought them."""
+
+LAST_VERSIONS = {
+    "RegisterBrokerRecord": {FIRST: 0, "3.3.0": 1, "3.4.0": 2, "3.7.0": 3, "4.3.0": 4},
+    "PartitionRecord": {FIRST: 0, "3.7.0": 2},
+    "PartitionChangeRecord": {FIRST: 0, "3.7.0": 2},
+    "BrokerRegistrationChangeRecord": {FIRST: 0, "3.3.0": 1, "3.7.0": 2, "4.3.0": 3},
+}
+"""The last versions of records that got further ones, by the release that brought them."""
+
+RENAMED_FIELDS = {
+    "ProducerIdsRecord": {"nextProducerId": {FIRST: "producerIdsEnd", "3.2.0": "nextProducerId"}},
+    "PartitionRecord": {"lastKnownElr": {FIRST: "lastKnownELR", "3.8.0": "lastKnownElr"}},
+    "PartitionChangeRecord": {"lastKnownElr": {FIRST: "lastKnownELR", "3.8.0": "lastKnownElr"}},
+}
+"""What fields are called whose name became another."""

@@ -1,0 +1,256 @@
+"""Calls each function of the kernel in C with hostile bytes and numbers: it may refuse them, and nothing else.
+
+    python -m tests.campaigns.hostile --seconds 60 --seed 7
+
+Buffers are as large as what is in them, so that a build with sanitizers sees each byte that is read or written beyond them;
+tests.campaigns.sanitized makes that build. Damaged logs come from tests.campaigns.mutants.
+"""
+
+import argparse
+import random
+import struct
+import sys
+import tempfile
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from tests import kernels
+from tests.campaigns import mutants
+
+Buffer: TypeAlias = "array[int]"
+REFUSALS = (ValueError, OverflowError)
+NUMBERS = (0, 1, -1, 2, 7, 60, 61, 63, 64, 0x7FFFFFFF, -0x80000000, 1 << 32, 0x7FFFFFFFFFFFFFFF, -0x8000000000000000)
+NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS = range(6)
+STATE_FIELDS = 4
+COLUMNS = 25
+
+
+class Chance(random.Random):
+    """Random arguments."""
+
+    def number(self, near: int = 100) -> int:
+        """A number that could be right, or one that cannot."""
+        return self.randrange(near + 1) if self.random() < 0.8 else self.choice(NUMBERS)
+
+    def log(self) -> bytes:
+        """A damaged file of a golden, or a part of it."""
+        data = mutants.mutant(self.randrange(1 << 16), self.randrange(1 << 30)).data
+        if self.random() < 0.3:
+            start = self.randrange(len(data) + 1)
+            data = data[start : start + self.randrange(len(data) + 1)]
+        return data
+
+    def program(self, *, has_texts: bool) -> bytes:
+        """A line's program: mostly one that is sound."""
+        is_sound = self.random() < 0.9
+        operations = [self.randrange(OPTIONAL + 1) for _ in range(self.randrange(8))]
+        if has_texts:
+            operations += [HEADERS, CONTENTS] if is_sound else self.choices((HEADERS, CONTENTS), k=3)
+        elif not is_sound:
+            operations += self.choice(([HEADERS], [CONTENTS], [NUMBER] * 60, [self.randrange(256)]))
+        self.shuffle(operations)
+        steps = b"".join(self._step(operation, is_sound=is_sound) for operation in operations)
+        return steps if is_sound else self.changed(steps)
+
+    def _step(self, operation: int, *, is_sound: bool) -> bytes:
+        texts = self.randrange(3, 6) if is_sound or self.random() < 0.9 else self.randrange(12)
+        column = self.randrange(1, COLUMNS) if is_sound or self.random() < 0.9 else self.randrange(256)
+        step = bytes((operation, column, texts))
+        for _ in range(texts + 1):
+            size = self.choice((0, 1, 5, 31, 32, 33, self.randrange(60)))
+            step += struct.pack("<H", size) + self.randbytes(size)
+        return step
+
+    def plan(self) -> bytes:
+        """The numbers and the four programs of a dump."""
+        programs = [self.program(has_texts=at % 2 == 1) for at in range(4)]
+        numbers = struct.pack("=qq", self.choice((1, 2, 3, 5, 6, 7, 7)), self.choice((4, 4, 7, self.number())))
+        plan = numbers + b"".join(struct.pack("=I", len(program)) + program for program in programs)
+        return self.changed(plan) if self.random() < 0.05 else plan
+
+    def changed(self, data: bytes) -> bytes:
+        """These bytes with one of them changed, cut off or with more behind."""
+        if not data:
+            return b"\0"
+        at = self.randrange(len(data))
+        return self.choice((data[:at], data + b"\0", data[:at] + self.randbytes(1) + data[at + 1 :]))
+
+
+def exact(data: bytes) -> Buffer:
+    """A buffer with nothing behind it."""
+    return array("B", data)[:]  # a copy has no room left to grow
+
+
+class Hostile:
+    """Calls of the functions of a kernel, each by its name."""
+
+    def __init__(self, native: ModuleType, seed: int) -> None:
+        self._native = native
+        self.chance = Chance(seed)
+        self.calls: dict[str, Callable[[], None]] = {
+            "dump": self.dump,
+            "dump again": self.dump,
+            "dump_index": self.dump_index,
+            "dump_time_index": self.dump_time_index,
+            "walks": self.walks,
+            "records": self.records,
+            "others": self.others,
+        }
+        self.done = self.refused = 0
+
+    def call(self, name: str, *arguments: Any) -> Any:  # of all types, and what comes back, too
+        """Call a function; None where it refuses the arguments. It must not keep what it was given in any case."""
+        self.done += 1
+        buffers = [argument for argument in arguments if isinstance(argument, array)]
+        references = [sys.getrefcount(buffer) for buffer in buffers]
+        try:
+            return getattr(self._native, name)(*arguments)
+        except REFUSALS:
+            self.refused += 1
+            return None
+        finally:
+            assert references == [sys.getrefcount(buffer) for buffer in buffers], name
+
+    def dump(self) -> None:
+        """A whole window, as long as there is progress; then once with a state that cannot be."""
+        chance = self.chance
+        plan, window = self.call("compile_plan", exact(chance.plan())), exact(chance.log())
+        out = exact(bytes(chance.choice((0, 64, 200, 1000, 1000, 20000, 20000, 200000))))
+        gaps = chance.randrange(5)
+        state = array("q", [-1, -1, 0, 0, *[0] * (2 * gaps)])
+        start = filled = 0
+        payload: Buffer | None = None
+        for _ in range(200):
+            answer = self.call("dump", plan, window, start, chance.choice((0, chance.number())), payload, out, filled, state)
+            if answer is None:
+                break
+            filled, end, reason = answer
+            assert start <= end <= len(window) and 0 <= filled <= len(out)
+            assert 0 <= state[3] <= gaps
+            payload = None
+            start = end
+            if reason == 0:
+                break
+            if reason == 1:
+                filled = state[3] = 0
+                if chance.random() < 0.5:
+                    out = exact(bytes(min(2 * len(out) + 64, 1 << 20)))
+            else:
+                payload = exact(chance.log()[chance.choice((0, 61)) :])
+        for _ in range(3):
+            state = array(
+                "q", [chance.number() for _ in range(STATE_FIELDS + 2 * gaps if chance.random() < 0.9 else chance.randrange(4))]
+            )
+            payload = exact(chance.log()[61:]) if chance.random() < 0.3 else None
+            near = (len(window), len(out))
+            self.call("dump", plan, window, chance.number(near[0]), chance.number(), payload, out, chance.number(near[1]), state)
+
+    def dump_index(self) -> None:
+        """An offset index, and a log that may have to do with it."""
+        chance = self.chance
+        data = chance.log()
+        with tempfile.TemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            positions = [chance.choice((0, chance.randrange(len(data) + 1), chance.number())) & 0xFFFFFFFF for _ in range(6)]
+            entries = b"".join(struct.pack(">iI", row, position) for row, position in enumerate(positions))
+            program = exact(chance.program(has_texts=chance.random() < 0.1))
+            self.call(
+                "dump_index",
+                program,
+                exact(chance.choice((entries, chance.log()))),
+                chance.choice((0, 0, chance.number())),
+                chance.choice((0, 0, chance.number())),
+                chance.random() < 0.5,
+                file.fileno() if chance.random() < 0.95 else -1,
+                chance.choice((len(data), chance.number(len(data)))),
+                chance.choice((5 << 20, chance.number())),
+                exact(bytes(chance.choice((0, 64, 500, 5000)))),
+                chance.choice((0, 0, chance.number())),
+                array("q", bytes(8 * chance.randrange(9)))[:],
+                chance.choice((0, 0, chance.number(4))),
+            )
+
+    def dump_time_index(self) -> None:
+        """A time index and an offset index, and a log that may have to do with them."""
+        chance = self.chance
+        data = chance.log()
+        with tempfile.TemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            entries = b"".join(struct.pack(">qi", chance.number(), chance.randrange(20)) for _ in range(6))
+            positions = [chance.choice((0, 0, chance.randrange(len(data) + 1))) for _ in range(6)]
+            index = b"".join(struct.pack(">ii", row, position) for row, position in enumerate(positions))
+            program = exact(chance.program(has_texts=chance.random() < 0.1))
+            self.call(
+                "dump_time_index",
+                program,
+                exact(chance.choice((entries, entries, chance.log()))),
+                chance.choice((0, 0, 0, chance.number())),
+                chance.number(),
+                chance.number(),
+                exact(chance.choice((index, index, b"", chance.log(), 400 * index))),
+                chance.random() < 0.5,
+                chance.choice((0, chance.number(len(data)))),
+                file.fileno() if chance.random() < 0.95 else -1,
+                chance.choice((len(data), chance.number(len(data)))),
+                exact(bytes(chance.choice((0, 64, 500, 5000)))),
+                chance.choice((0, 0, chance.number())),
+                array("q", bytes(8 * chance.randrange(12)))[:],
+            )
+            self.call("walk_log", file.fileno(), chance.number(len(data)), chance.choice((len(data), chance.number())))
+
+    def walks(self) -> None:
+        """The walks through a window."""
+        chance = self.chance
+        window = exact(chance.log())
+        start = chance.choice((0, chance.number(len(window))))
+        self.call("walk_batches", window, start, chance.number(7), None)
+        self.call("walk_messages", window, start, chance.number(1), chance.number(7))
+        self.call("walk_extents", window, start, chance.number())
+        self.call("find", window, start, chance.random() < 0.5)
+
+    def records(self) -> None:
+        """The records of a batch."""
+        chance = self.chance
+        data = exact(chance.log()[chance.choice((0, 61)) :])
+        position, end = chance.choice((0, chance.number(len(data)))), chance.choice((len(data), chance.number(len(data))))
+        self.call("walk_records", data, position, end, chance.number(9), chance.choice((1 << 40, chance.number())), [])
+
+    def others(self) -> None:
+        """Checksums, at all places."""
+        chance = self.chance
+        data = exact(chance.randbytes(chance.choice((0, 1, 7, 8, 9, 767, 768, 769, 12287, 12288, 12289, 20000))))
+        self.call("crc32c", memoryview(data)[chance.randrange(9) :], chance.choice((0, 1, 0xFFFFFFFF)))
+
+    def run(self, seconds: float) -> None:
+        """Call all of them, again and again."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for one in self.calls.values():
+                one()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run for the time that the options say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    missing = kernels.why_no_c()
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    from kdump.binary import _kernel
+
+    hostile = Hostile(_kernel, options.seed)
+    hostile.run(options.seconds)
+    print(f"{hostile.done} calls, {hostile.refused} of them refused")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

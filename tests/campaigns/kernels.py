@@ -1,0 +1,179 @@
+"""Damages the files of the goldens, and compares what kdump prints of them with its two kernels.
+
+    python -m tests.campaigns.kernels --count 100000 --seed 7 --jobs 2
+    python -m tests.campaigns.kernels --seed 7 --mutant 1234          one of them again
+
+The mutants are those of tests.campaigns.mutants. Each is dumped in the words of several releases, with windows, buffers and
+pieces of ordinary and of very small sizes, and listed as NDJSON. stdout, stderr and exit code must be the same.
+"""
+
+import argparse
+import contextlib
+import functools
+import multiprocessing
+import random
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from kdump.binary import kernel
+from kdump.releases import history
+from tests import kernels
+from tests.campaigns import mutants
+from tests.kernels import Printed, Sizes
+
+MUTANTS_PER_PIECE = 250
+
+ORDINARY = Sizes()
+SEAMS = (
+    Sizes(window=61, out=4096),
+    Sizes(window=100, out=200, gaps=1),
+    Sizes(window=300, out=64, gaps=2, payload=100),
+    Sizes(window=1 << 20, out=100, gaps=1),
+    Sizes(window=5000, out=1000, payload=1),
+    Sizes(piece=1, out=300, gaps=1),
+    Sizes(window=100, piece=100, out=300),
+    Sizes(piece=1000, out=1 << 20),
+)
+
+DEEP_WAYS = (
+    ["--deep-iteration"],
+    ["--print-data-log"],
+    ["--print-data-log", "--skip-record-metadata"],
+    ["--deep-iteration", "--print-data-log"],
+)
+
+
+class Difference(NamedTuple):
+    """A run whose output is not the same with both kernels."""
+
+    mutant: int
+    text: str
+
+
+class Outcome(NamedTuple):
+    """What came of some mutants."""
+
+    runs: int
+    differences: list[Difference]
+
+
+def run(numbers: Sequence[int], seed: int, *, jobs: int = 1, seconds: float | None = None) -> Iterator[Outcome]:
+    """Make these mutants and compare, as long as there are `seconds` left; give the outcome of a few hundred at a time."""
+    pieces = [numbers[start : start + MUTANTS_PER_PIECE] for start in range(0, len(numbers), MUTANTS_PER_PIECE)]
+    deadline = None if seconds is None else time.monotonic() + seconds
+    if jobs == 1:
+        for piece in pieces:
+            if deadline is None or time.monotonic() < deadline:
+                yield run_piece(seed, piece, deadline)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(functools.partial(run_piece, seed), pieces)
+
+
+def run_piece(seed: int, numbers: Sequence[int], deadline: float | None = None) -> Outcome:
+    """Compare these mutants one after the other, up to a time."""
+    runs = 0
+    differences = []
+    with tempfile.TemporaryDirectory(prefix="kdump-kernels-") as name:
+        for number in numbers:
+            if deadline is not None and time.monotonic() > deadline:
+                break
+            folder = Path(name, str(number))
+            folder.mkdir()
+            made = mutants.mutant(seed, number)
+            made.write(folder)
+            with contextlib.chdir(folder):
+                for command, execute in commands_for(made, random.Random(f"kernels {seed}/{number}")):
+                    runs += 1
+                    text = difference(execute)
+                    if text:
+                        title = f"mutant {number}: {made.case}/{made.file}: {made.what}"
+                        differences.append(Difference(number, f"{title}\n  {command}\n{text}"))
+            shutil.rmtree(folder)
+    return Outcome(runs, differences)
+
+
+def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[str, Callable[[], Printed]]]:
+    """What is run on a mutant: as it is written down, and as a function."""
+    ways = list(made.runs)
+    if Path(made.name).suffix in (".log", ".checkpoint"):
+        ways.append([*chance.choice(DEEP_WAYS), "--files", made.name])
+    for way in ways:
+        release = chance.choice((history.RELEASES[-1], chance.choice(history.RELEASES)))
+        sizes = chance.choice((ORDINARY, chance.choice(SEAMS)))
+        arguments = ["--release", release, *way]
+        yield f"kdump {shlex.join(arguments)}, {sizes}", functools.partial(kernels.printed, arguments, sizes)
+    command = {".log": "log", ".checkpoint": "checkpoint", ".index": "index", ".timeindex": "timeindex"}.get(
+        Path(made.name).suffix
+    )
+    if command:
+        deep = ["--deep"] if command == "log" and chance.random() < 0.5 else []
+        arguments = [command, *deep, "--output", "ndjson", f"./{made.name}"]
+        yield f"kdump {shlex.join(arguments)}", functools.partial(kernels.listed, arguments)
+
+
+def difference(execute: Callable[[], Printed]) -> str:
+    """How the output differs between the kernels, empty if it does not."""
+    by_kernel = []
+    for name in kernels.KERNELS:
+        with kernels.using(name):
+            try:
+                by_kernel.append(execute())
+            except Exception:
+                return f"with the kernel {name}:\n{traceback.format_exc()}"
+    reference, native = by_kernel
+    if reference == native:
+        return ""
+    lines = []
+    for field, wanted, got in zip(Printed._fields, reference, native, strict=True):
+        if wanted == got:
+            continue
+        if isinstance(wanted, bytes) and isinstance(got, bytes):
+            at = next((at for at, (one, other) in enumerate(zip(wanted, got, strict=False)) if one != other), None)
+            at = min(len(wanted), len(got)) if at is None else at
+            start = wanted.rfind(b"\n", 0, at) + 1
+            lines += [f"  {field} at byte {at}", f"  - {wanted[start : start + 300]!r}", f"  + {got[start : start + 300]!r}"]
+        else:
+            lines += [f"  {field}", f"  - {wanted!r}", f"  + {got!r}"]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign that the options name; print what differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first mutant")
+    parser.add_argument("--mutant", type=int, action="append", help="only the mutant of this number; may be repeated")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="end after so long (with one job)")
+    parser.add_argument("--show", type=int, default=20, help="show so many differences")
+    options = parser.parse_args(arguments)
+    missing = kernels.why_no_c()
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    print(f"{kernel.C}: {sys.modules['kdump.binary._kernel'].__file__}")
+    started = time.monotonic()
+    runs = 0
+    differences: list[Difference] = []
+    numbers = options.mutant or range(options.first, options.first + options.count)
+    for outcome in run(numbers, options.seed, jobs=options.jobs, seconds=options.seconds):
+        runs += outcome.runs
+        differences += outcome.differences
+        for found in outcome.differences[: max(options.show - len(differences) + len(outcome.differences), 0)]:
+            print(found.text, flush=True)
+    print(f"{runs} runs in {time.monotonic() - started:.0f} s, {len(differences)} differ")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The short forms of the campaigns about the kernel in C."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import kernels
+from tests.campaigns import hostile, sanitized
+from tests.campaigns import kernels as campaign
+
+MUTANTS = 300
+SECONDS_OF_CALLS = 3
+SECONDS_WITH_SANITIZERS = 8
+SEED = 1
+
+
+def test_both_kernels_print_the_same_of_damaged_files() -> None:
+    if missing := kernels.why_no_c():
+        pytest.skip(missing)
+    outcomes = list(campaign.run(range(MUTANTS), SEED))
+    differences = [difference for outcome in outcomes for difference in outcome.differences]
+    assert sum(outcome.runs for outcome in outcomes) > MUTANTS
+    assert not differences, "\n\n".join([f"{len(differences)} runs differ", *(one.text for one in differences[:3])])
+
+
+def test_a_difference_is_seen_and_described() -> None:
+    if missing := kernels.why_no_c():
+        pytest.skip(missing)
+    answers = iter([kernels.Printed(0, b"same\none\n", b""), kernels.Printed(1, b"same\ntwo\n", b"")])
+    text = campaign.difference(lambda: next(answers))
+    assert text == "  exit_code\n  - 0\n  + 1\n  stdout at byte 5\n  - b'one\\n'\n  + b'two\\n'"
+    assert campaign.difference(lambda: kernels.Printed(0, b"", b"")) == ""
+    assert "ZeroDivisionError" in campaign.difference(lambda: kernels.Printed(1 // 0, b"", b""))
+
+
+def test_hostile_arguments_are_refused_or_do_no_harm() -> None:
+    if missing := kernels.why_no_c():
+        pytest.skip(missing)
+    from kdump.binary import _kernel
+
+    calls = hostile.Hostile(_kernel, SEED)
+    calls.run(SECONDS_OF_CALLS)
+    assert 0 < calls.refused < calls.done
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package, its kernel built with sanitizers."""
+    if missing := sanitized.why_not_available():
+        pytest.skip(missing)
+    folder = tmp_path_factory.mktemp("sanitized").resolve()
+    sanitized.build(folder)
+    return folder
+
+
+@pytest.mark.parametrize("module", ["tests.campaigns.hostile", "tests.campaigns.kernels"])
+def test_sanitizers_find_nothing(build: Path, module: str) -> None:
+    code, text = sanitized.run(build, module, SECONDS_WITH_SANITIZERS, SEED)
+    assert code == 0, text
+
+
+def test_sanitizers_would_find_something(tmp_path: Path, build: Path) -> None:
+    (tmp_path / "kdump").symlink_to(build / "kdump")
+    # one byte behind a buffer: what the sanitizers are for
+    (tmp_path / "overread.py").write_text(
+        "from array import array; import ctypes; from kdump.binary import _kernel\n"
+        "data = array('B', bytes(64))[:]; _kernel.crc32c((ctypes.c_char * 65).from_address(data.buffer_info()[0]))\n"
+    )
+    code, text = sanitized.run(tmp_path, "overread", 1, SEED)
+    assert code != 0
+    assert "heap-buffer-overflow" in text
+    assert "_kernel.c" in text

@@ -1,0 +1,101 @@
+"""Both kernels side by side in one process, and sizes so small that small files meet every seam of the work."""
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+from kdump.binary import kernel
+from kdump.cli import commands, dropin, listing
+from kdump.cli.dropin import logs
+from kdump.formats import log
+from kdump.output import kernel_text, parallel
+
+KERNELS = (kernel.PYTHON, kernel.C)
+
+
+def why_no_c() -> str | None:
+    """Why the kernel in C cannot be used, None if it can."""
+    try:
+        from kdump.binary import _kernel  # noqa: F401  # only whether it is there
+    except ImportError as error:
+        return f"the kernel in C was not built: {error}"
+    return None
+
+
+@contextlib.contextmanager
+def using(name: str) -> Iterator[None]:
+    """This kernel for a while, then the one that was in use before."""
+    before = kernel.name
+    kernel.use(name)
+    try:
+        yield
+    finally:
+        kernel.use(before)
+
+
+class Sizes(NamedTuple):
+    """Sizes that decide where work is cut into parts; small ones make small files meet all the seams.
+
+    `window` is what is read at once, `out` the room for text, `gaps` that for pairs of offsets, `payload` what is decompressed
+    in one go, and `piece` what a thread takes; None is for no threads.
+    """
+
+    window: int = 1 << 20
+    out: int = 1 << 20
+    gaps: int = 1024
+    payload: int = 4 << 20
+    piece: int | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """The options of kdump that go with them."""
+        return ["--jobs", "1" if self.piece is None else "3"]
+
+
+@contextlib.contextmanager
+def sizes(given: Sizes) -> Iterator[None]:
+    """These sizes for a while."""
+    with contextlib.ExitStack() as stack:
+
+        def put(module: object, **values: int) -> None:
+            for name, value in values.items():
+                stack.enter_context(mock.patch.object(module, name, value))
+
+        put(log, WINDOW_SIZE=given.window)
+        stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
+        put(kernel_text, OUT_SIZE=given.out, _GAPS=given.gaps, _MAX_PAYLOAD=given.payload)
+        if given.piece is not None:
+            put(logs, _WORTH_THREADS=0)
+            put(parallel, MIN_SIZE=1, OUT_SIZE=given.out, _PIECE_SIZE=given.piece, _LARGEST_PIECE=4 * given.piece)
+            put(parallel, _OVERLAP=max(given.piece // 8, 1), _PAUSE=2 * given.piece)
+        yield
+
+
+class Printed(NamedTuple):
+    """What a run of kdump gave."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+def printed(arguments: Sequence[str | Path], given: Sizes = Sizes()) -> Printed:  # noqa: B008  # it does not change
+    """What the drop-in form prints in this process, with these sizes."""
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    with sizes(given):
+        exit_code = dropin.main([*given.options, *map(str, arguments)], stdout, stderr)
+    return Printed(exit_code, stdout.getvalue(), stderr.getvalue())
+
+
+def listed(arguments: Sequence[str | Path]) -> Printed:
+    """What a command of kdump prints in this process."""
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    with (
+        mock.patch.object(listing, "open", lambda *_, **__: contextlib.nullcontext(stdout), create=True),
+        mock.patch.object(listing, "_stderr", lambda: contextlib.nullcontext(stderr)),
+    ):
+        exit_code = commands.main([*map(str, arguments)])
+    return Printed(exit_code, stdout.getvalue(), stderr.getvalue())

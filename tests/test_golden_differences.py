@@ -1,0 +1,55 @@
+"""How two releases differ is told in kinds of changes."""
+
+from golden_outputs import differences
+from golden_outputs.stored import Golden
+
+BATCH = "baseOffset: {} isTransactional: false position: 0 size: 68\n"
+LATER_BATCH = "baseOffset: {} isTransactional: false isControl: false position: 0 size: 68\n"
+
+
+def _golden(case: str, stdout: str, stderr: str = "", exit_code: int = 0) -> Golden:
+    return Golden(case, ("--files", "0.log"), exit_code, stdout.encode(), stderr.encode())
+
+
+def _kinds(before: list[Golden], after: list[Golden]) -> dict[tuple[str, str], int]:
+    return {(change.stream, change.kind): len(runs) for change, runs in differences.changes(before, after).items()}
+
+
+def test_a_new_field_is_one_kind_of_change_in_all_runs_that_show_it() -> None:
+    before = [_golden("a", BATCH.format(0) + BATCH.format(7)), _golden("b", BATCH.format(31))]
+    after = [_golden("a", LATER_BATCH.format(0) + LATER_BATCH.format(7)), _golden("b", LATER_BATCH.format(31))]
+    assert _kinds(before, after) == {("stdout", "[+ isControl: BOOLEAN+] behind `isTransactional: BOOLEAN`"): 2}
+
+
+def test_lines_that_come_and_go_are_kinds_of_their_own() -> None:
+    before = [_golden("a", "Dumping 0.log\noffset: 1\n")]
+    after = [_golden("a", "Dumping 0.log\nLog starting offset: 0\noffset: 1\n")]
+    assert _kinds(before, after) == {("stdout", "+ Log starting offset: N"): 1}
+
+
+def test_another_exception_shows_in_stderr_and_exit_code() -> None:
+    before = [_golden("a", "", 'Exception in thread "main" a.FirstError: at 5\n', 1)]
+    after = [_golden("a", "")]
+    assert _kinds(before, after) == {
+        ("exit code", "exit 1 is now 0"): 1,
+        ("stderr", '- Exception in thread "..." a.FirstError: at N'): 1,
+    }
+
+
+def test_equal_runs_and_runs_of_one_release_only_are_no_changes() -> None:
+    assert _kinds([_golden("a", "x"), _golden("b", "x")], [_golden("a", "x"), _golden("c", "y")]) == {}
+
+
+def test_the_report_shows_each_kind_with_its_shortest_example() -> None:
+    before = [_golden("long", BATCH.format(123456)), _golden("short", BATCH.format(0))]
+    after = [_golden("long", LATER_BATCH.format(123456)), _golden("short", LATER_BATCH.format(0))]
+    text = "".join(differences.report(differences.changes(before, after), show=5))
+    assert text == (
+        "== stdout: 1 kinds of changes\n"
+        "\n"
+        "2 runs: [+ isControl: BOOLEAN+] behind `isTransactional: BOOLEAN`\n"
+        "    short: --files 0.log\n"
+        "    - baseOffset: 0 isTransactional: false position: 0 size: 68\n"
+        "    + baseOffset: 0 isTransactional: false isControl: false position: 0 size: 68\n"
+        "\n"
+    )

@@ -1,0 +1,562 @@
+"""The kernel in C does what the reference does: the same walks, the same lines, the same complaints."""
+
+import os
+import struct
+import subprocess
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import crc32c as package
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdump.binary import kernel, reference
+from kdump.binary.java_text import text_of
+from kdump.errors import UsageError
+from kdump.output import parallel
+
+from . import kernels
+from .builders.compression import Codec, zstd_frames
+from .builders.files import offset_index, time_index
+from .builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
+from .kernels import Printed, Sizes
+from .support import LOGS, damaged
+
+if missing := kernels.why_no_c():
+    pytest.skip(missing, allow_module_level=True)
+
+from kdump.binary import _kernel
+
+ROOT = Path(__file__).parent.parent
+LOG_NAME = "00000000000000000000.log"
+
+RELEASES = ("0.11.0.0", "1.0.1", "2.0.1", "2.8.2", "3.2.3", "4.3.1")
+"""They differ in the fields of lines, in whether records show their batches, and in whether the first offset is checked."""
+
+WAYS = (
+    (),
+    ("--deep-iteration",),
+    ("--print-data-log",),
+    ("--print-data-log", "--skip-record-metadata"),
+    ("--deep-iteration", "--skip-record-metadata"),
+)
+
+SIZES = st.builds(
+    Sizes,
+    window=st.sampled_from([1 << 20, 61, 100, 1000]),
+    out=st.sampled_from([1 << 20, 64, 200, 5000]),
+    gaps=st.sampled_from([1024, 1, 2]),
+    payload=st.sampled_from([4 << 20, 1, 100]),
+    piece=st.sampled_from([None, None, 1, 100, 1000]),
+)
+
+COMMANDS = st.tuples(st.sampled_from(RELEASES), st.sampled_from(WAYS)).map(lambda one: ("--release", one[0], *one[1]))
+
+
+def _both(files: dict[str, bytes], folder: Path, arguments: Sequence[str], given: Sizes = Sizes()) -> Printed:  # noqa: B008
+    """What both kernels print of the first of these files. Fails where they differ."""
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    command: list[str | Path] = [*arguments, "--files", folder / next(iter(files))]
+    with kernels.using(kernel.PYTHON):
+        wanted = kernels.printed(command)
+    with kernels.using(kernel.C):
+        got = kernels.printed(command, given)
+    assert got == wanted
+    return got
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kernel")
+
+
+# --- The functions of the reference
+
+
+@given(damaged(LOGS), st.data())
+def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(window)))
+    max_codec, min_magic = data.draw(st.integers(-1, 7)), data.draw(st.integers(-0x80, 1))
+    crc32c = package.crc32c
+    assert _kernel.walk_batches(window, start, max_codec, crc32c) == reference.walk_batches(window, start, max_codec, crc32c)
+    assert _kernel.walk_messages(window, start, min_magic, max_codec) == reference.walk_messages(
+        window, start, min_magic, max_codec
+    )
+    position = data.draw(st.integers(0, 1 << 40))
+    assert _kernel.walk_extents(window, start, position) == reference.walk_extents(window, start, position)
+
+
+def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:
+    for offset, delta in ((0x7FFFFFFFFFFFFFFF, 1), (-0x8000000000000000, -1), (0x7FFFFFFFFFFFFFFF, 0), (-1, -0x80000000)):
+        window = batch(base_offset=offset, last_offset_delta=delta)
+        assert _kernel.walk_extents(window, 0, 0) == reference.walk_extents(window, 0, 0)
+
+
+RECORDS = st.lists(
+    st.builds(
+        record,
+        key=st.none() | st.binary(max_size=5),
+        value=st.none() | st.binary(max_size=200),
+        headers=st.lists(st.tuples(st.binary(max_size=3), st.none() | st.binary(max_size=3)), max_size=3),
+        timestamp=st.integers(-(1 << 62), 1 << 62),
+        offset_delta=st.none() | st.integers(-(1 << 31), (1 << 31) - 1),
+    ).map(lambda one: encode_record(one, base_timestamp=0))
+    | st.binary(max_size=12),
+    max_size=5,
+).map(b"".join)
+
+
+def _walked(walk: Callable[..., Any], data: bytes, *arguments: Any) -> tuple[Any, list[Any]]:
+    rows: list[Any] = []
+    return walk(data, *arguments, rows), rows
+
+
+@given(RECORDS, st.data())
+def test_records_are_those_of_the_reference(records: bytes, data: st.DataObject) -> None:
+    changed = bytearray(records)
+    for _ in range(data.draw(st.integers(0, 2))):
+        if changed:
+            changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    buffer = data.draw(st.sampled_from([bytes, bytearray]))(changed)
+    position = data.draw(st.just(0) | st.integers(0, len(changed)))
+    end = data.draw(st.just(len(changed)) | st.integers(position, len(changed)))
+    count, pause = data.draw(st.integers(-1, 7)), data.draw(st.just(1 << 60) | st.integers(0, len(changed)))
+    arguments = (position, end, count, pause, data.draw(st.booleans()))
+    with kernels.using(kernel.C):
+        assert _walked(kernel.walk_records, buffer, *arguments) == _walked(reference.walk_records, buffer, *arguments)
+
+
+@pytest.mark.parametrize("name", ["walk_batches", "walk_messages", "walk_extents"])
+@pytest.mark.parametrize("start", [-1, -61, 1 << 40])
+def test_a_walk_that_starts_nowhere_finds_nothing(name: str, start: int) -> None:
+    arguments = {"walk_batches": (7, None), "walk_messages": (0, 7), "walk_extents": (0,)}[name]
+    *lists, end = getattr(_kernel, name)(batch(records=[record()]) * 2, start, *arguments)
+    assert (sum(map(len, lists)), end) == (0, start)
+
+
+# --- Checksums
+
+
+@pytest.mark.parametrize(
+    ("data", "crc"),
+    [
+        (b"", 0),
+        (b"123456789", 0xE3069283),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+        (bytes(reversed(range(32))), 0x113FDB5C),
+    ],
+    ids=["empty", "check", "zeros", "ones", "up", "down"],
+)
+def test_crc32c_has_its_well_known_values(data: bytes, crc: int) -> None:
+    assert _kernel.crc32c(data) == crc
+
+
+@pytest.mark.parametrize("around", [0, 8, 256, 768, 4096, 12288, 24576])
+def test_crc32c_is_right_at_every_alignment_and_around_the_sizes_of_its_strips(around: int) -> None:
+    data = bytes(byte * 7 % 251 for byte in range(around + 40))
+    view = memoryview(data)
+    for start in range(9):
+        for size in range(max(around - 9, 0), around + 10):
+            piece = view[start : start + size]
+            assert _kernel.crc32c(piece) == package.crc32c(piece), (start, size)
+
+
+@given(st.binary(max_size=2000), st.integers(0, 0xFFFFFFFF), st.data())
+def test_crc32c_goes_on_from_what_it_was(data: bytes, crc: int, draws: st.DataObject) -> None:
+    middle = draws.draw(st.integers(0, len(data)))
+    assert _kernel.crc32c(data, crc) == package.crc32c(data, crc)
+    assert _kernel.crc32c(data[middle:], _kernel.crc32c(data[:middle])) == _kernel.crc32c(data)
+
+
+# --- Text
+
+_LEADS = (0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF)
+_FOLLOWERS = (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xED, 0xFF)
+
+
+def _texts() -> dict[str, list[bytes]]:
+    three = [bytes((a, b, c)) for a in _LEADS for b in _FOLLOWERS for c in _FOLLOWERS]
+    four = [bytes((a, b, c, d)) for a in _LEADS[8:] for b in _FOLLOWERS for c in _FOLLOWERS for d in _FOLLOWERS]
+    return {
+        "one": [bytes((a,)) for a in range(256)],
+        "two": [bytes((a, b)) for a in range(256) for b in range(256)],
+        "three": three,
+        "four": four,
+        "surrogates": [
+            f"{chr(a)}{chr(b)}".encode("utf-8", "surrogatepass") for a in (0xD800, 0xDFFF) for b in (0xD83D, 0xDE00, 0x41)
+        ],
+        "long": [
+            (b"a" * before + bad + b"a" * 20)
+            for before in range(18)
+            for bad in (b"\xff", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x9f\x98")
+        ],
+    }
+
+
+@pytest.mark.parametrize("kind", _texts())
+def test_keys_and_values_are_decoded_as_java_does(kind: str, folder: Path) -> None:
+    texts = _texts()[kind]
+    separated = b"|".join(texts)
+    ends = texts[:: max(len(texts) // 2000, 1)]  # malformed at the end of a text is another matter
+    records = [record(key=separated, value=separated), *(record(key=text, value=text) for text in ends)]
+    printed = _both({LOG_NAME: batch(records=records)}, folder, ["--print-data-log", "--skip-record-metadata"])
+    lines = [f"| key: {text_of(text)} payload: {text_of(text)}\n" for text in (separated, *ends)]
+    assert printed.stdout.endswith("".join(lines).encode())
+
+
+@given(st.binary(max_size=60))
+def test_random_bytes_are_decoded_as_java_does(folder: Path, text: bytes) -> None:
+    data = batch(records=[record(key=text, value=text, headers=[(text, b"")])])
+    printed = _both({LOG_NAME: data}, folder, ["--print-data-log"])
+    assert f"headerKeys: [{text_of(text)}] key: {text_of(text)} payload: {text_of(text)}\n".encode() in printed.stdout
+
+
+# --- Logs
+
+
+@settings(max_examples=150)
+@given(damaged(LOGS), COMMANDS, SIZES)
+def test_logs_are_printed_alike(folder: Path, data: bytes, command: Sequence[str], sizes: Sizes) -> None:
+    _both({LOG_NAME: data}, folder, command, sizes)
+
+
+MIXED = b"".join(
+    [
+        batch(records=[record(key=b"k%d" % row, value=b"v" * row) for row in range(5)]),
+        batch(records=[record(key=None, value=None), record(key=b"", value=b"")], base_offset=5, codec="zstd"),
+        batch(records=[commit_record()], base_offset=7, is_control=True, is_transactional=True, producer_id=3),
+        batch(records=[record(value=b"\xed\xa0\x80" * 30, headers=[("h", b"1"), ("i", None)])], base_offset=8, codec="lz4"),
+        message_set(messages=[message(key=b"k", value=b"m%d" % row) for row in range(3)], base_offset=9),
+        wrapper(messages=[message(value=b"w"), message(value=None)], base_offset=12),
+        message_set(messages=[message(value=b"zero", magic=0)], base_offset=14),
+        batch(records=[record(value=b"x" * 500)], base_offset=15, codec="gzip", timestamp_type="LogAppendTime"),
+        batch(base_offset=20, last_offset_delta=3, codec="snappy"),
+        batch(records=[record(value=b"last")], base_offset=24, base_sequence=0x7FFFFFFF, producer_id=3, crc=1),
+    ]
+)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_windows_may_be_cut_anywhere(folder: Path, release: str, way: Sequence[str]) -> None:
+    command = ["--release", release, *way]
+    for window in (*range(61, 200, 7), 500, len(MIXED) - 1, len(MIXED)):
+        _both({LOG_NAME: MIXED}, folder, command, Sizes(window=window))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_the_room_for_text_may_end_anywhere(folder: Path, way: Sequence[str]) -> None:
+    for out in (*range(64, 1200, 31), 4096):
+        _both({LOG_NAME: MIXED}, folder, way, Sizes(out=out))
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
+@pytest.mark.parametrize("value", [b"v" * 4_000_000, b"\xff" * 1_500_000], ids=["sound", "malformed"])
+def test_a_record_may_be_longer_than_the_room_for_text(folder: Path, codec: Codec, value: bytes) -> None:
+    data = batch(records=[record(value=b"a"), record(key=b"long", value=value), record(value=b"b")], codec=codec)
+    printed = _both({LOG_NAME: data + data}, folder, ["--print-data-log"])
+    assert printed.stdout.count(text_of(value).encode()) == 2
+
+
+@pytest.mark.parametrize("release", ["0.11.0.0", "4.3.1"])
+@pytest.mark.parametrize("gaps", [1, 7, 1024])
+def test_more_gaps_than_there_is_room_for_are_all_reported(folder: Path, gaps: int, release: str) -> None:
+    records = [record(offset_delta=2 * row) for row in range(1500)]
+    data = batch(records=records) + message_set(messages=[message(offset=10_000 + 2 * row) for row in range(1500)])
+    printed = _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", release], Sizes(gaps=gaps))
+    assert printed.stderr.count(b" is followed by ") >= 2999
+
+
+def test_a_line_is_not_left_half_written_before_what_is_damaged(folder: Path) -> None:
+    good, bad = encode_record(record(value=b"good")), varint(4) + b"\xff\xff"
+    for out in (64, 100, 300, 1 << 20):
+        data = batch(records=[record()]) + batch(records=[good, good, bad], base_offset=1)
+        _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(out=out))
+
+
+@pytest.mark.parametrize("has_content_size", [False, True])
+def test_what_stands_behind_a_zstd_frame_is_not_overlooked(folder: Path, has_content_size: bool) -> None:
+    def framed(data: bytes) -> bytes:
+        return zstd_frames(data, has_content_size=has_content_size, trailing=b"no frame")
+
+    data = batch(records=[record(value=b"v")], codec="zstd", compressor=framed)
+    printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"])
+    assert (printed.exit_code, b"| offset" in printed.stdout) == (1, False)
+
+
+# --- Threads
+
+
+def _batches(count: int) -> list[bytes]:
+    return [batch(records=[record(value=b"v%d" % row)], base_offset=row) for row in range(count)]
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+    """Where each piece that a thread wrote ended, and whether the threads went on behind it."""
+    ends: list[tuple[int, bool]] = []
+    hand_on = parallel._Run.hand_on
+
+    def noted(self: Any, position: int, previous_offset: int, text_size: int, *, goes_on: bool) -> None:
+        ends.append((position, goes_on))
+        hand_on(self, position, previous_offset, text_size, goes_on=goes_on)
+
+    monkeypatch.setattr(parallel._Run, "hand_on", noted)
+    return ends
+
+
+THREADS = Sizes(piece=1000, out=5000)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("way", WAYS[:3], ids=" ".join)
+def test_threads_write_their_pieces_in_order(
+    folder: Path, pieces: list[tuple[int, bool]], release: str, way: Sequence[str]
+) -> None:
+    data = b"".join(_batches(300))
+    _both({LOG_NAME: data}, folder, ["--release", release, *way], THREADS)
+    positions = [position for position, _ in pieces]
+    assert len(positions) > 3
+    assert positions == sorted(positions)
+    assert positions[-1] == len(data)
+    assert all(goes_on for _, goes_on in pieces)
+
+
+def test_threads_stop_where_a_payload_holds_whole_batches(folder: Path, pieces: list[tuple[int, bool]]) -> None:
+    inner = b"".join(_batches(40))
+    data = b"".join([*_batches(20), batch(records=[record(value=inner)], base_offset=20)])
+    data += b"".join(batch(records=[record(value=b"w")], base_offset=21 + row) for row in range(100))
+    for way in WAYS:
+        _both({LOG_NAME: data}, folder, way, THREADS)
+    assert any(not goes_on for _, goes_on in pieces)
+
+
+@pytest.mark.parametrize("what", ["crc", "records", "length", "codec", "magic"])
+def test_threads_stop_at_damage_in_the_middle(folder: Path, pieces: list[tuple[int, bool]], what: str) -> None:
+    batches = _batches(200)
+    damaged_batch = {
+        "crc": lambda: batch(records=[record(value=b"v")], base_offset=100, crc=7),
+        "records": lambda: batch(records=[b"\x7f\x7f\x7f"], base_offset=100),
+        "length": lambda: batch(records=[record()], base_offset=100, batch_length=5),
+        "codec": lambda: batch(records=[record()], base_offset=100, attributes=6),
+        "magic": lambda: batch(records=[record()], base_offset=100, magic=-3),
+    }[what]()
+    data = b"".join([*batches[:100], damaged_batch, *batches[101:]])
+    for way in WAYS:
+        _both({LOG_NAME: data}, folder, way, THREADS)
+    assert pieces
+
+
+def test_gaps_between_the_pieces_of_threads_are_reported(folder: Path, pieces: list[tuple[int, bool]]) -> None:
+    for first in (0, 5):
+        data = b"".join(batch(records=[record(value=b"v")], base_offset=first + 2 * row) for row in range(200))
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], THREADS)
+        assert printed.stderr.count(b" is followed by ") == 199 + (first > 0)
+        _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", "0.11.0.0"], THREADS)
+    assert len(pieces) > 3
+
+
+def test_offsets_may_wrap_between_the_pieces_of_threads(folder: Path) -> None:
+    wrapped = [(0x7FFFFFFFFFFFFFF0 + row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(60)]
+    data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in wrapped)
+    for piece in range(100, 400, 23):
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(piece=piece))
+        assert printed.stderr.count(b" is followed by ") <= 1  # but for the first offset
+
+
+# --- Indexes
+
+
+@st.composite
+def segments(draw: st.DrawFn) -> dict[str, bytes]:
+    """A log with its indexes, all of which may be damaged."""
+    base_offset = draw(st.sampled_from([0, 0, 7, 1 << 31]))
+    data, offset, offsets, times = b"", base_offset, [], []
+    for row in range(draw(st.integers(0, 8))):
+        count = draw(st.integers(1, 3))
+        stamps = [TIMESTAMP + draw(st.integers(0, 30)) for _ in range(count)]
+        if draw(st.booleans()):
+            offsets.append((offset + draw(st.sampled_from([0, count - 1, count - 1])), len(data)))
+        if draw(st.booleans()):
+            times.append((max(stamps), offset + count - 1))
+        if row % 3 == 2:
+            data += message_set(messages=[message(value=b"m", timestamp=stamp) for stamp in stamps], base_offset=offset)
+        else:
+            codec: Codec = draw(st.sampled_from(["none", "none", "lz4"]))
+            data += batch(records=[record(value=b"v", timestamp=stamp) for stamp in stamps], base_offset=offset, codec=codec)
+        offset += count
+    zeros = draw(st.integers(0, 2))
+    files = {
+        ".log": data,
+        ".index": offset_index(entries=offsets, base_offset=base_offset, zero_entry_count=zeros),
+        ".timeindex": time_index(entries=times, base_offset=base_offset, zero_entry_count=zeros),
+    }
+    chosen = draw(st.sampled_from([".index", ".timeindex"]))
+    for suffix in draw(st.lists(st.sampled_from(list(files)), max_size=2)):
+        files[suffix] = draw(damaged(st.just(files[suffix])))
+    ordered = {chosen: files.pop(chosen), **files}
+    return {f"{base_offset:020d}{suffix}": content for suffix, content in ordered.items()}
+
+
+@settings(max_examples=300)
+@given(segments(), st.sampled_from(RELEASES), st.sampled_from([(), ("--verify-index-only",), ("--max-message-size", "150")]))
+def test_indexes_are_printed_alike(folder: Path, files: dict[str, bytes], release: str, way: Sequence[str]) -> None:
+    _both(files, folder, ["--release", release, *way])
+
+
+@pytest.mark.parametrize("release", ["3.2.3", "4.3.1"])
+def test_more_mismatches_than_there_is_room_for_are_all_reported(folder: Path, release: str) -> None:
+    data = b"".join(_batches(3))
+    log, index = "00000000000000000005.log", "00000000000000000005.index"
+    files = {index: offset_index(entries=[(6 + row, 0) for row in range(2500)], base_offset=5), log: data}
+    printed = _both(files, folder, ["--release", release])
+    assert printed.stderr.count(b"\n") >= 2500
+
+
+# --- Arguments that cannot be
+
+STEP = struct.Struct("<BBB")
+NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS = range(6)
+
+
+def _step(operation: int, *texts: bytes, column: int = 1, count: int | None = None, literal: bytes = b"") -> bytes:
+    encoded = b"".join(struct.pack("<H", len(text)) + text for text in (*texts, literal))
+    return bytes((operation, column, len(texts) if count is None else count)) + encoded
+
+
+def _plan(*programs: bytes, flags: int = 3) -> bytes:
+    return struct.pack("=qq", flags, 4) + b"".join(struct.pack("=I", len(program)) + program for program in programs)
+
+
+def _dump(plan: bytes, *, start: int = 0, filled: int = 0, room: int = 1000, state: Sequence[int] = (-1, -1, 0, 0)) -> Any:
+    return _kernel.dump(_kernel.compile_plan(plan), MIXED, start, 0, None, bytearray(room), filled, array("q", state))
+
+
+PLAIN = _step(NUMBER, literal=b"x: ")
+TEXTS = (b"a", b"b", b"c")
+
+
+def test_a_plan_of_plain_programs_is_taken() -> None:
+    filled, end, reason = _dump(_plan(PLAIN, PLAIN, PLAIN, PLAIN, flags=1), room=10_000)
+    assert (filled > 0, end, reason) == (True, len(MIXED), 0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"\0",
+        b"\0\0",
+        b"\0\0\0",
+        b"\0\0\0\1",
+        _step(6),
+        _step(255),
+        _step(NUMBER, column=len(_kernel.COLUMNS)),
+        _step(NUMBER, column=255),
+        _step(NUMBER, *[b""] * 9),
+        _step(CHOICE),
+        _step(CHOICE, count=1),
+        _step(OPTIONAL, b"", b""),
+        _step(OPTIONAL, *TEXTS, column=0),
+        _step(CONTENTS, b"", b""),
+        _step(CONTENTS, *TEXTS) * 2,
+        _step(HEADERS) * 2,
+        PLAIN * 49,
+        _step(NUMBER, literal=b"x" * 4097),
+        _step(NUMBER, literal=b"x" * 2000) * 3,
+        PLAIN[:-1],
+        PLAIN + b"\0",
+    ],
+    ids=lambda program: f"{len(program)}-bytes",
+)
+def test_a_program_that_cannot_be_is_refused(program: bytes) -> None:
+    with pytest.raises(ValueError, match="the plan is malformed"):
+        _dump(_plan(PLAIN, program, PLAIN, PLAIN))
+    with pytest.raises(ValueError, match="malformed"):
+        _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
+    with pytest.raises(ValueError, match="malformed"):
+        _kernel.dump_time_index(program, b"", 0, 0, 0, b"", True, 0, -1, 0, bytearray(100), 0, array("q"))
+
+
+@pytest.mark.parametrize("operation", [HEADERS, CONTENTS])
+def test_only_lines_of_records_have_texts(operation: int) -> None:
+    program = _step(operation, *TEXTS)
+    _dump(_plan(PLAIN, program, PLAIN, program))
+    for at in (0, 2):
+        programs = [PLAIN] * 4
+        programs[at] = program
+        with pytest.raises(ValueError, match="the plan is malformed"):
+            _dump(_plan(*programs))
+    with pytest.raises(ValueError, match="malformed"):
+        _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
+
+
+@pytest.mark.parametrize("plan", [b"", bytes(15), bytes(16), bytes(31), bytes(33), _plan(PLAIN, PLAIN, PLAIN)])
+def test_a_plan_that_is_not_whole_is_refused(plan: bytes) -> None:
+    with pytest.raises(ValueError, match="the plan is malformed"):
+        _dump(plan)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"start": -1},
+        {"start": len(MIXED) + 1},
+        {"filled": -1},
+        {"filled": 937},
+        {"room": 63},
+        {"room": 0},
+        {"state": (-1, -1, 0)},
+        {"state": (-1, -1, 0, -1)},
+        {"state": (-1, -1, 0, 1)},
+        {"state": (-1, -1, 0, 2, 0, 0)},
+    ],
+    ids=str,
+)
+def test_numbers_that_are_out_of_bounds_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        _dump(_plan(PLAIN, PLAIN, PLAIN, PLAIN), **arguments)
+
+
+# --- Which kernel
+
+
+def _run(choice: str | None, *arguments: str) -> tuple[int, bytes, bytes]:
+    environment = {name: value for name, value in os.environ.items() if name != "KDUMP_KERNEL"}
+    environment["PYTHONPATH"] = str(ROOT)
+    if choice is not None:
+        environment["KDUMP_KERNEL"] = choice
+    done = subprocess.run([sys.executable, "-m", "kdump", *arguments], env=environment, capture_output=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", "x.log")], ids=" ".join)
+def test_a_kernel_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...]) -> None:
+    assert _run("rust", *arguments) == (2, b"", b"kdump: KDUMP_KERNEL is 'rust'; it can be 'python' or 'c'\n")
+
+
+@pytest.mark.parametrize("choice", [None, "", "c", "python"])
+def test_each_kernel_can_be_chosen(folder: Path, choice: str | None) -> None:
+    (folder / LOG_NAME).write_bytes(MIXED)
+    code, stdout, stderr = _run(choice, "--files", str(folder / LOG_NAME))
+    assert (code, stdout.count(b"\n") > 10, stderr) == (0, True, b"")
+
+
+def test_a_kernel_that_was_not_built_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kdump.binary._kernel", None)
+    monkeypatch.delattr("kdump.binary._kernel")
+    try:
+        with pytest.raises(UsageError, match="KDUMP_KERNEL asks for the kernel in C, which was not built"):
+            kernel.use("c")
+        kernel.use("")
+        assert (kernel.name, kernel.native) == ("python", None)
+        assert kernel.reason.startswith("the kernel in C was not built")
+    finally:
+        monkeypatch.undo()
+        kernel.use(os.environ.get("KDUMP_KERNEL", ""))
