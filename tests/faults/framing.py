@@ -59,6 +59,7 @@ CASES = (
         shown=_partition(_SEGMENTS, {_LOG: _log(2), **_WHOLE_INDEX}),
         near_miss=_partition(_SEGMENTS),
         scope=PARTITION_DIRECTORY,
+        also={"segments-gap"},
     ),
     _case("zero-tail", _ONE + bytes(4096 - _SIZE), _ONE),
     _case("zero-tail", _ONE + bytes(9), _ONE, name="few"),

@@ -1,8 +1,8 @@
-"""Faults of snapshots."""
+"""Faults of producer snapshots, leader epochs, partition metadata, and KRaft's snapshots and records."""
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import DELETE, IGNORE, FaultKind
+from kdump.checks.catalogue.entry import DELETE, DIE, IGNORE, OFFLINE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _DELETED = "its tool says so on stderr and exits 0; a broker deletes the file, and reads an older one or the log instead"
@@ -98,4 +98,172 @@ PRODUCER_SNAPSHOT_FAULTS = (
     ),
 )
 
-FAULTS: tuple[FaultKind, ...] = (*PRODUCER_SNAPSHOT_FAULTS,)
+_NO_TOOL = "its tool refuses the name"
+
+EPOCH_AND_METADATA_FAULTS = (
+    FaultKind(
+        "epochs-malformed",
+        ERROR,
+        OFFLINE,
+        "a line of leader-epoch-checkpoint cannot be read.",
+        cause="power loss after a write that was not synced (KAFKA-16541), bit rot, an edit by hand",
+        kafka=f"{_NO_TOOL}; a broker takes the log directory offline; at words for numbers, or with 2.8, it does not start",
+        loss="no records; the whole log directory is out of service until the file is mended",
+        remedy="with the broker stopped, write the list anew as the finding has it, or remove the file",
+        see=("epochs-count-mismatch", "epochs-missing"),
+    ),
+    FaultKind(
+        "epochs-count-mismatch",
+        ERROR,
+        OFFLINE,
+        "leader-epoch-checkpoint does not hold as many entries as it says.",
+        cause="a write that was torn, a cut copy, an edit by hand",
+        kafka=f"{_NO_TOOL}; a broker takes the log directory offline (2.8 does not start)",
+        loss="no records; the whole log directory is out of service until the file is mended",
+        remedy="with the broker stopped, put the right count into the second line once the entries are known to be all",
+        see=("epochs-malformed",),
+    ),
+    FaultKind(
+        "epochs-version-unknown",
+        ERROR,
+        OFFLINE,
+        "leader-epoch-checkpoint is of an unknown version.",
+        cause="a newer broker than is known here, or bit rot",
+        kafka=f"{_NO_TOOL}; a broker that does not know the version takes the log directory offline (2.8 does not start)",
+        loss="no records",
+        remedy="if the rest of the file is as in version 0, put 0 into the first line with the broker stopped",
+        see=("epochs-malformed",),
+    ),
+    FaultKind(
+        "epochs-not-monotonic",
+        ERROR,
+        IGNORE,
+        "leader epochs or their start offsets do not rise.",
+        cause="defects of old brokers (KAFKA-10706), an edit by hand",
+        kafka=f"{_NO_TOOL}; a broker drops entries that conflict, with a warning, and does not start at a negative one",
+        loss="perhaps records later: a follower may truncate to the wrong offset after an election",
+        remedy="with the broker stopped, write the list as the batches have it",
+        see=("epochs-disagree",),
+    ),
+    FaultKind(
+        "epochs-beyond-log",
+        WARNING,
+        IGNORE,
+        "a leader epoch starts behind the end of the log.",
+        cause="a log that was cut after the file was written, or a copy of files that were in use",
+        kafka="a broker removes the entry when it loads the log",
+        loss="what the log held in that epoch, if it held anything",
+        remedy="look for what cut the log; compare with another replica",
+        see=("truncated-at-boundary", "recovery-point-beyond-end"),
+    ),
+    FaultKind(
+        "epochs-disagree",
+        WARNING,
+        IGNORE,
+        "leader-epoch-checkpoint and the batches differ.",
+        cause="defects of brokers (KAFKA-10432, KAFKA-7897), a file of another replica, a leader epoch that rotted in a batch",
+        kafka="a broker believes the file; only when it scans a segment it enters epochs from the batches",
+        loss="perhaps records later: a follower may truncate to the wrong offset after an election",
+        remedy="with the broker stopped, write the list as the batches have it: the finding tells it",
+        see=("epochs-missing", "epochs-not-monotonic"),
+    ),
+    FaultKind(
+        "epochs-missing",
+        WARNING,
+        IGNORE,
+        "there are no leader epochs, though batches carry them.",
+        cause="an incomplete copy, or a downgrade (KAFKA-7959)",
+        kafka="a broker starts; its followers truncate to the high watermark instead, as before 0.11",
+        loss="perhaps records at the next election",
+        remedy="with the broker stopped, write the list as the batches have it: the finding tells it",
+        see=("epochs-disagree",),
+        is_pedantic=True,  # as an info, of directories that hold a copy of the segments only
+    ),
+    FaultKind(
+        "checkpoint-name-bad",
+        ERROR,
+        DIE,
+        "a snapshot of KRaft whose name cannot be read.",
+        cause="a rename by hand",
+        kafka="its tool fails on the name, and a controller does not start",
+        loss="nothing yet",
+        remedy="rename it to its end offset (20 digits), a dash and its epoch (10 digits), or move it out of the directory",
+    ),
+    FaultKind(
+        "checkpoint-no-header",
+        ERROR,
+        DIE,
+        "a snapshot of KRaft without its header.",
+        cause="a cut copy, or a file that is no snapshot",
+        kafka="its tool prints what is there; a controller refuses the snapshot",
+        loss="the metadata that only this snapshot holds",
+        remedy="take the snapshot of another controller, or an older one if the log still reaches back to its end",
+        see=("checkpoint-no-footer",),
+    ),
+    FaultKind(
+        "checkpoint-no-footer",
+        ERROR,
+        DIE,
+        "a snapshot of KRaft without its footer.",
+        cause="a write that was cut short, a cut copy",
+        kafka="its tool shows nothing of it; a controller loads half of the metadata, or refuses it",
+        loss="the metadata that only this snapshot holds",
+        remedy="take the snapshot of another controller, or an older one if the log still reaches back to its end",
+        see=("checkpoint-no-header",),
+    ),
+    FaultKind(
+        "checkpoint-bad-batch",
+        ERROR,
+        DIE,
+        "a snapshot of KRaft with a batch that is damaged, or that does not belong there.",
+        cause="bit rot, a torn write, another program",
+        kafka="its tool prints the batch; a controller does not start",
+        loss="the metadata that only this snapshot holds",
+        remedy="take the snapshot of another controller, or an older one if the log still reaches back to its end",
+        see=("crc-mismatch", "checkpoint-no-footer"),
+    ),
+    FaultKind(
+        "metadata-record-undecodable",
+        WARNING,
+        IGNORE,
+        "a record of an internal topic cannot be decoded.",
+        cause="a broker newer than is known here, or a defect of whatever wrote it",
+        kafka='its tool prints "Error at offset N, skipping" or that the type is unknown; a broker skips it or stops',
+        loss="what the record says: a group, a transaction, a piece of metadata",
+        remedy="see it with `kdump log --deep`; if the cluster is newer than this kdump, update kdump",
+    ),
+    FaultKind(
+        "checkpoint-leftover",
+        INFO,
+        DELETE,
+        "a snapshot of KRaft that was not written or not deleted to the end.",
+        cause="a crash while a snapshot was written or deleted",
+        kafka="a controller deletes it at its start",
+        loss="nothing",
+        remedy="nothing",
+    ),
+    FaultKind(
+        "snapshot-gap-metadata",
+        ERROR,
+        DIE,
+        "the metadata log begins late, and no snapshot tells what came before.",
+        cause="snapshots deleted by hand, or an incomplete copy",
+        kafka='a controller or broker does not start ("Inconsistent snapshot state")',
+        loss="all metadata from before the log begins, on this node",
+        remedy="copy the snapshot from another node; or empty this directory and let the quorum fill it again",
+        see=("checkpoint-no-footer",),
+    ),
+    FaultKind(
+        "partition-metadata-bad",
+        WARNING,
+        IGNORE,
+        "partition.metadata is missing, or cannot be read.",
+        cause="an unclean stop before it was written (KAFKA-16814), an incomplete copy, an edit by hand",
+        kafka="a KRaft broker renames a directory without it to -stray; with a bad one it does not start",
+        loss="no records, but the partition is out of service",
+        remedy="with the broker stopped, copy the file from another replica, or from another partition of the topic",
+        see=("dir-odd",),
+    ),
+)
+
+FAULTS: tuple[FaultKind, ...] = (*PRODUCER_SNAPSHOT_FAULTS, *EPOCH_AND_METADATA_FAULTS)
