@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.binary import compression, kernel
 from kdump.binary.codecs import CODECS, NONE
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set, record
 from kdump.formats.record_batch import COMPRESSION_MASK
 
@@ -100,6 +100,8 @@ class Contents:
     """Shows records to rules. One batch that cannot be read keeps nothing from the next."""
 
     def __init__(self, context: FileContext, rules: list[SegmentRule]) -> None:
+        self._context = context
+        self._missed: dict[str, list[int]] = {}  # by what is not installed: start, end and number of batches
         self._source = context.source
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
@@ -124,6 +126,20 @@ class Contents:
                 self._show_batches(run, status)
             start = end
 
+    def end(self) -> None:
+        """Report what could not be read for want of a package."""
+        for missing, (start, end, count) in self._missed.items():
+            batches = "1 batch" if count == 1 else f"{count:,} batches"
+            message = f"{missing}. The records of {batches} were not examined."
+            self._context.report("codec-package-missing", start, end, message)
+
+    def _miss(self, chunk: Chunk, missing: MissingPackage) -> None:
+        """The records of this batch, the only one of the chunk, cannot be read on this machine."""
+        start = chunk.batches["position"][0]
+        missed = self._missed.setdefault(f"{missing.message}: {missing.remedy}", [start, start, 0])
+        missed[1] = start + chunk.batches["size"][0]
+        missed[2] += 1
+
     def _show_messages(self, chunk: Chunk, status: str) -> None:
         """Uncompressed messages together, each wrapper on its own."""
         codecs = chunk.batches["compresscodec"]
@@ -146,6 +162,8 @@ class Contents:
                 self._show(part, status)
                 if run.batches["compresscodec"][0] != CODECS[NONE]:
                     self._budget.spend(size, 0, messages=len(part.records))
+        except MissingPackage as missing:
+            self._miss(run.slice(0, 1), missing)
         except CorruptData as fault:
             if fault.code.endswith("decompression-limit"):
                 self._budget.spend(size, limits.max_payload)
@@ -158,7 +176,10 @@ class Contents:
         counts: list[int] = []
         first = 0
         for row, header in enumerate(chunk.headers):
-            content = self._content(chunk, row) if header[12] else None
+            try:
+                content = self._content(chunk, row) if header[12] else None
+            except MissingPackage:
+                content = None
             bad: tuple[Content, int] | None = None
             if content is not None:
                 position, code, _ = kernel.walk_records(
@@ -231,6 +252,9 @@ class Contents:
                 if walk.is_compressed and decoded >= _MAX_RECORDS:
                     message = f"no more than {_MAX_RECORDS} records are read of a compressed batch"
                     raise CorruptData("decompression-limit", message, limit=_MAX_RECORDS)
+        except MissingPackage as missing:
+            self._miss(chunk, missing)
+            return
         except CorruptData as fault:
             rows = fault.values.pop("good_rows", [])
             show(rows)

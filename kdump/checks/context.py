@@ -122,6 +122,11 @@ class FileContext:
         if isinstance(self.source, WatchedSource):
             self.source.tick(position)
 
+    def is_unreadable(self, start: int, end: int) -> bool:
+        """Whether some of these bytes, or those next to them, cannot be read from the device: nobody knows what stands there."""
+        source = self.source
+        return isinstance(source, WatchedSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
+
     def _is_active(self) -> bool:
         """Whether a broker appends to this file now."""
         return self.is_newest is not False and isinstance(self.source, WatchedSource) and self.source.is_growing()

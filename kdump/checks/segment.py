@@ -88,7 +88,8 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             facts.note_damage(item.start, item.end)
             for rule in rules:
                 rule.damage(item)
-            context.accounts.take(item.status, item.end, batches=int(item.is_batch))
+            is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
+            context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
             continue
         _count(context, item)
         _note(facts, item)
@@ -96,6 +97,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
             rule.batches(item)
         context.tick(context.accounts.position)
         contents.show(item)
+    contents.end()
     for rule in rules:
         rule.end()
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -14,13 +15,16 @@ from kdump.checks.segment import SegmentFacts
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 
-from .case import PARTITION_DIRECTORY, FaultCase
+from .case import PARTITION_DIRECTORY, FaultCase, partition_files
 
 _LOG = file_name(0, ".log")
 _NEXT_LOG = file_name(1, ".log")
 _BATCH = batch(records=[record(key=b"key", value=b"value")])
 _NEXT = batch(records=[record(key=b"key", value=b"value")], base_offset=1)
+_PARTITION = partition_files({0: [_BATCH], 1: [_NEXT]}, topic="orders", partition=3)
+_WITHOUT_NEXT = {name: data for name, data in _PARTITION.items() if name != _NEXT_LOG}
 _BROKEN = _BATCH[:-1] + b"X"
+_ZSTD = batch(records=[record(key=b"key", value=b"value" * 20)], base_offset=1, codec="zstd")
 _HOLE = 2 << 20
 
 
@@ -106,6 +110,11 @@ def _with_hole(path: Path) -> None:
     os.truncate(path, len(_BATCH) + _HOLE)
 
 
+def _without_zstd(_path: Path) -> contextlib.AbstractContextManager[object]:
+    """The package that reads zstd is not installed."""
+    return mock.patch.dict(sys.modules, {"zstandard": None})
+
+
 def _killed(_path: Path) -> contextlib.AbstractContextManager[object]:
     """The process that checks the first segment dies."""
     check = segment.check
@@ -131,8 +140,8 @@ CASES = (
     FaultCase("file-replaced", shown={_LOG: _BATCH + _NEXT}, near_miss={_LOG: _BATCH}, during=_once_open(_replace)),
     FaultCase(
         "file-vanished",
-        shown={_LOG: _BATCH, _NEXT_LOG: _NEXT},
-        near_miss={_LOG: _BATCH, _NEXT_LOG: _NEXT},
+        shown=_PARTITION,
+        near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         during=_once_open(_remove_next),
     ),
@@ -142,27 +151,26 @@ CASES = (
         "io-error",
         shown={_LOG: _BATCH * 54 + _NEXT},
         near_miss={_LOG: _BATCH},
-        also=set(),
         during=_bad_sector,
     ),
     FaultCase("not-regular", shown={_LOG: b""}, near_miss={_LOG: b""}, arranged=_fifo),
     FaultCase(
         "symlink-loop",
-        shown={_LOG: _BATCH},
-        near_miss={_LOG: _BATCH, _NEXT_LOG: _NEXT},
+        shown=_WITHOUT_NEXT,
+        near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         arranged=_link(_NEXT_LOG),
         near_arranged=_link_inside,
     ),
     FaultCase(
         "symlink-outside",
-        shown={_LOG: _BATCH},
-        near_miss={_LOG: _BATCH, _NEXT_LOG: _NEXT},
+        shown=_WITHOUT_NEXT,
+        near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         arranged=_link(f"../elsewhere/{_NEXT_LOG}"),
         near_arranged=_link_inside,
     ),
-    FaultCase("sparse-file", shown={_LOG: _BATCH}, near_miss={_LOG: _BATCH}, arranged=_with_hole),
+    FaultCase("sparse-file", shown={_LOG: _BATCH}, also={"zero-tail"}, near_miss={_LOG: _BATCH}, arranged=_with_hole),
     FaultCase("file-empty", shown={_LOG: b""}, near_miss={_LOG: _BATCH}, settings={"is_pedantic": True}),
     FaultCase(
         "finding-flood",
@@ -172,11 +180,18 @@ CASES = (
         near_also={"crc-mismatch"},
         settings={"max_findings": 1},
     ),
+    FaultCase(
+        "codec-package-missing",
+        shown={_LOG: _BATCH + _ZSTD},
+        near_miss={_LOG: _BATCH + _ZSTD},
+        settings={"level": "deep"},
+        during=_without_zstd,
+    ),
     FaultCase("time-limit", shown={_LOG: _BATCH}, near_miss={_LOG: b""}, settings={"time_limit": 0.0}),
     FaultCase(
         "check-crashed",
-        shown={_LOG: _BATCH, _NEXT_LOG: _NEXT},
-        near_miss={_LOG: _BATCH, _NEXT_LOG: _NEXT},
+        shown=_PARTITION,
+        near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         during=_killed,
         is_isolated=True,

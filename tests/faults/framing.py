@@ -57,9 +57,9 @@ CASES = (
     FaultCase(
         "truncated-at-boundary",
         shown=_partition(_SEGMENTS, {_LOG: _log(2), **_WHOLE_INDEX}),
+        also={"index-position-past-log", "segments-gap"},
         near_miss=_partition(_SEGMENTS),
         scope=PARTITION_DIRECTORY,
-        also={"segments-gap"},
     ),
     _case("zero-tail", _ONE + bytes(4096 - _SIZE), _ONE),
     _case("zero-tail", _ONE + bytes(9), _ONE, name="few"),
@@ -97,8 +97,8 @@ CASES = (
         "segment-over-2gib",
         sparse(_TWO, 1 << 31),
         sparse(_TWO, (1 << 31) - 1),
-        also={"zero-tail"},
-        near_also={"zero-tail"},
+        also={"zero-tail", "sparse-file"},
+        near_also={"zero-tail", "sparse-file"},
     ),
     _case(
         "magic-upgrade",

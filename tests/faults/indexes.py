@@ -162,6 +162,13 @@ CASES = (
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
+        "index-missing",
+        name="none-needed",
+        shown=partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
+        near_miss=partition_files({0: _BATCHES}, index_interval_bytes=0),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
         "index-empty-large-log",
         shown={**_index(log=b"".join(_LARGE)), _TIME_INDEX: time_index(entries=_LARGE_TIMES)},
         near_miss=_index(log=_batch(0, value=bytes(10000))),  # all in one batch

@@ -1,8 +1,7 @@
 """Faults of timestamps."""
 
 from tests.builders.files import file_name
-from tests.builders.records import TIMESTAMP, batch, message_set, record
-from tests.builders.records import message as message_of
+from tests.builders.records import TIMESTAMP, batch, record
 
 from .case import FaultCase, Files
 
@@ -64,6 +63,7 @@ CASES = (
         near_miss=_at(31 * _DAY),
     ),
     FaultCase("timestamp-unit-suspect", name="zero", shown=_at(0), near_miss=_at(-1)),
+    FaultCase("timestamp-unit-suspect", name="small", shown=_at(6), near_miss=_at(-1)),
     FaultCase(
         "timestamp-unit-suspect",
         name="nanoseconds",
@@ -76,8 +76,9 @@ CASES = (
         "timestamp-unit-suspect",
         name="no-date",
         shown=_at(TIMESTAMP * 1000, 2**63 - 1),
-        near_miss={_LOG: message_set(messages=[message_of(value=b"v", magic=0)])},
+        near_miss=_at(2**63 - 1),  # no unit makes a date of it
         also={"timestamp-future"},
+        near_also={"timestamp-future"},
     ),
     FaultCase("timestamp-negative", shown=_at(-2, -(2**63)), near_miss=_at(-1, TIMESTAMP)),
     FaultCase(

@@ -156,6 +156,18 @@ FAULTS: tuple[FaultKind, ...] = (
         leaves_unexamined=True,
     ),
     FaultKind(
+        "codec-package-missing",
+        ERROR,
+        IGNORE,
+        "records are compressed with a codec for which a package is not installed here.",
+        cause="kdump was installed without its extras for codecs",
+        kafka="brings all codecs along",
+        loss="nothing is known of these records; their batches were checked, CRCs included",
+        remedy="install the package that the finding names, or check with --level full, which leaves payloads compressed",
+        see=("codec-unknown", "codec-not-allowed"),
+        leaves_unexamined=True,
+    ),
+    FaultKind(
         "check-crashed",
         ERROR,
         IGNORE,

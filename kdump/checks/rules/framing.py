@@ -34,6 +34,7 @@ _PAGE = 4096
 _SAMPLE = 64 << 10  # bytes of a damaged range that are looked at
 _DECODED_BATCHES = 200  # of those with a wrong CRC, whose records are read to tell where the damage is
 _DECODED_SIZE = 1 << 20
+_VAGUE = ("zero-hole", "zero-tail", "garbage-region")  # what a range of bytes looks like of which some cannot be read
 
 _FILE_MAGICS = (
     (b"\x1f\x8b", "gzip"),
@@ -247,6 +248,8 @@ class Framing(SegmentRule):
     def damage(self, damage: Damage) -> None:
         code, start, end = damage.code, damage.start, damage.end
         self._is_damaged_at_end = end >= self.context.source.size
+        if code in _VAGUE and self.context.is_unreadable(start, end):
+            return  # told as bytes that cannot be read
         if code == "zero-hole":
             self._holes.append((damage, len(self.facts.positions)))
         elif code == "zero-tail":

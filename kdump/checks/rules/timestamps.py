@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 24 * 3600 * 1000
 _TEN_YEARS = 3653 * _DAY
-_END_OF_JANUARY = 31 * _DAY  # 1970; what is earlier looks like seconds
-_YEAR_5000 = 95_617_584_000_000  # what is later looks like microseconds or nanoseconds
-_NANOSECONDS = 10**17  # what is later than this many microseconds lies behind the year 5000 again
+_END_OF_JANUARY = 31 * _DAY  # 1970; what is earlier may be seconds
+_YEAR_5000 = 95_617_584_000_000  # what is later may be microseconds or nanoseconds
+_PLAUSIBLE = 946_684_800, 4_102_444_800  # seconds from 1970 to the years 2000 and 2100: what a unit is guessed from
+_UNITS = (("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9))
 _INT64 = range(-(1 << 63), 1 << 63)
 _FAR = 1 << 62  # below this, a base and a delta do not overflow
 
@@ -117,7 +118,7 @@ class Headers(SegmentRule):
         )
         self._future.report(self.context, "timestamp-future", message)
         for suspicion, tally in self._units.items():
-            message = f"maxTimestamp of {{count}} looks like {suspicion}; the first is {{note}}."
+            message = f"maxTimestamp of {{count}} {suspicion}; the first is {{note}}."
             tally.report(self.context, "timestamp-unit-suspect", message)
 
     def _negative(self, batch: RecordBatch) -> None:
@@ -140,13 +141,15 @@ class Headers(SegmentRule):
 
     def _unit(self, batch: RecordBatch) -> None:
         timestamp = batch.timestamp
+        low, high = _PLAUSIBLE
+        unit = next((unit for unit, second in _UNITS if low * second <= timestamp <= high * second), None)
+        suspicion = f"looks like {unit} instead of milliseconds" if unit else "is hardly that of an event"
         if timestamp == 0:
-            suspicion = "one that was never set"
+            suspicion = "looks like one that was never set"
         elif timestamp < _END_OF_JANUARY:
-            suspicion = "seconds instead of milliseconds: retention by time deletes such a segment at once"
-        else:
-            unit = "nanoseconds" if timestamp >= _NANOSECONDS else "microseconds"
-            suspicion = f"{unit} instead of milliseconds"
+            suspicion += ": retention by time deletes such a segment at once"
+        elif unit is None:
+            return  # told as one in the future
         tally = self._units.setdefault(suspicion, Tally())
         tally.add(batch.position, batch.position + batch.size, _offsets(batch), moment(timestamp))
 
