@@ -6,6 +6,7 @@ from array import array
 from itertools import groupby
 
 from kdump.checks import salvage
+from kdump.checks.column import Column
 from kdump.checks.contents import Contents
 from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
@@ -39,10 +40,10 @@ class SegmentFacts:
         self.base_offset = base_offset
         self.size = size
         self.end = 0
-        self.positions = array("q")
-        self.first_offsets = array("q")
-        self.last_offsets = array("q")
-        self.max_timestamps = array("q")
+        self.positions = Column()
+        self.first_offsets = Column()
+        self.last_offsets = Column()
+        self.max_timestamps = Column()
         self.epochs: list[tuple[int, int]] = []
         self.is_damaged = False
         self.damage_starts = array("q")

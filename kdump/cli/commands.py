@@ -6,7 +6,6 @@ import errno
 import platform
 import sys
 from collections.abc import Callable
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,6 @@ from kdump import __version__
 from kdump.binary import kernel
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
-from kdump.cli import dropin
 from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
@@ -71,6 +69,8 @@ def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None
 
 def _setup() -> str:
     """What this installation works with, a line each."""
+    from importlib import metadata
+
     lines = [f"kernel: {kernel.name} ({kernel.reason})", f"Python: {sys.version.split()[0]} on {platform.platform()}"]
     for package in ("click", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal"):
         try:
@@ -115,6 +115,8 @@ def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -
     asked_for = context.meta.setdefault("kdump.manners", {"nice": False, "rate": None})
     asked_for[parameter.name] = value
     if value:
+        from kdump.cli import dropin
+
         dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
 
@@ -381,7 +383,7 @@ def main(arguments: list[str]) -> int:
 
 def _done(request: Request | ReleasesRequest | CheckRequest) -> int:
     if isinstance(request, Request):
-        from kdump.cli.listing import list_files
+        from kdump.cli.listing.lister import list_files
 
         return list_files(request)
     from kdump.cli.checking.request import CheckRequest

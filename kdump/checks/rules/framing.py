@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from math import log2
 from operator import itemgetter
 from struct import Struct
@@ -427,7 +428,7 @@ class Framing(SegmentRule):
             behind = len(facts.positions) - count
             message = f"{damage.end - damage.start:,} bytes are zero."
             if behind > 0:
-                last = max(facts.last_offsets[count:])
+                last = max(islice(facts.last_offsets, count, None))
                 message += (
                     f" {_count(behind, 'batch', 'batches')} behind, offsets {facts.first_offsets[count]:,} to {last:,}: "
                     "a restart that scans this segment deletes them."

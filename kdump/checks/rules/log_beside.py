@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_left, bisect_right
-from itertools import islice, repeat
+from bisect import bisect_right
+from itertools import islice
 from operator import le, lt, sub
 
 from kdump.binary import kernel
@@ -17,27 +17,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.checks.column import Column
     from kdump.checks.segment import SegmentFacts
 
 _MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
 
 
-def rows_of(column: array[int], values: Sequence[int]) -> Sequence[int]:
+def rows_of(column: Column, values: Sequence[int]) -> Sequence[int]:
     """For each value the first row of an ascending column that is not below it; quickly where these are neighbours."""
-    first = bisect_left(column, values[0])
+    first = column.bisect_left(values[0])
     neighbours = column[first : first + len(values)]
     if neighbours == array("q", values) or (
         len(neighbours) == len(values) and all(map(le, values, neighbours)) and all(map(lt, neighbours, islice(values, 1, None)))
     ):
         return range(first, first + len(values))
-    return list(map(bisect_left, repeat(column), values))
+    return list(map(column.bisect_left, values))
 
 
-def values_at(column: array[int], rows: Sequence[int]) -> list[int]:
+def values_at(column: Column, rows: Sequence[int]) -> list[int]:
     """The values in these rows."""
     if isinstance(rows, range):
         return column[rows.start : rows.stop].tolist()
-    return list(map(column.__getitem__, rows))
+    return column.at(rows)
 
 
 def size_now(facts: SegmentFacts) -> int:
@@ -124,7 +125,7 @@ class LogBeside:
 
     def largest_batch(self, start: int, end: int) -> int:
         """The size of the largest batch that starts in these bytes."""
-        first, stop = bisect_left(self.positions, start), bisect_left(self.positions, end)
+        first, stop = self.positions.bisect_left(start), self.positions.bisect_left(end)
         if first == stop:
             return 0
         starts = self.positions[first : stop + 1]

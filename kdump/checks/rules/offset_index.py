@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_left, bisect_right
 from itertools import islice
 from operator import lt, sub
 
@@ -22,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.checks.column import Column
     from kdump.checks.context import FileContext
     from kdump.checks.segment import SegmentFacts
 
@@ -264,7 +264,7 @@ class _AgainstLog:
         if self.context.is_full("index-position-not-boundary"):
             self.context.report("index-position-not-boundary", start, start + ENTRY_SIZE, "")
             return False
-        batch_row = bisect_right(facts.positions, position)
+        batch_row = facts.positions.bisect_right(position)
         near = [f"{facts.positions[near]:,}" for near in (batch_row - 1, batch_row) if 0 <= near < len(facts.positions)]
         message = f"Entry {row:,} points to byte {position:,} of the log, where no batch starts; the next to it start at "
         message += " and ".join(near) + "."
@@ -294,8 +294,8 @@ class _AgainstLog:
             self.first_kind += 1  # of a wrapper any offset will do: where it begins shows only inside
             return True
         if offset >= first:
-            stop = bisect_left(facts.positions, end)
-            ending = bisect_left(facts.last_offsets, offset, batch_row, stop)
+            stop = facts.positions.bisect_left(end)
+            ending = facts.last_offsets.bisect_left(offset, batch_row, stop)
             if ending < stop and log.may_reach_down_to(ending, offset):
                 if offset == facts.last_offsets[ending]:
                     self.last_kind += 1
@@ -435,10 +435,10 @@ def _is_ascending(column: Sequence[int]) -> bool:
     return all(map(lt, column, islice(column, 1, None)))
 
 
-def _expected_entries(positions: Sequence[int]) -> int:
+def _expected_entries(positions: Column) -> int:
     """How many entries a leader makes for batches at these positions, one append each."""
     count = row = start = 0
-    while (row := bisect_right(positions, start + INTERVAL, row)) < len(positions):
+    while (row := positions.bisect_right(start + INTERVAL, row)) < len(positions):
         start = positions[row]
         count += 1
     return count

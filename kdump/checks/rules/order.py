@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from operator import le, lt, ne, sub
 
 from kdump.binary.source import WINDOW_SIZE
@@ -261,7 +260,7 @@ class Order(SegmentRule):
     def _tell_duplicate(self, suspect: _Batch) -> bool:
         """Whether the suspect is a copy of a batch before, which is reported."""
         facts, source = self.facts, self.context.source
-        row = bisect_left(facts.first_offsets, suspect.first)
+        row = facts.first_offsets.bisect_left(suspect.first)
         for candidate in (row, row + 1):
             if candidate >= len(facts.positions) or facts.positions[candidate] >= suspect.position:
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from struct import Struct
 
 from kdump.binary import kernel
@@ -100,7 +99,7 @@ class _Check:
         if log is None:
             return True
         facts = log.facts
-        batch_row = bisect_left(facts.last_offsets, last)
+        batch_row = facts.last_offsets.bisect_left(last)
         if batch_row == len(facts.positions) or facts.last_offsets[batch_row] != last:
             if self._may_be_damaged(log, batch_row, last):
                 return True
