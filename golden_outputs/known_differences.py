@@ -15,11 +15,4 @@ class KnownDifference(NamedTuple):
     reason: str
 
 
-_LOST_FRAMES = "Kafka's tool begins anew with each read behind the first zstd frame, and loses what the frame still held"
-_SHORT_JUNK = "fewer than five bytes behind a zstd frame are not met"
-
-KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = (
-    KnownDifference("2.[12].*", "magic2-zstd-several-frames", "*", _LOST_FRAMES),
-    KnownDifference("2.[3-8].*", "magic2-zstd-several-frames", "*", _SHORT_JUNK),
-    KnownDifference("3.[0-4].*", "magic2-zstd-several-frames", "*", _SHORT_JUNK),
-)
+KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = ()

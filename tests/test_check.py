@@ -26,6 +26,7 @@ from kdump.errors import UsageError
 
 from .builders.files import file_name, write_partition
 from .builders.records import batch, record
+from .support import with_interrupts
 
 ROOT = Path(__file__).parent.parent
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -222,6 +223,7 @@ def test_an_interrupt_ends_the_check_soon_and_says_how_far_it_came(clean: Path) 
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=with_interrupts,
         text=True,
     )
     time.sleep(3)

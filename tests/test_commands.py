@@ -20,7 +20,7 @@ from kdump.cli.commands import main
 
 from .builders import files
 from .builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
-from .support import LOGS, damaged
+from .support import LOGS, damaged, with_interrupts
 
 ROOT = Path(__file__).parent.parent
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -228,7 +228,13 @@ def test_a_closed_stderr_keeps_nothing_from_stdout(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_within_a_second(large: Path) -> None:
-    process = subprocess.Popen(_command("log", *[large] * 50), env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        _command("log", *[large] * 50),
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=with_interrupts,
+    )
     assert process.stdout is not None and process.stdout.read(100)  # from now on it waits for us to read on
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)

@@ -28,6 +28,7 @@ from .builders.compression import (
     snappy_xerial,
     zstd_frames,
 )
+from .builders.records import varint
 
 TEXT = b"the quick brown fox jumps over the lazy dog " * 40
 NOISE = random.Random(1).randbytes(100_000)
@@ -430,6 +431,89 @@ def test_a_forged_zstd_content_size_is_not_believed() -> None:
 def test_a_zstd_frame_that_may_be_skipped_is_skipped() -> None:
     skippable = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
     assert _read(ZSTD, skippable + zstd_frames(TEXT)) == TEXT
+
+
+OF_3_4 = OldReader(zstd_wants_whole_magic=True)
+OF_2_7 = OldReader(zstd_by_record=True, zstd_wants_whole_magic=True)
+OF_2_6 = OldReader(zstd_by_record=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
+OF_2_4 = OldReader(zstd_by_record=True, zstd_loses_last_read=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
+OF_2_2 = OldReader(
+    zstd_by_record=True,
+    zstd_starts_anew=True,
+    zstd_loses_last_read=True,
+    zstd_wants_whole_blocks=True,
+    zstd_trusts_block_sizes=True,
+    zstd_wants_whole_magic=True,
+)
+OLD_ZSTD = [OF_3_4, OF_2_7, OF_2_6, OF_2_4, OF_2_2]
+ZSTD_FRAME_HEADER = b"\x28\xb5\x2f\xfd\x00\x00"  # no content size, no checksum, a window of 1 KiB
+RECORD = zstd_frames(b"\x08abcd")  # a length of 4, and as many bytes
+
+
+def _zstd_read_by(old: OldReader | None, compressed: bytes) -> tuple[str, bytes]:
+    payload = decompress(ZSTD, compressed, 2, old=old)
+    return _code(payload), bytes(payload.data)
+
+
+@pytest.mark.parametrize("old", OLD_ZSTD)
+def test_old_readers_read_a_sound_zstd_frame_as_all_do(old: OldReader) -> None:
+    assert _zstd_read_by(old, zstd_frames(NOISE, has_checksum=True)) == ("", NOISE)
+
+
+def test_readers_before_2_3_begin_anew_with_each_read_behind_a_zstd_frame() -> None:
+    # The length is a read; with it goes the second frame, but for its last byte, which no frame begins with.
+    assert _zstd_read_by(OF_2_2, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08")
+    assert _zstd_read_by(OF_2_4, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08efgh")
+
+
+def test_readers_before_2_3_trip_over_a_zstd_frame_that_they_lost_the_beginning_of() -> None:
+    third = zstd_frames(b"\x08ijkl")
+    assert _zstd_read_by(OF_2_2, RECORD + zstd_frames(b"\x08efgh") + third) == ("frame-damaged", b"\x08abcd\x08")
+
+
+def test_readers_before_2_3_find_a_zstd_frame_that_begins_where_a_read_ends() -> None:
+    of_one_byte = zstd_frames(b"\x08")
+    assert _zstd_read_by(OF_2_2, RECORD + of_one_byte + zstd_frames(b"efgh")) == ("", b"\x08abcd\x08efgh")
+
+
+@pytest.mark.parametrize("old", [OF_3_4, OF_2_7, OF_2_6, OF_2_4])
+def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old: OldReader) -> None:
+    records = b"".join(varint(len(NOISE)) + NOISE for _ in range(4))
+    for frame_count in (2, 3, 7):
+        frames = zstd_frames(records, frame_count=frame_count, has_checksum=frame_count == 3)
+        assert _zstd_read_by(old, frames) == ("", records)
+
+
+def test_old_readers_lose_more_or_less_of_a_zstd_frame_that_is_cut_off_behind_another() -> None:
+    block, cut_off = b"\x18\0\0\x08ef", b"\x21\0\0g"  # 3 plain bytes, and 1 of 4
+    half = RECORD + ZSTD_FRAME_HEADER + block + cut_off
+    assert _zstd_read_by(OF_2_7, half) == ("", b"\x08abcd\x08efg")
+    assert _zstd_read_by(OF_2_6, half) == ("", b"\x08abcd\x08ef")
+    assert _zstd_read_by(OF_2_4, half) == ("", b"\x08abcd\x08")
+
+
+@pytest.mark.parametrize("old", [OF_2_7, OF_2_6, OF_2_4, OF_2_2])
+def test_a_first_zstd_frame_that_is_cut_off_is_an_error_for_old_readers_too(old: OldReader) -> None:
+    assert _zstd_read_by(old, ZSTD_FRAME_HEADER + b"\x28\0\0\x08abcd" + b"\x21\0\0") == ("frame-truncated", b"\x08abcd")
+
+
+def test_readers_before_3_5_do_not_see_fewer_than_5_bytes_behind_a_zstd_frame() -> None:
+    assert _zstd_read_by(None, RECORD + b"junk") == ("frame-damaged", b"\x08abcd")
+    for old in OLD_ZSTD:
+        assert _zstd_read_by(old, RECORD + b"junk") == ("", b"\x08abcd")
+        assert _zstd_read_by(old, RECORD + b"junky") == ("frame-damaged", b"\x08abcd")
+        assert _code(decompress(ZSTD, b"junk", 2, old=old)) == "frame-truncated"
+
+
+def test_readers_before_2_4_do_not_look_at_the_size_of_a_zstd_block_that_is_cut_off() -> None:
+    of_1025_bytes = RECORD + ZSTD_FRAME_HEADER + b"\x0c\x20\0" + b"junk"  # compressed, more than its window
+    assert _zstd_read_by(OF_2_4, of_1025_bytes) == ("frame-damaged", b"\x08abcd")
+    assert _zstd_read_by(OF_2_2, of_1025_bytes) == ("", b"\x08abcd")
+
+
+def test_a_forged_length_of_a_record_does_not_take_an_old_reader_of_zstd_beyond_its_limit() -> None:
+    bomb = zstd_frames(b"\xfe\xff\xff\xff\x0f" + bytes(4 << 20)) + RECORD
+    assert _code(decompress(ZSTD, bomb, 2, limit=1 << 20, old=OF_2_7)) == "decompression-limit"
 
 
 # --- bombs

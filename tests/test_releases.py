@@ -148,8 +148,18 @@ def test_the_lines_of_indexes_show_all_fields_of_an_entry(timeline: dict[str, st
 # --- words
 
 
-def _calls() -> Iterator[tuple[str, ast.Call]]:
+# What Kafka's tool never says: findings of rules, and faults of files that it does not read.
+_WITHOUT_WORDS = {PACKAGE / "formats" / "text_checkpoint.py", PACKAGE / "formats" / "partition_metadata.py"}
+
+
+def _sources() -> Iterator[Path]:
     for path in PACKAGE.rglob("*.py"):
+        if path not in _WITHOUT_WORDS and PACKAGE / "checks" / "rules" not in path.parents:
+            yield path
+
+
+def _calls() -> Iterator[tuple[str, ast.Call]]:
+    for path in _sources():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 function = node.func
@@ -170,7 +180,7 @@ def _raised_codes() -> set[str]:
     for name, call in _calls():
         if name in _RAISING and len(call.args) > _RAISING[name]:
             codes |= _codes_in(call.args[_RAISING[name]])
-    for path in PACKAGE.rglob("*.py"):
+    for path in _sources():
         for node in ast.walk(ast.parse(path.read_text())):
             # codes on their way to a fault: `code = ...`, dicts of codes, and what the kernel's loops return
             if isinstance(node, ast.Assign) and any("code" in ast.unparse(target).lower() for target in node.targets):

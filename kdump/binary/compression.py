@@ -43,19 +43,57 @@ class Payload:
 
 
 class OldReader:
-    """How readers before Kafka 0.11 took frames, where later ones do otherwise.
+    """How readers of old releases of Kafka took frames, where later ones do otherwise.
 
     `lz4_is_padded`: what is missing of a number in an lz4 frame is taken for set bits. `lz4_is_plain`: its header may ask for
     nothing but checksums of blocks, and has the checksum of early writers, which takes the magic bytes in. `xerial`: `one stream`
     of snappy blocks, whose version is looked at; `any header` that begins with the right byte; or `streams`, as later.
+
+    `zstd_by_record`: zstd frames are read by a byte or a record at a time; the next four matter then only.
+    `zstd_starts_anew`: behind a first frame, each read begins at what the one before it left of the input.
+    `zstd_loses_last_read`: what a read gave is lost if it meets the end of the input.
+    `zstd_wants_whole_blocks`: nothing comes out of a plain block that is cut off.
+    `zstd_trusts_block_sizes`: a block that is too large is refused only when all of it is there.
+    `zstd_wants_whole_magic`: fewer bytes than begin a frame are cut off, even if no frame begins so.
     """
 
-    __slots__ = ("lz4_is_padded", "lz4_is_plain", "xerial")
+    __slots__ = (
+        "lz4_is_padded",
+        "lz4_is_plain",
+        "xerial",
+        "zstd_by_record",
+        "zstd_loses_last_read",
+        "zstd_starts_anew",
+        "zstd_trusts_block_sizes",
+        "zstd_wants_whole_blocks",
+        "zstd_wants_whole_magic",
+    )
 
-    def __init__(self, *, lz4_is_padded: bool, lz4_is_plain: bool, xerial: str) -> None:
+    def __init__(
+        self,
+        *,
+        lz4_is_padded: bool = False,
+        lz4_is_plain: bool = False,
+        xerial: str = "streams",
+        zstd_by_record: bool = False,
+        zstd_starts_anew: bool = False,
+        zstd_loses_last_read: bool = False,
+        zstd_wants_whole_blocks: bool = False,
+        zstd_trusts_block_sizes: bool = False,
+        zstd_wants_whole_magic: bool = False,
+    ) -> None:
         self.lz4_is_padded = lz4_is_padded
         self.lz4_is_plain = lz4_is_plain
         self.xerial = xerial
+        self.zstd_by_record = zstd_by_record
+        self.zstd_starts_anew = zstd_starts_anew
+        self.zstd_loses_last_read = zstd_loses_last_read
+        self.zstd_wants_whole_blocks = zstd_wants_whole_blocks
+        self.zstd_trusts_block_sizes = zstd_trusts_block_sizes
+        self.zstd_wants_whole_magic = zstd_wants_whole_magic
+
+
+_NEWEST = OldReader()
 
 
 def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD, old: OldReader | None = None) -> Payload:
@@ -531,35 +569,48 @@ _ZSTD_INPUT = 512  # of so few bytes, even a bomb makes no more than some 16 MiB
 _ZSTD_BOMB_INPUT = 32  # what it gets from then on
 _JAVA_ZSTD_INPUT = 131_075  # zstd's own recommendation, which the Java library follows
 _ZSTD_MAX_WINDOW = 1 << 27
-_ZSTD_RUN = 1  # the kind of a block that is one byte, repeated
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_MAGIC_AND_DESCRIPTOR = 5
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # of its magic, behind a byte from 0x50 to 0x5f
+_ZSTD_SKIPPABLE_HEADER = 8
+_ZSTD_BLOCK_HEADER = 3
+_ZSTD_CHECKSUM = 4
+_ZSTD_PLAIN, _ZSTD_RUN, _ZSTD_RESERVED = 0, 1, 3  # kinds of blocks: bytes as they are; one byte, repeated; none
 _ZSTD_ROOM = 256 << 10
 
 
-def _zstd(compressed: bytes, _magic: int, _limit: int, _old: OldReader | None) -> Iterator[bytes]:
+def _zstd(compressed: bytes, _magic: int, limit: int, old: OldReader | None) -> Iterator[bytes]:
     """Frames one after the other, to the end."""
     try:
         import zstandard
     except ImportError as error:
         raise _missing("zstd", "zstandard") from error
 
+    old = old or _NEWEST
+    if old.zstd_by_record:
+        yield from _zstd_by_record(compressed, limit, old)
+        return
     position = 0
     input_size = _ZSTD_INPUT
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
     last_block = (len(compressed) - 1) // _JAVA_ZSTD_INPUT
     is_finished = False
     while position < len(compressed):
+        if old.zstd_wants_whole_magic and len(compressed) - position < _ZSTD_MAGIC_AND_DESCRIPTOR:
+            if is_finished:
+                return
+            raise _zstd_cut_off()
         frame = decompressor.decompressobj()
         given = 0
         while not frame.eof:
             if position >= len(compressed):
                 if is_finished:
                     return
-                raise CorruptData("frame-truncated", "Truncated source", cause="zstd")
+                raise _zstd_cut_off()
             try:
                 piece = frame.decompress(compressed[position : position + input_size])
             except zstandard.ZstdError as error:
-                message = f"the zstd stream is damaged: {error}"
-                raise CorruptData("frame-damaged", message, cause="zstd", lost=given % _JAVA_OUTPUT) from error
+                raise _zstd_damaged(error, lost=given % _JAVA_OUTPUT) from error
             position += input_size
             given += len(piece)
             if len(piece) > 1000 * input_size:
@@ -568,6 +619,221 @@ def _zstd(compressed: bytes, _magic: int, _limit: int, _old: OldReader | None) -
         position = min(position, len(compressed)) - len(frame.unused_data)
         # Once a frame has ended in the last block of input, the Java library does not miss the end of what follows it
         is_finished = (position - 1) // _JAVA_ZSTD_INPUT == last_block
+
+
+def _zstd_cut_off() -> CorruptData:
+    return CorruptData("frame-truncated", "Truncated source", cause="zstd")
+
+
+def _zstd_damaged(error: object, lost: int = 0) -> CorruptData:
+    return CorruptData("frame-damaged", f"the zstd stream is damaged: {error}", cause="zstd", lost=lost)
+
+
+def _zstd_by_record(compressed: bytes, limit: int, old: OldReader) -> Iterator[bytes]:
+    """What a reader of records gets that asks for a byte of a record's length at a time, and then for the record at once."""
+    whole = WholeDecompressor(limit).decompress(ZSTD, compressed)
+    if whole is not None:
+        yield whole
+        return
+    stream = _ZstdStream(compressed, limit, old)
+    while True:
+        length = 0
+        for shift in range(0, 35, 7):
+            byte = stream.read(1)
+            if not byte:
+                return
+            yield byte
+            length |= (byte[0] & 0x7F) << shift
+            if byte[0] < 0x80:
+                break
+        left = length >> 1 ^ -(length & 1)
+        while left > 0:
+            piece = stream.read(left)
+            if not piece:
+                return
+            yield piece
+            left -= len(piece)
+
+
+class _ZstdStream:
+    """zstd frames as the Java library up to 1.4.5 reads them, step by step.
+
+    It loads 128 KiB of input at a time. A frame that ends leaves a mark, which only new input takes away; as long as it is
+    there, the end of the input is the end of the stream, wherever it falls.
+    """
+
+    def __init__(self, compressed: bytes, limit: int, old: OldReader) -> None:
+        self._input = memoryview(compressed)
+        self._position = 0
+        self._loaded = 0
+        self._limit = limit
+        self._old = old
+        self._wants_input = True
+        self._is_finished = True
+        self._frame = _ZstdFrame(old)
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; none at the end."""
+        given: bytes | None = b""
+        while given == b"":
+            given = self._read(size)
+        return given or b""
+
+    def _read(self, size: int) -> bytes | None:
+        if self._old.zstd_starts_anew and self._is_finished:
+            self._start_frame()
+        given = bytearray()
+        while len(given) < size:
+            if self._wants_more(given) and not self._load():
+                return None
+            taken, piece, is_over = self._frame.decompress(self._input[self._position : self._loaded], size - len(given))
+            self._position += taken
+            given += piece
+            if len(given) > self._limit:
+                raise _too_large(self._limit)
+            if is_over:
+                self._is_finished = True
+                self._wants_input = self._position == self._loaded
+                self._start_frame()
+                break
+            self._wants_input = len(given) < size
+            if not piece and not self._old.zstd_loses_last_read:
+                break
+        return bytes(given)
+
+    def _wants_more(self, given: bytes | bytearray) -> bool:
+        if self._old.zstd_loses_last_read:
+            return self._position == self._loaded
+        return self._wants_input and not given
+
+    def _start_frame(self) -> None:
+        self._frame = _ZstdFrame(self._old)
+
+    def _load(self) -> bool:
+        """Whether there was more input."""
+        if self._loaded == len(self._input):
+            if self._is_finished:
+                return False
+            raise _zstd_cut_off()
+        self._loaded = min(self._loaded + _JAVA_ZSTD_INPUT, len(self._input))
+        self._is_finished = False
+        return True
+
+
+class _ZstdFrame:
+    """Decompresses one frame in zstd's own steps: it matters how far ahead of its output it takes its input.
+
+    It takes a part of the frame at a time (a header, a block), until there is no room for what the last one gives. The last
+    byte of the frame it takes when all is given.
+    """
+
+    def __init__(self, old: OldReader) -> None:
+        import zstandard
+
+        self._frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
+        self._error = zstandard.ZstdError
+        self._old = old
+        self._part = bytearray()
+        self._part_size = _ZSTD_MAGIC_AND_DESCRIPTOR
+        self._next: Callable[[], None] = self._begin
+        self._has_checksum = False
+        self._is_last = False
+        self._is_plain = False
+        self._output = memoryview(b"")
+        self._leaves_byte = False
+
+    def decompress(self, data: memoryview, room: int) -> tuple[int, bytes, bool]:
+        """How many bytes were taken of `data`, what there was room for of what they give, and whether that was all."""
+        taken = 0
+        given = bytearray()
+        while True:
+            piece = self._output[: room - len(given)]
+            given += piece
+            self._output = self._output[len(piece) :]
+            if self._output or not self._part_size:
+                break
+            more = data[taken : taken + self._part_size - len(self._part)]
+            taken += len(more)
+            self._part += more
+            if len(self._part) == self._part_size:
+                self._next()
+            elif more and self._is_plain and not self._old.zstd_wants_whole_blocks:
+                self._part_size -= len(self._part)
+                self._take_part()
+            else:
+                break
+        if self._part_size:
+            return taken, bytes(given), False
+        if self._output and not self._leaves_byte:
+            taken -= 1
+            self._leaves_byte = True
+        elif not self._output and self._leaves_byte:
+            taken += 1
+        return taken, bytes(given), not self._output
+
+    def _want(self, size: int, then: Callable[[], None]) -> None:
+        self._part_size = size
+        self._next = then
+
+    def _take_part(self) -> None:
+        try:
+            self._output = memoryview(self._frame.decompress(bytes(self._part)))
+        except self._error as error:
+            raise _zstd_damaged(error) from error
+        self._part.clear()
+
+    def _begin(self) -> None:
+        if self._part[0] & 0xF0 == 0x50 and self._part[1:4] == _ZSTD_SKIPPABLE:
+            self._want(_ZSTD_SKIPPABLE_HEADER, self._begin_skippable)
+        elif self._part[:4] != _ZSTD_MAGIC:
+            raise _zstd_damaged("no frame begins so")
+        else:
+            self._has_checksum = bool(self._part[4] & 0x04)
+            self._want(_zstd_header_size(self._part[4]), self._header)
+
+    def _begin_skippable(self) -> None:
+        size = int.from_bytes(self._part[4:], "little")
+        self._want(_ZSTD_SKIPPABLE_HEADER + size, self._end)
+
+    def _header(self) -> None:
+        self._take_part()
+        self._want(_ZSTD_BLOCK_HEADER, self._block_header)
+
+    def _block_header(self) -> None:
+        header = int.from_bytes(self._part, "little")
+        self._is_last = bool(header & 1)
+        kind, size = header >> 1 & 3, header >> 3
+        self._is_plain = kind == _ZSTD_PLAIN
+        if kind == _ZSTD_RESERVED or not self._old.zstd_trusts_block_sizes:
+            self._take_part()
+        self._want(len(self._part) + (1 if kind == _ZSTD_RUN else size), self._block)
+        if not self._part_size:
+            self._block()
+
+    def _block(self) -> None:
+        self._is_plain = False
+        if self._part:
+            self._take_part()
+        if not self._is_last:
+            self._want(_ZSTD_BLOCK_HEADER, self._block_header)
+        elif self._has_checksum:
+            self._want(_ZSTD_CHECKSUM, self._checksum)
+        else:
+            self._end()
+
+    def _checksum(self) -> None:
+        self._take_part()
+        self._end()
+
+    def _end(self) -> None:
+        self._part_size = 0
+
+
+def _zstd_header_size(descriptor: int) -> int:
+    """The size of a frame's header, from its magic to its content size, as its descriptor tells it (RFC 8878)."""
+    has_window = not descriptor & 0x20
+    content_size = (0 if has_window else 1, 2, 4, 8)[descriptor >> 6]
+    return _ZSTD_MAGIC_AND_DESCRIPTOR + has_window + (0, 1, 2, 4)[descriptor & 3] + content_size
 
 
 def _too_large(limit: int) -> CorruptData:

@@ -111,6 +111,8 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) ->
         if job.kind == Job.PARTITION:
             _check_partition(job, settings, emit, watch)
         else:
+            for name in tree.log_dir_files(job.path):
+                _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root)
             log_directory.check(job.path, settings, emit)
 
 

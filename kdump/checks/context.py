@@ -111,6 +111,12 @@ class FileContext:
             )
         )
 
+    def as_log(self) -> FileContext:
+        """The same file as a log on its own, without neighbours; both enter into one account."""
+        context = FileContext(self.source, self.path, "log", self.settings, self._emit, base_offset=self.base_offset)
+        context.accounts = self.accounts
+        return context
+
     def tick(self, position: int) -> None:
         """The check has come so far. Raises Stopped when the time for this file is over."""
         if isinstance(self.source, WatchedSource):

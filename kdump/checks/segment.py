@@ -31,9 +31,8 @@ class SegmentFacts:
 
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
     `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
-    the first offset of each, in order; `aborted` the transactions that an ABORT marker here ends: (producer id, last offset).
-    `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
-    Rules add what they know of producers and transactions under their own names.
+    the first offset of each, in order. `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last
+    reaches over all that follow.
     """
 
     def __init__(self, path: str, base_offset: int | None, size: int) -> None:
@@ -46,7 +45,6 @@ class SegmentFacts:
         self.last_offsets = Column()
         self.max_timestamps = Column()
         self.epochs: list[tuple[int, int]] = []
-        self.aborted: list[tuple[int, int]] = []
         self.is_damaged = False
         self.damage_starts = array("q")
         self.damage_ends = array("q")

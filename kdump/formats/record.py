@@ -98,7 +98,7 @@ class RecordChunk:
         self.continues = continues
 
 
-def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
+def read(source: Source, chunk: Chunk, frames: compression.OldReader | None = None) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
     window, starts, walk = chunk.window, chunk.starts, kernel.walk_records
     rows: list[RecordTuple] = []
@@ -121,13 +121,13 @@ def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
             del rows[total:]
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
-        yield from _read_batch(source, chunk, row)
+        yield from _read_batch(source, chunk, row, frames)
         rows, counts, first, total = [], [], row + 1, 0
     if counts:
         yield _chunk_of(chunk, first, counts, rows)
 
 
-def _read_batch(source: Source, chunk: Chunk, row: int) -> Iterator[RecordChunk]:
+def _read_batch(source: Source, chunk: Chunk, row: int, frames: compression.OldReader | None) -> Iterator[RecordChunk]:
     """The records of one batch that is compressed, large, empty or bad."""
     header = chunk.headers[row]
     batches = chunk.batches.slice(row, row + 1)
@@ -138,7 +138,7 @@ def _read_batch(source: Source, chunk: Chunk, row: int) -> Iterator[RecordChunk]
 
     continues = False
     try:
-        walk = BatchRecords(header, bytes_of(source, chunk, row))
+        walk = BatchRecords(header, bytes_of(source, chunk, row), frames)
         for rows in walk.checked_parts() if walk.is_compressed else walk.parts():
             yield part(rows, continues)
             continues = True
@@ -150,18 +150,26 @@ def _read_batch(source: Source, chunk: Chunk, row: int) -> Iterator[RecordChunk]
 
 
 class BatchRecords:
-    """Walks the records of one batch of magic 2, given its header and all its bytes.
+    """Walks the records of one batch of magic 2, given its header and all its bytes. `frames` is how an old reader decompresses.
 
     Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
-    def __init__(self, header: Sequence[int], batch: bytes, *, max_payload: int = compression.MAX_PAYLOAD) -> None:
+    def __init__(
+        self,
+        header: Sequence[int],
+        batch: bytes,
+        frames: compression.OldReader | None = None,
+        *,
+        max_payload: int = compression.MAX_PAYLOAD,
+    ) -> None:
         self.header = header
         self._max_payload = max_payload
         self.payload_size = 0  # of what was decompressed so far
         self._codec = header[5] & COMPRESSION_MASK
         self.is_compressed = bool(self._codec)
         self._batch = batch
+        self._frames = frames
         self._data: bytes | bytearray = batch
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
@@ -225,7 +233,7 @@ class BatchRecords:
         self._data = bytearray()
         self._whole_blocks = 0
         payload = self._batch[kernel.BATCH_HEADER_SIZE :]
-        pieces = compression.pieces(self._codec, payload, self.header[3], limit=self._max_payload)
+        pieces = compression.pieces(self._codec, payload, self.header[3], limit=self._max_payload, old=self._frames)
         self._has_more(pieces, 0, {})
         return pieces
 

@@ -6,13 +6,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kdump.binary.compression import OldReader
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
 
-def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
-    """The records of all batches of a chunk, in order.
+def read(source: Source, chunk: Chunk, frames: OldReader | None = None) -> Iterator[RecordChunk]:
+    """The records of all batches of a chunk, in order, decompressed as `frames` says where that is not as readers do now.
 
     When a batch is bad, what comes before is yielded, up to the good records of that very batch if it is not compressed,
     then CorruptData is raised. Of a compressed batch nothing is yielded unless all of it is good, as in Kafka.
@@ -23,4 +24,4 @@ def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
         return message_set.read(source, chunk)
     from kdump.formats import record
 
-    return record.read(source, chunk)
+    return record.read(source, chunk, frames)

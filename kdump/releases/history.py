@@ -496,10 +496,25 @@ CHECKS_HEADER_COUNT |= {"3.2.0": False, "3.2.2": True}
 DECOMPRESSED_IN_BLOCKS: dict[str, tuple[str, ...]] = {
     FIRST: (),
     "1.1.0": ("gzip",),
-    "2.3.0": ("gzip", "zstd"),
+    "2.8.0": ("gzip", "zstd"),
     "3.6.0": ("gzip", "zstd", "snappy"),
 }
 """The codecs with which damage in a compressed batch is met a block ahead of the record that it is in."""
+
+ZSTD_STARTS_ANEW = {FIRST: True, "2.3.0": False}
+"""Whether each read behind the first frame of a zstd payload begins anew, in the middle of what follows it, and loses bytes."""
+
+ZSTD_LOSES_LAST_READ = {FIRST: True, "2.5.0": False}
+"""Whether a record is lost that a zstd payload gives but a part of, where it ends inside a further frame."""
+
+ZSTD_WANTS_WHOLE_BLOCKS = {FIRST: True, "2.7.0": False}
+"""Whether nothing comes out of a block of plain bytes where a zstd payload ends inside it."""
+
+ZSTD_TRUSTS_BLOCK_SIZES = {FIRST: True, "2.4.0": False}
+"""Whether a zstd block that is larger than its frame allows is refused only if the payload holds all of it."""
+
+ZSTD_WANTS_WHOLE_MAGIC = {FIRST: True, "3.5.0": False}
+"""Whether fewer than five bytes behind a zstd frame are ignored, although no frame begins like them."""
 
 MARKER_SIZE_IS_CHECKED_FIRST = {FIRST: True, "4.1.0": False}
 """Whether the size of a transaction marker is looked at before its version."""

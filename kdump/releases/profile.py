@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kdump.binary.compression import OldReader
     from kdump.formats.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
@@ -122,6 +123,24 @@ class Profile:
                 lz4_is_padded=at(history.LZ4_IS_PADDED), lz4_is_plain=at(history.LZ4_IS_PLAIN), xerial=at(history.XERIAL)
             ),
             wrappers_give_timestamp_type=at(history.WRAPPERS_GIVE_TIMESTAMP_TYPE),
+        )
+
+    def frames_of_batches(self) -> OldReader | None:
+        """How the tool decompresses batches, if not as the newest does."""
+        at = self._then.at
+        by_record = "zstd" not in self.decompressed_in_blocks
+        wants_whole_magic = at(history.ZSTD_WANTS_WHOLE_MAGIC)
+        if not by_record and not wants_whole_magic:
+            return None
+        from kdump.binary.compression import OldReader  # only old releases need it
+
+        return OldReader(
+            zstd_by_record=by_record,
+            zstd_starts_anew=at(history.ZSTD_STARTS_ANEW),
+            zstd_loses_last_read=at(history.ZSTD_LOSES_LAST_READ),
+            zstd_wants_whole_blocks=at(history.ZSTD_WANTS_WHOLE_BLOCKS),
+            zstd_trusts_block_sizes=at(history.ZSTD_TRUSTS_BLOCK_SIZES),
+            zstd_wants_whole_magic=wants_whole_magic,
         )
 
     def default_of(self, name: str) -> str:

@@ -57,7 +57,7 @@ CASES = (
     FaultCase(
         "truncated-at-boundary",
         shown=_partition(_SEGMENTS, {_LOG: _log(2), **_WHOLE_INDEX}),
-        also={"index-position-past-log"},
+        also={"index-position-past-log", "segments-gap"},
         near_miss=_partition(_SEGMENTS),
         scope=PARTITION_DIRECTORY,
     ),

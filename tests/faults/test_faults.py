@@ -14,7 +14,7 @@ from kdump.checks.isolation import Isolation
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
-from . import directories, files, framing, indexes, order, records, snapshots, timestamps, transactions
+from . import directories, files, framing, indexes, metadata_files, order, records, snapshots, timestamps, transactions
 from .case import NOW, FaultCase, write
 
 CASES = (
@@ -25,6 +25,7 @@ CASES = (
     *records.CASES,
     *indexes.CASES,
     *snapshots.CASES,
+    *metadata_files.CASES,
     *directories.CASES,
     *files.CASES,
 )

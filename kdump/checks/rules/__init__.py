@@ -9,8 +9,11 @@ from __future__ import annotations
 from kdump.checks import tree
 from kdump.checks.rules import (
     framing,
+    internal_topics,
     kraft_snapshot,
     leader_epochs,
+    leftovers,
+    offset_checkpoints,
     offset_index,
     order,
     partition_metadata,
@@ -36,6 +39,8 @@ SEGMENT_RULES: tuple[type[SegmentRule], ...] = (
     *timestamps.RULES,
     *transactions.RULES,
     *records.RULES,
+    *kraft_snapshot.RULES,
+    *internal_topics.RULES,
 )
 """All rules for segments, in the order in which they see each batch."""
 
@@ -47,5 +52,7 @@ FILE_CHECKS: dict[str, Callable[[FileContext], None]] = {
     file_name.CHECKPOINT: kraft_snapshot.check,
     tree.LEADER_EPOCHS: leader_epochs.check,
     tree.PARTITION_METADATA: partition_metadata.check,
+    leftovers.SWAP: leftovers.check_swap,
+    **offset_checkpoints.CHECKS,
 }
 """What checks a file other than a segment, by its suffix or its name; a KRaft snapshot is a segment as well."""

@@ -128,7 +128,7 @@ def _dump_records(
     for chunk in log.chunks(kernel_text):
         if kernel_text is not None:
             previous = kernel_text.previous_offset
-        for part in records.read(source, chunk):
+        for part in records.read(source, chunk, tool.record_rules.frames):
             offsets = part.records["offset"]
             if offsets:
                 _check_consecutive(tool, path, previous, offsets)

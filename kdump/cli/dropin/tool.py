@@ -51,7 +51,9 @@ class DumpTool:
         overflows = profile.fails_on_length_overflow
         codec_count = len(profile.codec_names)
         self.rules = LogRules(codec_count, fails_on_overflow=overflows)
-        self.record_rules = LogRules(codec_count, reads_records_only=True, fails_on_overflow=overflows)
+        self.record_rules = LogRules(
+            codec_count, reads_records_only=True, fails_on_overflow=overflows, frames=profile.frames_of_batches()
+        )
         self.message_rules = profile.message_rules()
         self._is_strict = is_strict
         self._complaints: list[tuple[str, str, int, int]] = []
