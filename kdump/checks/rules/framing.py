@@ -398,7 +398,7 @@ class Framing(SegmentRule):
         if partition is None or base_offset is None or context.file_type != "log" or self._is_damaged_at_end:
             return
         beside = partition.files.segments.get(base_offset, {})
-        last = max(facts.last_offsets, default=base_offset - 1)
+        last = facts.last_offsets.highest(base_offset - 1)
         witnesses: list[tuple[str, int]] = []
         for suffix, layout in ((OFFSET_INDEX, _INDEX_ENTRY), (TIME_INDEX, _TIME_INDEX_ENTRY)):
             entry = _last_entry(os.path.join(partition.path, beside[suffix]), layout) if suffix in beside else None
