@@ -22,7 +22,7 @@ from kdump.messages.control_records import ABORT, COMMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
@@ -560,7 +560,7 @@ def _last_rows(producer_ids: Sequence[int], is_control: Sequence[int]) -> Iterat
     yield from rows.items()
 
 
-def _greatest(timestamps: Sequence[int], now: int) -> int:
+def _greatest(timestamps: Iterable[int], now: int) -> int:
     """The greatest that is not in the future, which no clock can have meant."""
     greatest = max(timestamps, default=-1)
     return greatest if greatest <= now else max((timestamp for timestamp in timestamps if timestamp <= now), default=-1)
