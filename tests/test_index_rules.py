@@ -34,7 +34,12 @@ def _check(path: Path, **settings: object) -> list[Row]:
 
 
 def _codes(rows: list[Row]) -> set[str]:
-    return {row.code for row in rows if isinstance(row, Finding)}
+    return {row.code for row in _of_indexes(rows)}
+
+
+def _of_indexes(rows: list[Row]) -> list[Finding]:
+    """Findings, but for what the batches of these tests show as well: offsets are missing between them."""
+    return [row for row in rows if isinstance(row, Finding) and row.code != "offset-gap"]
 
 
 def test_what_a_broker_wrote_while_the_log_was_read_is_no_fault(tmp_path: Path) -> None:
@@ -65,7 +70,7 @@ def test_entries_are_judged_alike_wherever_windows_end(
     index.write_bytes(data)
     monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows_in_window)
     rows = _check(directory)
-    assert sorted((row.code, row.start, row.end) for row in rows if isinstance(row, Finding)) == [
+    assert sorted((row.code, row.start, row.end) for row in _of_indexes(rows)) == [
         ("index-offset-mismatch", 240, 248),
         ("index-position-not-boundary", 160, 168),
         ("index-zero-entry-middle", 80, 96),

@@ -152,7 +152,7 @@ def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
         most = count = 0
         for _, rows in run.results():
             most = max(most, run._row_count + len(rows))
-            count += sum(isinstance(row, Finding) for row in rows)
+            count += sum(isinstance(row, Finding) and row.code == "crc-mismatch" for row in rows)
     assert count == 6 * 200
     assert most < 300 + 3 * 210
 
@@ -169,7 +169,7 @@ def test_what_was_found_before_a_crash_is_kept_and_told_once(tmp_path: Path) -> 
     with _before_each(crash):
         rows = _rows(jobs(str(directory)))
     found = [(row.code, row.path.rpartition("/")[2]) for row in rows if isinstance(row, Finding)]
-    assert found == [
+    assert [(code, name) for code, name in found if code in ("crc-mismatch", "check-crashed")] == [
         ("crc-mismatch", file_name(0, ".log")),
         ("check-crashed", file_name(1, ".log")),
         ("crc-mismatch", file_name(2, ".log")),

@@ -101,6 +101,9 @@ _PRODUCER_SNAPSHOT_CASES = (
         "snapshot-stray",
         shown=_partition({1: [_entry(0)], 3: [_entry(2)]}),
         near_miss=_partition({2: [_entry(1)], 3: [_entry(2)]}),
+        settings={"is_pedantic": True},
+        also={"file-empty"},
+        near_also={"file-empty"},
         scope=PARTITION_DIRECTORY,
     ),
 )

@@ -95,6 +95,7 @@ PRODUCER_SNAPSHOT_FAULTS = (
         kafka="a broker deletes it when it starts",
         loss="nothing",
         remedy="nothing",
+        is_pedantic=True,
     ),
 )
 

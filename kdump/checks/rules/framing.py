@@ -151,7 +151,7 @@ class Framing(SegmentRule):
             f"One batch, {_offsets(batch)}{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story}"
         )
         values = {"resync": BY_LENGTH, "skipped": batch.size, "expected": f"0x{computed:08x}", "found": f"0x{batch.crc:08x}"}
-        self._report("crc-mismatch", batch, f"{message} ({locus})", **values)
+        self._report("crc-mismatch", batch, f"{message} Locus: {locus}.", **values)
 
     def _computed(self, batch: RecordBatch) -> int:
         checksum, covers_from = (crc32, 16) if batch.magic < 2 else (self._crc32c, kernel.CRC_COVERS_FROM)
