@@ -60,11 +60,14 @@ class Column:
         self._bases.append(lowest)
         self._blocks.append(array(width, [number - lowest for number in numbers]))
 
+    def _based(self) -> Iterator[tuple[int, Sequence[int]]]:
+        return zip(self._bases, self._blocks, strict=True)
+
     def __len__(self) -> int:
         return len(self._blocks) * _ROWS + len(self._tail)
 
     def __iter__(self) -> Iterator[int]:
-        blocks = (map(base.__add__, block) for base, block in zip(self._bases, self._blocks, strict=True))
+        blocks = (map(base.__add__, block) for base, block in self._based())
         return chain(chain.from_iterable(blocks), self._tail)
 
     if TYPE_CHECKING:
@@ -101,6 +104,11 @@ class Column:
             else:
                 numbers.extend(map(self._bases[block].__add__, self._blocks[block][first:last]))
         return numbers
+
+    def highest(self, default: int) -> int:
+        """The highest of all numbers, the default where there is none."""
+        ends = (base + max(block[0], block[-1]) if type(block) is range else base + max(block) for base, block in self._based())
+        return max(chain(ends, self._tail), default=default)
 
     def index(self, number: int) -> int:
         """The first row with this number, which stands in one."""

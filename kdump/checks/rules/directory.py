@@ -80,7 +80,7 @@ def _end(facts: SegmentFacts) -> int | None:
     assert facts.base_offset is not None
     if not facts.last_offsets:
         return facts.base_offset
-    highest = max(facts.last_offsets)
+    highest = facts.last_offsets.highest(-1)
     return highest + 1 if highest - facts.base_offset <= _MAX_INT else None
 
 

@@ -90,7 +90,8 @@ class Framing(SegmentRule):
         headers = chunk.headers
         if min(batches["count"]) <= 0:
             self._tell_counts(section)
-        if min(headers, key=_attributes)[5] < 0 or max(headers, key=_attributes)[5] > _ATTRIBUTES_IN_USE:
+        kinds = set(map(_attributes, headers))
+        if min(kinds) < 0 or max(kinds) > _ATTRIBUTES_IN_USE:
             for row, header in enumerate(headers):
                 if not 0 <= header[5] <= _ATTRIBUTES_IN_USE and statuses[row] != salvage.DAMAGED:
                     bits = header[5] & 0xFFFF & ~_ATTRIBUTES_IN_USE
@@ -397,7 +398,7 @@ class Framing(SegmentRule):
         if partition is None or base_offset is None or context.file_type != "log" or self._is_damaged_at_end:
             return
         beside = partition.files.segments.get(base_offset, {})
-        last = max(facts.last_offsets, default=base_offset - 1)
+        last = facts.last_offsets.highest(base_offset - 1)
         witnesses: list[tuple[str, int]] = []
         for suffix, layout in ((OFFSET_INDEX, _INDEX_ENTRY), (TIME_INDEX, _TIME_INDEX_ENTRY)):
             entry = _last_entry(os.path.join(partition.path, beside[suffix]), layout) if suffix in beside else None

@@ -129,7 +129,7 @@ class _Check:
     def _check_last(self, log: LogBeside) -> None:
         """Report a sealed segment whose latest timestamp has no entry: brokers make one when they seal it."""
         facts = log.facts
-        latest = max(facts.max_timestamps, default=NO_TIMESTAMP)
+        latest = facts.max_timestamps.highest(NO_TIMESTAMP)
         if latest <= max(self.latest, NO_TIMESTAMP):
             return
         row = facts.max_timestamps.index(latest)
