@@ -29,6 +29,7 @@ Int16 = int
 Int32 = int
 Int64 = int
 UInt32 = int
+Float64 = float
 Text = str
 Binary = bytes
 

@@ -1,5 +1,6 @@
 """What several tests share: files of given bytes, what is read from them, and random logs."""
 
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,11 @@ from .builders.compression import Codec
 from .builders.records import TimestampType, batch, message, message_set, record, wrapper
 
 Values = dict[str, Any]  # a row: values of any column type by the column's name
+
+
+def with_interrupts() -> None:
+    """Let a process that is started be interrupted, though its parent may ignore that, as one in the background does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from kdump.cli.commands import main
 
 from .builders import files
 from .builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
-from .support import LOGS, damaged
+from .support import LOGS, damaged, with_interrupts
 
 ROOT = Path(__file__).parent.parent
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -104,7 +104,8 @@ def test_damage_is_a_finding_and_the_listing_goes_on(partition: Path) -> None:
     path = partition / LOG_NAME
     data = bytearray(path.read_bytes())
     data[10 * SIZE - 1] ^= 1
-    data[20 * SIZE + 8] ^= 0x40  # the length
+    data[20 * SIZE + 8] ^= 0x40  # the length,
+    data[21 * SIZE - 1] ^= 1  # and the CRC does not tell the right one
     path.write_bytes(data)
     status, out, err = _run("log", "--output", "ndjson", path)
     rows = [json.loads(line) for line in out.splitlines()]
@@ -114,6 +115,19 @@ def test_damage_is_a_finding_and_the_listing_goes_on(partition: Path) -> None:
     )
     assert (rows[20]["position"], rows[20]["size"], rows[20]["baseOffset"]) == (20 * SIZE, SIZE, None)
     assert f"bytes {20 * SIZE} to {21 * SIZE - 1}".encode() in err
+
+
+def test_a_batch_whose_length_alone_is_wrong_is_listed_and_a_finding(partition: Path) -> None:
+    path = partition / LOG_NAME
+    data = bytearray(path.read_bytes())
+    data[20 * SIZE + 8] ^= 0x40
+    path.write_bytes(data)
+    status, out, err = _run("log", "--output", "ndjson", path)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert status == FINDINGS
+    assert [row["status"] for row in rows] == ["intact"] * 20 + ["salvaged"] + ["intact"] * 29
+    assert (rows[20]["position"], rows[20]["size"], rows[20]["baseOffset"]) == (20 * SIZE, SIZE, rows[19]["lastOffset"] + 1)
+    assert f"bytes {20 * SIZE} to {21 * SIZE - 1}: a record batch says it is {0x40000000 + SIZE - 12} bytes long".encode() in err
 
 
 @pytest.mark.parametrize(
@@ -214,7 +228,13 @@ def test_a_closed_stderr_keeps_nothing_from_stdout(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_within_a_second(large: Path) -> None:
-    process = subprocess.Popen(_command("log", *[large] * 50), env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        _command("log", *[large] * 50),
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=with_interrupts,
+    )
     assert process.stdout is not None and process.stdout.read(100)  # from now on it waits for us to read on
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)

@@ -22,13 +22,13 @@ FLOORS = {
     "binary": 1,
     "formats": 2,
     "messages": 3,
-    "checks": 4,
+    "checks": 5,
     "decoders": 4,
-    "forecast": 4,
+    "forecast": 5,
     "releases": 4,
-    "output": 5,
-    "cli": 6,
-    "spark": 6,
+    "output": 6,
+    "cli": 7,
+    "spark": 7,
 }
 
 

@@ -420,7 +420,7 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
     if size > 0x7FFFFFFF:
         raise CorruptData("frame-negative-size", f"a snappy block claims {size} bytes", cause="snappy", size=size - (1 << 32))
     if size > _SNAPPY_MAX_RATIO * len(block):  # the claim is forged
-        raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy")
+        raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy", claimed=size)
     if size > limit:
         raise _too_large(limit)
     try:
@@ -462,7 +462,8 @@ def _lz4(compressed: bytes, magic: int, _limit: int, old: OldReader | None) -> I
                 raise CorruptData("frame-checksum-cut", "the content checksum is cut off", cause="lz4-underflow")
             return
         if size > max_block_size:
-            raise CorruptData("frame-damaged", f"Block size {size} exceeded max: {max_block_size}", cause="lz4")
+            message = f"Block size {size} exceeded max: {max_block_size}"
+            raise CorruptData("frame-damaged", message, cause="lz4", claimed=size)
         if position + size > end:
             raise CorruptData("frame-truncated", "Stream ended prematurely", cause="lz4")
         block = compressed[position : position + size]

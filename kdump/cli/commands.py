@@ -6,18 +6,19 @@ import errno
 import platform
 import sys
 from collections.abc import Callable
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kdump import __version__
 from kdump.binary import kernel
-from kdump.cli import dropin
+from kdump.checks.finding import ERROR, SEVERITIES
+from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
 from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
 from kdump.formats import file_name
+from kdump.output.findings import FORMS
 from kdump.releases import history
 
 USAGE = 2
@@ -29,11 +30,14 @@ Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
 Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them, needs no broker and no JVM.
 
 Look      log index timeindex txnindex snapshot checkpoint
+Check     check explain
+Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 
 Examples
   kdump --files 00000000000000000000.log                  as Kafka's tool prints it
   kdump --release 1.0.1 --files x.log --print-data-log    as Kafka 1.0.1 printed it
+  kdump check /var/lib/kafka/orders-3                     what is wrong, what a restart would do
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
@@ -65,6 +69,8 @@ def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None
 
 def _setup() -> str:
     """What this installation works with, a line each."""
+    from importlib import metadata
+
     lines = [f"kernel: {kernel.name} ({kernel.reason})", f"Python: {sys.version.split()[0]} on {platform.platform()}"]
     for package in ("click", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal"):
         try:
@@ -75,6 +81,7 @@ def _setup() -> str:
 
 
 if TYPE_CHECKING:
+    from kdump.cli.checking.request import CheckRequest
     from kdump.cli.releases import ReleasesRequest
 
 Command = Callable[..., Any]  # what a command takes and gives is Click's matter
@@ -108,6 +115,8 @@ def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -
     asked_for = context.meta.setdefault("kdump.manners", {"nice": False, "rate": None})
     asked_for[parameter.name] = value
     if value:
+        from kdump.cli import dropin
+
         dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
 
@@ -239,6 +248,110 @@ def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
     return ReleasesRequest(releases, output=output)
 
 
+_CHECK = (
+    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
+    click.option(
+        "--level",
+        type=click.Choice(LEVELS),
+        default=FULL,
+        show_default=True,
+        help="Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also every record.",
+    ),
+    click.option(
+        "--fail-on", type=click.Choice(SEVERITIES), default=ERROR, show_default=True, help="Exit with 1 from this severity on."
+    ),
+    click.option("--ignore", multiple=True, metavar="CODE", help="Leave out these findings; also a glob, such as 'index-*'."),
+    click.option("--select", multiple=True, metavar="CODE", help="Only these findings; also a glob."),
+    click.option("--pedantic", "is_pedantic", is_flag=True, help="Also what is lawful, and mostly not worth knowing."),
+    click.option(
+        "--cleanup-policy",
+        type=click.Choice(CLEANUP_POLICIES),
+        default=UNKNOWN,
+        show_default=True,
+        help="That of the topic: in a compacted one offsets may be missing.",
+    ),
+    click.option("--baseline", metavar="FILE", help="Findings in this NDJSON of an earlier run do not count."),
+    click.option(
+        "--max-findings",
+        type=click.IntRange(min=1),
+        default=MAX_FINDINGS,
+        show_default=True,
+        help="Of one code in one file; the rest is counted.",
+    ),
+    click.option(
+        "--max-message-bytes",
+        type=click.IntRange(min=1),
+        default=100 << 20,
+        show_default=True,
+        help="The largest batch to be believed.",
+    ),
+    click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="For each file."),
+    click.option("--follow-links", "follows_links", is_flag=True, help="Also where they leave the tree under check."),
+    click.option(
+        "--jobs", type=click.IntRange(min=0), default=0, help="Processes at a time; 0, the default: as suits the machine."
+    ),
+    click.option("--nice", "is_nice", is_flag=True, help="At a low priority, and without filling the page cache."),
+    click.option("--rate", default="", help="Read so much a second, such as 50MB/s, by one process."),
+    click.option(
+        "-o",
+        "--output",
+        type=click.Choice(FORMS),
+        default=FORMS[0],
+        show_default=True,
+        help="Text for people; lines or documents for programs.",
+    ),
+    click.option("--all", "shows_all", is_flag=True, help="Fold no findings that are alike."),
+)
+
+
+@kdump.command()
+@_options(*_CHECK)
+def check(**options: Any) -> object:
+    """Tell what is wrong with files, partition directories and log directories.
+
+    PATH may also be a pattern in quotes. Exit codes: 0 clean, 1 findings, 2 usage, 3 something could not be examined, 4 the
+    output failed.
+    """
+    from kdump.cli.checking.request import CheckRequest
+
+    return CheckRequest(**options)
+
+
+@kdump.command()
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Tell what a fault is: cause, consequence, remedy. Without CODE: list all."""
+    import shutil
+
+    from kdump.checks import catalogue
+    from kdump.cli.checking.request import suggestion
+    from kdump.output import explanation
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    if code is None:
+        click.echo(explanation.contents(width), nl=False)
+    elif code in catalogue.FAULTS:
+        click.echo(explanation.explanation(code, width), nl=False)
+    else:
+        raise UsageError(f"there is no fault {code}", remedy=suggestion(code))
+
+
+@kdump.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON Schema of a kind of rows, such as finding. Without NAME: list all."""
+    import json
+
+    from kdump.output import schemas
+
+    if name is None:
+        click.echo("\n".join(schemas.ROWS))
+    elif name in schemas.ROWS:
+        click.echo(json.dumps(schemas.schema_of(name), indent=2))
+    else:
+        raise UsageError(f"there is no schema {name}", remedy=f"there are {', '.join(schemas.ROWS)}")
+
+
 def main(arguments: list[str]) -> int:
     """Run a command; the exit code says how it went.
 
@@ -268,11 +381,17 @@ def main(arguments: list[str]) -> int:
         return _refused(str(error))
 
 
-def _done(request: Request | ReleasesRequest) -> int:
+def _done(request: Request | ReleasesRequest | CheckRequest) -> int:
     if isinstance(request, Request):
-        from kdump.cli.listing import list_files
+        from kdump.cli.listing.lister import list_files
 
         return list_files(request)
+    from kdump.cli.checking.request import CheckRequest
+
+    if isinstance(request, CheckRequest):
+        from kdump.cli.checking.run import check_paths
+
+        return check_paths(request)
     from kdump.cli.releases import list_releases
 
     return list_releases(request)

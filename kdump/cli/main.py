@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "releases")
+COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "check", "explain", "schema", "releases")
 
 USAGE = 2
 NOT_EXAMINED = 3
@@ -35,9 +35,9 @@ def main() -> int:
     except BrokenPipeError:
         _forget_stdout()  # whoever reads our output has seen enough, as `head` has
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         _forget_stdout()
-        _say("interrupted")
+        _say(str(interrupt) or "interrupted")
         return INTERRUPTED
     except UsageError as error:  # about the environment: those about arguments do not come so far
         _say(str(error))

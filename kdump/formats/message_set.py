@@ -16,7 +16,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _OVERHEAD = 12  # offset and size
 _MIN_SIZE = 14  # of a message
+_SMALL_PAYLOAD = 4 << 20  # up to here all messages of a wrapper are held at once
 
 
 class Message:
@@ -91,7 +92,20 @@ class Message:
         return bytes(self.data[start + 4 : start + 4 + size])
 
 
-def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
+class Limits:
+    """How far wrappers are unwrapped: bytes that one decompresses to, and messages in it, None for any number."""
+
+    __slots__ = ("max_messages", "max_payload")
+
+    def __init__(self, max_payload: int = compression.MAX_PAYLOAD, max_messages: int | None = None) -> None:
+        self.max_payload = max_payload
+        self.max_messages = max_messages
+
+
+_AS_KAFKA = Limits()
+
+
+def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[RecordChunk]:
     """The messages of a chunk, those inside wrappers in place of their wrapper.
 
     Raises CorruptData as records.read says. A field that reaches past its message is a fault of that field only: Kafka meets
@@ -102,7 +116,7 @@ def read(source: Source, chunk: Chunk) -> Iterator[RecordChunk]:
         part.counts.append(0)
         error: CorruptData | None = None
         try:
-            for message in messages_of(source, chunk, row):
+            for message in messages_of(source, chunk, row, limits):
                 part.add(message, timestamp_of(message, chunk, row))
                 if part.counts[-1] >= record.MAX_ROWS:
                     yield part.finished()
@@ -131,6 +145,7 @@ class _Part:
         self._chunk = chunk
         self._first = first
         self._continues = continues
+        self._magics: list[int] = []
 
     def add(self, message: Message, timestamp: int) -> None:
         values: list[object] = []
@@ -144,16 +159,17 @@ class _Part:
         if len(self.first_offsets) < len(self.counts):
             self.first_offsets.append(message.offset)
         self.rows.append((message.offset, timestamp, key_size, value_size, None, None, key, value, message.crc, message.is_valid))
+        self._magics.append(message.magic)
         self.counts[-1] += 1
 
     def finished(self) -> RecordChunk:
         batches = self._chunk.batches.slice(self._first, self._first + len(self.counts))
         table = Table.of(record.Record, self.rows)
         first_offsets = self.first_offsets + [0] * (len(self.counts) - len(self.first_offsets))  # of one without messages, any
-        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, first_offsets)
+        return record.RecordChunk(batches, self.counts, table, self._continues, self._faults, first_offsets, self._magics)
 
 
-def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:
+def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The message in this row, or the messages in it if it is a wrapper."""
     offset, length = chunk.headers[row][:2]
     start = chunk.starts[row]
@@ -164,7 +180,7 @@ def messages_of(source: Source, chunk: Chunk, row: int) -> Iterator[Message]:
     else:
         data = source.read_exactly(chunk.batches["position"][row] + _OVERHEAD, length)
     message = Message(offset, data)
-    return unwrap(message) if message.codec else iter((message,))
+    return unwrap(message, limits) if message.codec else iter((message,))
 
 
 def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
@@ -175,7 +191,7 @@ def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
     return message.timestamp
 
 
-def unwrap(wrapper: Message) -> Iterator[Message]:
+def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The messages inside a wrapper, with absolute offsets.
 
     The wrapper's magic decides whether the offsets inside are relative. All of it is decompressed before the first message
@@ -188,24 +204,29 @@ def unwrap(wrapper: Message) -> Iterator[Message]:
     value = wrapper.value
     if value is None:
         raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
-    payload = compression.decompress(wrapper.codec, value, wrapper.magic)
-    inner = []
-    for message in _walk(payload):
-        inner.append(message)
-    if not inner:
+    payload = compression.decompress(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
+    inner: list[Message] = []
+    last: Message | None = None
+    holds_all = len(payload.data) <= _SMALL_PAYLOAD
+    for number, message in enumerate(_walk(payload)):
+        last = message
+        if number == limits.max_messages:
+            raise CorruptData("decompression-limit", f"a wrapper holds more than {number} messages", limit=number)
+        if holds_all:
+            inner.append(message)
+    if last is None:
         raise CorruptData("legacy-wrapper-empty", "a compressed message holds no messages")
     base = 0
     # Old versions of librdkafka wrote 0 as the wrapper's offset; the offsets inside are then absolute.
     if wrapper.magic == 1 and wrapper.offset != 0:
-        last = inner[-1].offset
-        if wrapper.offset < last:
-            problem = f"a wrapper with offset {wrapper.offset} holds a message with offset {last}"
-            raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last)
-        base = wrapper.offset - last
-    return _placed(inner, base)
+        if wrapper.offset < last.offset:
+            problem = f"a wrapper with offset {wrapper.offset} holds a message with offset {last.offset}"
+            raise CorruptData("legacy-wrapper-offset", problem, wrapper_offset=wrapper.offset, inner_offset=last.offset)
+        base = wrapper.offset - last.offset
+    return _placed(inner if holds_all else _walk(payload), base)
 
 
-def _placed(inner: list[Message], base: int) -> Iterator[Message]:
+def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
     for message in inner:
         message.offset = as_int64(base + message.offset)
         if message.codec:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 
-_HEADER = Struct(">hIi")  # version, crc, number of entries
-_ENTRY = Struct(">qhiqiqiq")
-_CRC_COVERS_FROM = 6
+HEADER = Struct(">hIi")  # version, crc, number of entries
+ENTRY = Struct(">qhiqiqiq")
+CRC_COVERS_FROM = 6
 _ENTRIES_AT_ONCE = 4096
 _FIELDS = (
     ("producer_id", 8),
@@ -63,12 +63,12 @@ def read(source: Source, *, checks_version_first: bool = True) -> Iterator[Table
     field that is cut), `snapshot-count-null`, `snapshot-count-negative`, `snapshot-count-too-high` or `snapshot-crc-mismatch`.
     """
     count = _checked_count(source, checks_version_first)
-    return _tables(source, count)
+    return entries(source, count)
 
 
 def _checked_count(source: Source, checks_version_first: bool) -> int:
     """How many entries there are, once all else was checked."""
-    header = source.read(0, _HEADER.size)
+    header = source.read(0, HEADER.size)
 
     def corrupt(code: str, message: str, **values: Any) -> CorruptData:
         return CorruptData(code, message, path=source.path, **values)
@@ -84,20 +84,20 @@ def _checked_count(source: Source, checks_version_first: bool) -> int:
             raise corrupt("snapshot-truncated", f"the file ends inside its {field}", field=field)
     stored_crc: int
     count: int
-    _, stored_crc, count = _HEADER.unpack(header)
-    room = source.size - _HEADER.size
+    _, stored_crc, count = HEADER.unpack(header)
+    room = source.size - HEADER.size
     if count < 0:
         code = "snapshot-count-null" if count == -1 else "snapshot-count-negative"
         raise corrupt(code, f"the file says it has {count} entries", count=count)
     if count > room:
         raise corrupt("snapshot-count-too-high", f"the file says it has {count} entries", count=count, room=room)
-    if count * _ENTRY.size > room:
-        field = _field_at(room % _ENTRY.size)
+    if count * ENTRY.size > room:
+        field = _field_at(room % ENTRY.size)
         raise corrupt("snapshot-entry-truncated", f"the file ends inside an entry, at its {field}", field=field)
     if version != VERSION:
         raise unknown_version
     crc32c, computed_crc = crc32c_for(source.size), 0
-    for position in range(_CRC_COVERS_FROM, source.size, WINDOW_SIZE):
+    for position in range(CRC_COVERS_FROM, source.size, WINDOW_SIZE):
         computed_crc = crc32c(source.read(position, WINDOW_SIZE), computed_crc)
     if stored_crc != computed_crc:
         message = f"stored CRC {stored_crc}, computed {computed_crc}"
@@ -105,12 +105,13 @@ def _checked_count(source: Source, checks_version_first: bool) -> int:
     return count
 
 
-def _tables(source: Source, count: int) -> Iterator[Table[ProducerState]]:
-    position, end = _HEADER.size, _HEADER.size + count * _ENTRY.size
+def entries(source: Source, count: int) -> Iterator[Table[ProducerState]]:
+    """The first `count` producers, which must be in the file, whether it is sound or not."""
+    position, end = HEADER.size, HEADER.size + count * ENTRY.size
     while position < end:
-        entries = source.read(position, min(_ENTRIES_AT_ONCE * _ENTRY.size, end - position))
-        yield Table.of(ProducerState, list(_ENTRY.iter_unpack(entries)))
-        position += len(entries)
+        window = source.read(position, min(_ENTRIES_AT_ONCE * ENTRY.size, end - position))
+        yield Table.of(ProducerState, list(ENTRY.iter_unpack(window)))
+        position += len(window)
 
 
 def _field_at(position: int) -> str:

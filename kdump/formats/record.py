@@ -74,9 +74,10 @@ class RecordChunk:
     Where `continues` is true, the first of these batches is the last of the chunk before.
     `first_offsets` are those of the first record in each batch; only messages have them, whose wrappers do not say so.
     `faults` are those of single fields, by row and name; the field itself is None then. Only messages have them.
+    `magics` are those of the messages, which may differ from that of their wrapper; records have that of their batch.
     """
 
-    __slots__ = ("batches", "continues", "counts", "faults", "first_offsets", "records")
+    __slots__ = ("batches", "continues", "counts", "faults", "first_offsets", "magics", "records")
 
     def __init__(
         self,
@@ -86,8 +87,10 @@ class RecordChunk:
         continues: bool,
         faults: dict[int, dict[str, CorruptData]] | None = None,
         first_offsets: Sequence[int] = (),
+        magics: Sequence[int] = (),
     ) -> None:
         self.faults = faults or {}
+        self.magics = magics
         self.first_offsets = first_offsets
         self.batches = batches
         self.counts = counts
@@ -131,11 +134,11 @@ def _read_batch(source: Source, chunk: Chunk, row: int, frames: compression.OldR
     position = batches["position"][0]
 
     def part(rows: list[RecordTuple], continues: bool) -> RecordChunk:
-        return RecordChunk(batches, [len(rows)], _table([header], [len(rows)], rows), continues)
+        return RecordChunk(batches, [len(rows)], table_of_records([header], [len(rows)], rows), continues)
 
     continues = False
     try:
-        walk = BatchRecords(header, _bytes_of(source, chunk, row), frames)
+        walk = BatchRecords(header, bytes_of(source, chunk, row), frames)
         for rows in walk.checked_parts() if walk.is_compressed else walk.parts():
             yield part(rows, continues)
             continues = True
@@ -152,8 +155,17 @@ class BatchRecords:
     Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
-    def __init__(self, header: Sequence[int], batch: bytes, frames: compression.OldReader | None = None) -> None:
+    def __init__(
+        self,
+        header: Sequence[int],
+        batch: bytes,
+        frames: compression.OldReader | None = None,
+        *,
+        max_payload: int = compression.MAX_PAYLOAD,
+    ) -> None:
         self.header = header
+        self._max_payload = max_payload
+        self.payload_size = 0  # of what was decompressed so far
         self._codec = header[5] & COMPRESSION_MASK
         self.is_compressed = bool(self._codec)
         self._batch = batch
@@ -221,7 +233,7 @@ class BatchRecords:
         self._data = bytearray()
         self._whole_blocks = 0
         payload = self._batch[kernel.BATCH_HEADER_SIZE :]
-        pieces = compression.pieces(self._codec, payload, self.header[3], old=self._frames)
+        pieces = compression.pieces(self._codec, payload, self.header[3], limit=self._max_payload, old=self._frames)
         self._has_more(pieces, 0, {})
         return pieces
 
@@ -249,6 +261,7 @@ class BatchRecords:
             return False
         del self._data[:position]
         self._data += more
+        self.payload_size += len(more)
         self._whole_blocks = max(0, len(self._data) - lost)
         self._data += salvaged
         return True
@@ -330,7 +343,7 @@ _MESSAGES = {
 }
 
 
-def _bytes_of(source: Source, chunk: Chunk, row: int) -> bytes:
+def bytes_of(source: Source, chunk: Chunk, row: int) -> bytes:
     """All bytes of the batch in this row."""
     size = chunk.headers[row][1] + kernel.LOG_OVERHEAD
     if chunk.window:
@@ -347,10 +360,10 @@ def _placed(error: CorruptData, source: Source, position: int) -> CorruptData:
 
 def _chunk_of(chunk: Chunk, first: int, counts: list[int], rows: list[RecordTuple]) -> RecordChunk:
     last = first + len(counts)
-    return RecordChunk(chunk.batches.slice(first, last), counts, _table(chunk.headers[first:last], counts, rows), False)
+    return RecordChunk(chunk.batches.slice(first, last), counts, table_of_records(chunk.headers[first:last], counts, rows), False)
 
 
-def _table(headers: Sequence[tuple[int, ...]], counts: Sequence[int], rows: list[RecordTuple]) -> Table[Record]:
+def table_of_records(headers: Sequence[tuple[int, ...]], counts: Sequence[int], rows: list[RecordTuple]) -> Table[Record]:
     """Records as a table: what they hold relative to their batches made absolute."""
     if rows:
         timestamp_deltas, offset_deltas, key_sizes, value_sizes, record_headers, keys, values = zip(*rows, strict=True)

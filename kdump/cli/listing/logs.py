@@ -120,6 +120,8 @@ class _LogLister:
         chunk, statuses = section.chunk, section.statuses
         if self._held:
             self._settle(section)
+        if section.claimed_length is not None:
+            self._find_wrong_length(section.claimed_length, chunk)
         for start, end in self._runs_in_range(chunk):
             for part_start, part_end in self._runs_up_to_damage(statuses, start, end):
                 part = chunk.slice(part_start, part_end) if part_end - part_start < len(statuses) else chunk
@@ -130,6 +132,15 @@ class _LogLister:
             if statuses[row] != salvage.DAMAGED:
                 self._last_offset = chunk.batches["last_offset"][row]
                 break
+
+    def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
+        """Say that a batch is listed as it should be, not as it stands."""
+        position, size = chunk.batches["position"][0], chunk.batches["size"][0]
+        if any(True for _ in self._runs_in_range(chunk)):
+            message = f"a record batch says it is {claimed_length} bytes long; its CRC fits with {size - 12}"
+            self._run.find(
+                self._source.path, f"bytes {position} to {position + size - 1}: {message} (batch-length-mismatch, {size} bytes)"
+            )
 
     def _settle(self, section: salvage.Section) -> None:
         """Drop the held ranges if a batch behind them starts at or before what is asked for, or else list them."""

@@ -1,0 +1,27 @@
+"""All faults that a check can name: how bad each is, how it comes about, what Kafka does with it, what can be done.
+
+A code is a promise: it never changes its meaning. Rules say when a fault is there, and where; what is said of it in general
+stands here, a module for each part of a log directory.
+"""
+
+from __future__ import annotations
+
+from kdump.checks.catalogue import directories, files, framing, indexes, order, records, snapshots, timestamps, transactions
+from kdump.checks.catalogue.entry import FORECASTS, FaultKind
+
+__all__ = ["FAULTS", "FORECASTS", "SECTIONS", "FaultKind"]
+
+SECTIONS: dict[str, tuple[FaultKind, ...]] = {
+    "Framing and batch headers": framing.FAULTS,
+    "Offsets, sequences and epochs": order.FAULTS,
+    "Timestamps": timestamps.FAULTS,
+    "Transactions and producers": transactions.FAULTS,
+    "Records and compression": records.FAULTS,
+    "Indexes": indexes.FAULTS,
+    "Snapshots and checkpoints": snapshots.FAULTS,
+    "Partition and log directories": directories.FAULTS,
+    "Files, and limits of a run": files.FAULTS,
+}
+"""All faults, by the part of a log directory that they are faults of."""
+
+FAULTS: dict[str, FaultKind] = {fault.code: fault for section in SECTIONS.values() for fault in section}

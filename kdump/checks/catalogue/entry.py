@@ -1,0 +1,78 @@
+"""The notation of the catalogue."""
+
+from __future__ import annotations
+
+BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, DELETE, IGNORE = (
+    "blind",
+    "cut",
+    "rescan",
+    "split",
+    "wipe",
+    "die",
+    "offline",
+    "delete",
+    "ignore",
+)
+
+FORECASTS = {
+    BLIND: "not looked at; it shows later, when a consumer, a follower or the cleaner meets it",
+    CUT: "when the segment is scanned: cut at the first bad batch, and all later segments deleted",
+    RESCAN: "this segment is scanned and rebuilt, and cut at the first bad batch; later segments stay",
+    SPLIT: "the segment is split where its offsets outgrow it",
+    WIPE: "the segment is emptied, and all later segments deleted",
+    DIE: "log loading fails, and the broker does not start",
+    OFFLINE: "the log directory is taken offline",
+    DELETE: "the file is removed",
+    IGNORE: "nothing: it passes",
+}
+"""What a broker does at its next start, by the word that a finding carries."""
+
+
+class FaultKind:
+    """One fault: its code, its severity unless a rule knows better, and what is said of it.
+
+    `title` goes on after "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
+    `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, unless asked for. As an
+    error, one that `leaves_unexamined` something makes a run incomplete.
+    """
+
+    __slots__ = (
+        "cause",
+        "code",
+        "forecast",
+        "is_pedantic",
+        "kafka",
+        "leaves_unexamined",
+        "loss",
+        "remedy",
+        "see",
+        "severity",
+        "title",
+    )
+
+    def __init__(
+        self,
+        code: str,
+        severity: str,
+        forecast: str,
+        title: str,
+        *,
+        cause: str,
+        kafka: str,
+        loss: str,
+        remedy: str,
+        see: tuple[str, ...] = (),
+        is_pedantic: bool = False,
+        leaves_unexamined: bool = False,
+    ) -> None:
+        self.code = code
+        self.severity = severity
+        self.forecast = forecast
+        self.title = title
+        self.cause = cause
+        self.kafka = kafka
+        self.loss = loss
+        self.remedy = remedy
+        self.see = see
+        self.is_pedantic = is_pedantic
+        self.leaves_unexamined = leaves_unexamined

@@ -1,0 +1,207 @@
+"""Checks files, partition directories and log directories: everything in them, each alone and against the others."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from kdump.binary.source import Source
+from kdump.checks import segment, tree
+from kdump.checks.context import FileContext
+from kdump.checks.finding import Finding
+from kdump.checks.partition import PartitionFacts
+from kdump.checks.rules import FILE_CHECKS, directory, file_object, log_directory
+from kdump.checks.settings import FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
+from kdump.checks.watch import Stopped, Watch
+from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kdump.checks.segment import SegmentFacts
+    from kdump.tables import Row
+
+    Emit = Callable[[Row], None]
+
+_INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
+
+
+def check(
+    path: str | os.PathLike[str],
+    *,
+    level: str = FULL,
+    cleanup_policy: str = UNKNOWN,
+    is_pedantic: bool = False,
+    max_findings: int = MAX_FINDINGS,
+    max_message_bytes: int = 100 << 20,
+    time_limit: float | None = None,
+    follows_links: bool = False,
+) -> Iterator[Finding]:
+    """What is wrong with a file, a partition directory or a log directory: findings, in the order of the files.
+
+    `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (also every
+    record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a compacted topic
+    may lack offsets. `max_findings` are given of one code in one file, the rest is counted in a finding of its own.
+    `time_limit` is in seconds for each file. A Finding has one attribute for each of its columns; see Finding.
+
+    Damage is a finding, never an exception, and so is a file that cannot be read or does not exist. Nothing is printed, nothing
+    is written. All is done in this process, so a crash of a native codec ends it; the command `kdump check` has processes for it.
+
+    Raises UsageError for a level that does not exist.
+    """
+    if level not in LEVELS:
+        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    settings = Settings(
+        now=int(time.time() * 1000),
+        level=level,
+        cleanup_policy=cleanup_policy,
+        is_pedantic=is_pedantic,
+        max_findings=max_findings,
+        max_message_bytes=max_message_bytes,
+        time_limit=time_limit,
+        follows_links=follows_links,
+    )
+    return _findings(os.fspath(path), settings)
+
+
+def _findings(path: str, settings: Settings) -> Iterator[Finding]:
+    found: list[Row] = []
+    for job in jobs(path):
+        run(job, settings, found.append)
+        yield from (row for row in found if isinstance(row, Finding))
+        found.clear()
+
+
+class Job:
+    """A piece of work that stands alone: a `partition` directory, a `file`, or the files of a `log-dir` itself.
+
+    `root` is the tree that it is a part of, None for a file that was named itself.
+    """
+
+    __slots__ = ("kind", "path", "root")
+
+    FILE, PARTITION, LOG_DIR = "file", "partition", "log-dir"
+
+    def __init__(self, kind: str, path: str, root: str | None = None) -> None:
+        self.kind = kind
+        self.path = path
+        self.root = root
+
+
+def jobs(path: str) -> list[Job]:
+    """The pieces of work that a path stands for."""
+    if not os.path.isdir(path):
+        return [Job(Job.FILE, path)]
+    try:
+        if tree.is_partition(path):
+            return [Job(Job.PARTITION, path, path)]
+        return [Job(Job.LOG_DIR, path, path), *(Job(Job.PARTITION, partition, path) for partition in tree.partitions(path))]
+    except OSError:
+        return [Job(Job.PARTITION, path, path)]  # which says why it cannot be listed
+
+
+def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:
+    """Do one piece of work; findings and the reports of files go to `emit`."""
+    watch = watch or Watch()
+    if job.kind == Job.FILE:
+        _check_file(job.path, settings, emit, watch)
+    elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
+        if job.kind == Job.PARTITION:
+            _check_partition(job, settings, emit, watch)
+        else:
+            for name in tree.log_dir_files(job.path):
+                _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root)
+            log_directory.check(job.path, settings, emit)
+
+
+def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
+    """All files: segments first, from the oldest on, each with the files beside it; then the others."""
+    files = tree.PartitionFiles(job.path)
+    partition = PartitionFacts(job.path, files, settings, emit)
+    names = []
+    for base_offset in sorted(files.segments):
+        of_segment = files.segments[base_offset]
+        names += [of_segment[suffix] for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG)]
+    for name in names + files.others:
+        _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root, partition=partition)
+    directory.check(partition)
+
+
+def _check_file(
+    path: str, settings: Settings, emit: Emit, watch: Watch, *, root: str | None = None, partition: PartitionFacts | None = None
+) -> None:
+    """Check one file; what a segment says is entered into the partition."""
+    if path in watch.skipped:
+        return
+    watch.begin(path)
+    watch.end(_check_open_file(path, settings, emit, watch, root, partition))
+
+
+def _check_open_file(
+    path: str, settings: Settings, emit: Emit, watch: Watch, root: str | None, partition: PartitionFacts | None
+) -> int:
+    """Check a file if it can be opened. Returns its size."""
+    name = os.path.basename(path)
+    suffix = file_name.suffix(name)
+    file_type = suffix.removeprefix(".") or name
+    base_offset = _base_offset(name)
+    is_newest: bool | None = None
+    beside: SegmentFacts | None = None
+    if partition is not None and base_offset is not None:
+        is_newest = base_offset == max(partition.files.logs, default=None)
+        beside = partition.segments.get(base_offset)
+    elif partition is None and suffix in _INDEXES:
+        beside = _log_beside(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
+    source = file_object.open_file(path, file_type, settings, emit, root=root, watch=watch)
+    if source is None:
+        return 0
+    with source:
+        context = FileContext(
+            source,
+            path,
+            file_type,
+            settings,
+            emit,
+            base_offset=base_offset,
+            is_newest=is_newest,
+            segment=beside,
+            partition=partition,
+        )
+        file_object.begin(context, source)
+        try:
+            if suffix in (file_name.LOG, file_name.CHECKPOINT):
+                context.segment = segment.check(context)
+                if partition is not None and suffix == file_name.LOG and base_offset is not None:
+                    partition.segments[base_offset] = context.segment
+            file_check = FILE_CHECKS.get(suffix) or FILE_CHECKS.get(name)
+            if file_check is not None and not source.is_stopped:
+                file_check(context)
+        except Stopped:
+            pass  # the source knows why, and says so at the end
+        file_object.end(context, source)
+        context.finish()
+        report = context.accounts.report(path, file_type, source.size)
+        if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
+            report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
+        emit(report)
+        return source.size
+
+
+def _log_beside(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
+    """What the log says to which an index belongs that was named alone. It is read for that; nothing is reported of it."""
+    try:
+        source = Source(path)
+    except Unreadable:
+        return None
+    with source:
+        context = FileContext(source, path, file_name.LOG.removeprefix("."), settings, lambda _: None, base_offset=base_offset)
+        return segment.check(context, rule_classes=())
+
+
+def _base_offset(name: str) -> int | None:
+    try:
+        return file_name.base_offset(name)
+    except CorruptData:
+        return None

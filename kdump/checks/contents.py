@@ -1,0 +1,281 @@
+"""Reads the records of sections for the rules: ordinary batches together, each odd one on its own."""
+
+from __future__ import annotations
+
+from kdump.binary import compression, kernel
+from kdump.binary.codecs import CODECS, NONE
+from kdump.errors import CorruptData, MissingPackage
+from kdump.formats import message_set, record
+from kdump.formats.record_batch import COMPRESSION_MASK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.binary.kernel import RecordTuple
+    from kdump.checks.context import FileContext
+    from kdump.checks.rules.rule import SegmentRule
+    from kdump.checks.salvage import Section
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+
+_MAX_COUNT = 1 << 16  # records of a batch that are held at once
+_MAX_HELD = 32 << 20  # bytes of a batch or of its payload that are held at once
+_MAX_RECORDS = 1 << 22  # that are read of one compressed batch
+_MAX_MESSAGES = 1 << 19  # that are read of one wrapper
+
+
+class _Budget:
+    """How far compressed batches of one file are read.
+
+    Each may grow to the limit of the check, but a file in which several grow as no data does is hostile: what follows may grow
+    only a little, so that a check takes no longer than its file is worth.
+    """
+
+    _MOST = 1000  # times, that data compresses
+    _LITTLE = 64
+    _FLOOR = 1 << 20
+    _RECORD, _MESSAGE = 64, 512  # bytes that reading one of them takes as long as
+
+    def __init__(self, max_payload: int) -> None:
+        self._max_payload = max_payload
+        self._left = 2 * max_payload
+
+    def limit(self, compressed_size: int) -> int:
+        """How large the next payload may become."""
+        if self._left > 0:
+            return self._max_payload
+        return min(self._max_payload, max(self._FLOOR, self._LITTLE * compressed_size))
+
+    def spend(self, compressed_size: int, size: int, records: int = 0, messages: int = 0) -> None:
+        """A payload has become so large."""
+        spent = size + records * self._RECORD + messages * self._MESSAGE
+        self._left -= max(0, spent - max(self._MOST * compressed_size, self._FLOOR))
+
+
+class Content:
+    """The records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
+
+    `position` and `size` are those of the batch in the file, `header` is its header. `payload` is what was decompressed, None
+    where nothing was; `is_plain` says that it is one frame of the usual kind and nothing else, `is_sound` that decompression
+    came to its end.
+    """
+
+    __slots__ = ("data", "end", "header", "is_plain", "is_sound", "payload", "position", "rows", "size", "start")
+
+    def __init__(
+        self,
+        header: Sequence[int],
+        position: int,
+        data: bytes | bytearray,
+        start: int,
+        end: int,
+        *,
+        payload: bytes | None = None,
+        is_plain: bool = True,
+        is_sound: bool = True,
+    ) -> None:
+        self.header = header
+        self.position = position
+        self.size = header[1] + kernel.LOG_OVERHEAD
+        self.data = data
+        self.start = start
+        self.end = end
+        self.rows: list[RecordTuple] = []
+        self.payload = payload
+        self.is_plain = is_plain
+        self.is_sound = is_sound
+
+    @property
+    def is_compressed(self) -> bool:
+        return self.payload is not None
+
+    @property
+    def offsets(self) -> tuple[int, int]:
+        """The first and the last offset, as the header has them."""
+        return self.header[0], self.header[0] + self.header[6]
+
+
+class Contents:
+    """Shows records to rules. One batch that cannot be read keeps nothing from the next."""
+
+    def __init__(self, context: FileContext, rules: list[SegmentRule]) -> None:
+        self._context = context
+        self._missed: dict[str, list[int]] = {}  # by what is not installed: start, end and number of batches
+        self._source = context.source
+        self._budget = _Budget(context.settings.max_payload)
+        self._rules = rules
+        self._tick = context.tick
+        self._whole = compression.WholeDecompressor(min(_MAX_HELD, context.settings.max_payload))
+
+    def show(self, section: Section) -> None:
+        """Show the records of all batches of a section."""
+        if not self._rules:
+            return
+        chunk, statuses = section.chunk, section.statuses
+        start = 0
+        while start < len(statuses):
+            status = statuses[start]
+            end = start + 1
+            while end < len(statuses) and statuses[end] == status:
+                end += 1
+            run = chunk if end - start == len(statuses) else chunk.slice(start, end)
+            if chunk.is_legacy:
+                self._show_messages(run, status)
+            else:
+                self._show_batches(run, status)
+            start = end
+
+    def end(self) -> None:
+        """Report what could not be read for want of a package."""
+        for missing, (start, end, count) in self._missed.items():
+            batches = "1 batch" if count == 1 else f"{count:,} batches"
+            message = f"{missing}. The records of {batches} were not examined."
+            self._context.report("codec-package-missing", start, end, message)
+
+    def _miss(self, chunk: Chunk, missing: MissingPackage) -> None:
+        """The records of this batch, the only one of the chunk, cannot be read on this machine."""
+        start = chunk.batches["position"][0]
+        missed = self._missed.setdefault(f"{missing.message}: {missing.remedy}", [start, start, 0])
+        missed[1] = start + chunk.batches["size"][0]
+        missed[2] += 1
+
+    def _show_messages(self, chunk: Chunk, status: str) -> None:
+        """Uncompressed messages together, each wrapper on its own."""
+        codecs = chunk.batches["compresscodec"]
+        first = 0
+        for row, codec in enumerate(codecs):
+            if codec != CODECS[NONE]:
+                self._read_messages(chunk, first, row, status)
+                self._read_messages(chunk, row, row + 1, status)
+                first = row + 1
+        self._read_messages(chunk, first, len(codecs), status)
+
+    def _read_messages(self, chunk: Chunk, start: int, end: int, status: str) -> None:
+        if start == end:
+            return
+        run = chunk.slice(start, end)
+        size = run.batches["size"][0]
+        limits = message_set.Limits(self._budget.limit(size), _MAX_MESSAGES)
+        try:
+            for part in message_set.read(self._source, run, limits):
+                self._show(part, status)
+                if run.batches["compresscodec"][0] != CODECS[NONE]:
+                    self._budget.spend(size, 0, messages=len(part.records))
+        except MissingPackage as missing:
+            self._miss(run.slice(0, 1), missing)
+        except CorruptData as fault:
+            if fault.code.endswith("decompression-limit"):
+                self._budget.spend(size, limits.max_payload)
+            fault.values["decoded"] = 0
+            self._show_fault(run.slice(0, 1), fault, status)
+
+    def _show_batches(self, chunk: Chunk, status: str) -> None:
+        """Neighbouring batches that can be held together, each other one on its own."""
+        rows: list[RecordTuple] = []
+        counts: list[int] = []
+        first = 0
+        for row, header in enumerate(chunk.headers):
+            try:
+                content = self._content(chunk, row) if header[12] else None
+            except MissingPackage:
+                content = None
+            bad: tuple[Content, int] | None = None
+            if content is not None:
+                position, code, _ = kernel.walk_records(
+                    content.data, content.start, content.end, header[12], content.end, content.is_compressed, content.rows
+                )
+                if code or position != content.end or len(content.rows) != header[12] or not content.is_sound:
+                    bad, content = (content, position), None
+            is_empty = not header[12] and header[1] == kernel.MIN_BATCH_LENGTH
+            if content is not None:
+                for rule in self._rules:
+                    rule.content(content, status)
+                rows += content.rows
+            if content is not None or is_empty:
+                counts.append(header[12])
+                if len(rows) < record.MAX_ROWS:
+                    continue
+            if counts:
+                last = first + len(counts)
+                table = record.table_of_records(chunk.headers[first:last], counts, rows)
+                self._show(record.RecordChunk(chunk.batches.slice(first, last), counts, table, False), status)
+            if content is None and not is_empty:
+                self._show_odd(chunk.slice(row, row + 1), status, bad)
+                self._tick(chunk.batches["position"][row])  # it may have taken long
+            rows, counts, first = [], [], row + 1
+        if counts:
+            table = record.table_of_records(chunk.headers[first:], counts, rows)
+            self._show(record.RecordChunk(chunk.batches.slice(first, len(chunk.headers)), counts, table, False), status)
+
+    def _content(self, chunk: Chunk, row: int) -> Content | None:
+        """What this batch holds, if it can be held: its records are not yet read."""
+        header = chunk.headers[row]
+        size = header[1] + kernel.LOG_OVERHEAD
+        if not 0 < header[12] <= _MAX_COUNT or not kernel.BATCH_HEADER_SIZE <= size <= _MAX_HELD:
+            return None
+        position = chunk.batches["position"][row]
+        codec = header[5] & COMPRESSION_MASK
+        if chunk.window and not codec:
+            start = chunk.starts[row]
+            return Content(header, position, chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size)
+        batch = record.bytes_of(self._source, chunk, row)
+        if not codec:
+            return Content(header, position, batch, kernel.BATCH_HEADER_SIZE, len(batch))
+        payload = batch[kernel.BATCH_HEADER_SIZE :]
+        data: bytes | bytearray | None = self._whole.decompress(codec, payload)
+        if data is not None:
+            return Content(header, position, data, 0, len(data), payload=payload)
+        whole = compression.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._budget.limit(size)))
+        is_sound = whole.error is None
+        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False, is_sound=is_sound)
+
+    def _show_odd(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
+        """Read one batch that is large, or bad: what can be read of it, and what keeps us from the rest."""
+        header = chunk.headers[0]
+        continues = False
+        decoded = 0
+
+        def show(rows: list[RecordTuple]) -> None:
+            table = record.table_of_records([header], [len(rows)], rows)
+            self._show(record.RecordChunk(chunk.batches, [len(rows)], table, continues), status)
+
+        size = header[1] + kernel.LOG_OVERHEAD
+        walk: record.BatchRecords | None = None
+        try:
+            batch = record.bytes_of(self._source, chunk, 0)
+            walk = record.BatchRecords(header, batch, max_payload=self._budget.limit(size))
+            for rows in walk.parts():
+                show(rows)
+                continues = True
+                decoded += len(rows)
+                if walk.is_compressed and decoded >= _MAX_RECORDS:
+                    message = f"no more than {_MAX_RECORDS} records are read of a compressed batch"
+                    raise CorruptData("decompression-limit", message, limit=_MAX_RECORDS)
+        except MissingPackage as missing:
+            self._miss(chunk, missing)
+            return
+        except CorruptData as fault:
+            rows = fault.values.pop("good_rows", [])
+            show(rows)
+            fault.values["decoded"] = decoded + len(rows)
+            if bad is not None:
+                content, at = bad
+                fault.values["decoded"] = max(fault.values["decoded"], len(content.rows))
+                if content.is_sound:
+                    fault.values.update(data=content.data, at=at, data_start=content.start, data_end=content.end)
+            self._show_fault(chunk, fault, status)
+            continues = True
+        if walk is not None and walk.is_compressed:
+            self._budget.spend(size, walk.payload_size, decoded)
+        if not continues:
+            show([])
+
+    def _show(self, part: RecordChunk, status: str) -> None:
+        for rule in self._rules:
+            rule.records(part, status)
+
+    def _show_fault(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
+        fault.path, fault.position = self._source.path, chunk.batches["position"][0]
+        for rule in self._rules:
+            rule.unreadable(chunk, fault, status)

@@ -1,0 +1,147 @@
+"""Where the rules report to: a finding knows its file, its evidence and its limits."""
+
+from __future__ import annotations
+
+from kdump.checks import catalogue
+from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, Accounts, Finding
+from kdump.checks.watch import WatchedSource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.binary.source import Source
+    from kdump.checks.partition import PartitionFacts
+    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.settings import Settings
+
+_PAGE, _SECTOR = 4096, 512
+_TAILS = ("torn-tail", "torn-header", "zero-tail")  # what the end of a file looks like while a broker writes to it
+
+
+class FileContext:
+    """One file under check: its bytes, its account, and what is found in it, which goes to `emit`.
+
+    `is_newest` tells the last segment of a partition, to which a broker may still append, from sealed ones; None where the
+    neighbours are not known. `segment` is what the log beside this file says, where it was read; `partition` what is known of
+    the directory, where it is checked as one.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        path: str,
+        file_type: str,
+        settings: Settings,
+        emit: Callable[[Finding], None],
+        *,
+        base_offset: int | None = None,
+        is_newest: bool | None = None,
+        segment: SegmentFacts | None = None,
+        partition: PartitionFacts | None = None,
+    ) -> None:
+        self.segment = segment
+        self.partition = partition
+        self.source = source
+        self.path = path
+        self.file_type = file_type
+        self.settings = settings
+        self.base_offset = base_offset
+        self.is_newest = is_newest
+        self.accounts = Accounts(source.size)
+        self._emit = emit
+        self._counts: dict[str, int] = {}
+        self._worst: dict[str, str] = {}
+        self._suppressed: dict[str, tuple[int, int, int]] = {}
+
+    def report(
+        self,
+        code: str,
+        start: int,
+        end: int,
+        message: str,
+        *,
+        severity: str | None = None,
+        offsets: tuple[int, int] | None = None,
+        is_estimated: bool = False,
+        expected: object = None,
+        found: object = None,
+        resync: str = NONE,
+        skipped: int = 0,
+        forecast: str | None = None,
+    ) -> None:
+        """Say that the fault `code` lies in these bytes. What is not said is as the catalogue has it.
+
+        Nothing is said of what only --pedantic shows, nor of more than `max_findings` of one code: `finish` counts the rest.
+        """
+        fault = catalogue.FAULTS[code]
+        severity = severity or fault.severity
+        if fault.is_pedantic and severity == INFO and not self.settings.is_pedantic:
+            return
+        size = self.source.size
+        start, end = max(0, min(start, size)), max(0, min(end, size))
+        if code in _TAILS and end >= size and self._is_active():
+            severity = INFO
+        self._counts[code] = count = self._counts.get(code, 0) + 1
+        is_worse = SEVERITIES.index(severity) < SEVERITIES.index(self._worst.get(code, INFO))
+        if count > self.settings.max_findings and code != "finding-flood" and not is_worse:
+            number, first, _ = self._suppressed.get(code, (0, start, end))
+            self._suppressed[code] = (number + 1, first, end)
+            return
+        if is_worse:
+            self._worst[code] = severity
+        self._emit(
+            Finding(
+                code,
+                severity,
+                self.path,
+                self.file_type,
+                start,
+                end,
+                *(offsets or (None, None)),
+                None if offsets is None else ESTIMATED if is_estimated else EXACT,
+                None if expected is None else str(expected),
+                None if found is None else str(found),
+                self.source.read(start, min(end - start, MAX_EVIDENCE)).hex() or None,
+                _alignment(start, end),
+                resync,
+                skipped,
+                forecast or fault.forecast,
+                message,
+            )
+        )
+
+    def as_log(self) -> FileContext:
+        """The same file as a log on its own, without neighbours; both enter into one account."""
+        context = FileContext(self.source, self.path, "log", self.settings, self._emit, base_offset=self.base_offset)
+        context.accounts = self.accounts
+        return context
+
+    def tick(self, position: int) -> None:
+        """The check has come so far. Raises Stopped when the time for this file is over."""
+        if isinstance(self.source, WatchedSource):
+            self.source.tick(position)
+
+    def is_unreadable(self, start: int, end: int) -> bool:
+        """Whether some of these bytes, or those next to them, cannot be read from the device: nobody knows what stands there."""
+        source = self.source
+        return isinstance(source, WatchedSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
+
+    def _is_active(self) -> bool:
+        """Whether a broker appends to this file now."""
+        return self.is_newest is not False and isinstance(self.source, WatchedSource) and self.source.is_growing()
+
+    def is_full(self, code: str) -> bool:
+        """Whether further findings of this code are only counted, so that their message can be spared."""
+        return self._counts.get(code, 0) >= self.settings.max_findings
+
+    def finish(self) -> None:
+        """Say what was found too often to be told in full."""
+        suppressed, self._suppressed = self._suppressed, {}
+        for code, (count, first, last) in suppressed.items():
+            message = f"{count:,} more findings of {code} in this file, between bytes {first:,} and {last:,}."
+            self.report("finding-flood", first, last, message, found=count)
+
+
+def _alignment(start: int, end: int) -> int:
+    return next((size for size in (_PAGE, _SECTOR) if start % size == 0 and end % size == 0), 1)

@@ -1,0 +1,191 @@
+"""What a check says: findings, what became of each file, and the sum of a run."""
+
+from __future__ import annotations
+
+from kdump.tables import Bool, Float64, Int32, Int64, Row, Text
+
+ERROR, WARNING, INFO = "error", "warning", "info"
+SEVERITIES = (ERROR, WARNING, INFO)
+"""The worst first."""
+
+NONE, BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "none", "by-length", "by-repaired-length", "by-scan", "end"
+"""How a check went on behind what is wrong: there was nothing to step over, or to the end of the file."""
+
+EXACT, ESTIMATED = "exact", "estimated"
+
+MAX_EVIDENCE = 64
+"""Bytes of evidence that a finding carries at most."""
+
+MAP_CELLS = 256
+"""Into how many parts the map of a file is divided."""
+
+NO_OFFSET = -1
+
+
+class Finding(Row):
+    """One thing that is wrong, or worth knowing.
+
+    `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
+    exclusive; `offset_first` and `offset_last` the offsets it touches, exact or estimated (`offset_certainty`). `evidence` is
+    the first of these bytes in hex, `alignment` the largest of 1, 512 and 4096 that both ends are multiples of. `skipped`
+    counts bytes that were stepped over to go on, `resync` says how. `broker_forecast` is what a broker does at its next start,
+    in a word of catalogue.FORECASTS, with what that loses where it is known.
+    """
+
+    code: Text
+    severity: Text
+    path: Text
+    file_type: Text
+    start: Int64
+    end: Int64
+    offset_first: Int64 | None
+    offset_last: Int64 | None
+    offset_certainty: Text | None
+    expected: Text | None
+    found: Text | None
+    evidence: Text | None
+    alignment: Int32
+    resync: Text
+    skipped: Int64
+    broker_forecast: Text
+    message: Text
+
+
+class FileReport(Row):
+    """What became of a file: each of its bytes is counted once, so that the last five add up to `size`.
+
+    Batches are intact, salvaged (whole, but found behind damage and not beyond doubt) or lost; for files of entries, an entry
+    counts as a batch. Bytes not examined lie behind the point where a limit ended the check.
+    """
+
+    path: Text
+    file_type: Text
+    size: Int64
+    batches_intact: Int64
+    batches_salvaged: Int64
+    batches_lost: Int64
+    bytes_intact: Int64
+    bytes_salvaged: Int64
+    bytes_damaged: Int64
+    bytes_zero: Int64
+    bytes_not_examined: Int64
+
+    # Not columns, for they have no annotation: what only the text for people shows.
+    cells = b""
+    first_offset = NO_OFFSET
+    last_offset = NO_OFFSET
+
+
+class Summary(Row):
+    """The sum of a run. Known findings, which stand in a baseline, are counted apart from all others."""
+
+    files: Int64
+    bytes: Int64
+    errors: Int64
+    warnings: Int64
+    infos: Int64
+    known: Int64
+    is_complete: Bool
+    seconds: Float64
+    exit_code: Int32
+
+
+class Accounts:
+    """Counts the bytes and batches of one file while it is checked, from its begin to its end without a gap.
+
+    `cells` is a map of the file: for each of MAP_CELLS equal parts of `size` bytes, the statuses in it as bits of STATUS_BITS.
+    """
+
+    __slots__ = ("_size", "batches", "bytes", "cells", "position")
+
+    INTACT, SALVAGED, DAMAGED, ZERO, NOT_EXAMINED = "intact", "salvaged", "damaged", "zero", "not_examined"
+
+    def __init__(self, size: int = 0) -> None:
+        self.position = 0
+        self.batches = {self.INTACT: 0, self.SALVAGED: 0, self.DAMAGED: 0}
+        self.bytes = dict.fromkeys((self.INTACT, self.SALVAGED, self.DAMAGED, self.ZERO, self.NOT_EXAMINED), 0)
+        self.cells = bytearray(MAP_CELLS)
+        self._size = max(size, 1)
+
+    def take(self, status: str, end: int, *, batches: int = 0) -> None:
+        """All bytes from where the account stands up to `end` have this status, and hold so many batches."""
+        if end > self.position:
+            bit = STATUS_BITS[status]
+            for cell in range(self.position * MAP_CELLS // self._size, min(-(-end * MAP_CELLS // self._size), MAP_CELLS)):
+                self.cells[cell] |= bit
+        self.bytes[status] += end - self.position
+        self.position = end
+        if batches:  # those of a range that is not examined, or zero, are lost
+            self.batches[status if status in self.batches else self.DAMAGED] += batches
+
+    def report(self, path: str, file_type: str, size: int) -> FileReport:
+        """The account closed: what was not looked at by now is not examined."""
+        self.take(self.NOT_EXAMINED, max(size, self.position))
+        report = FileReport(
+            path,
+            file_type,
+            self.position,
+            self.batches[self.INTACT],
+            self.batches[self.SALVAGED],
+            self.batches[self.DAMAGED],
+            *self.bytes.values(),
+        )
+        report.cells = bytes(self.cells)
+        return report
+
+
+STATUS_BITS = {
+    Accounts.INTACT: 1,
+    Accounts.ZERO: 2,
+    Accounts.NOT_EXAMINED: 4,
+    Accounts.SALVAGED: 8,
+    Accounts.DAMAGED: 16,
+}
+"""The statuses of bytes as they stand in a map: a larger number is what a reader should rather see."""
+
+DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
+    Finding: {
+        "code": "What is wrong: a fault of the catalogue. `kdump explain CODE` tells more.",
+        "severity": "How bad it is: error, warning or info.",
+        "path": "The file or directory, as it was found under the path that was named.",
+        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
+        "start": "The first byte of the range that the finding is about.",
+        "end": "The byte behind that range.",
+        "offset_first": "The first offset that is touched; null where none is known.",
+        "offset_last": "The last offset that is touched; null where none is known.",
+        "offset_certainty": "Whether these offsets were read (exact) or follow from the neighbours (estimated).",
+        "expected": "What should stand there.",
+        "found": "What stands there.",
+        "evidence": "The first bytes of the range in hex, at most 64 bytes.",
+        "alignment": "The largest of 1, 512 and 4096 that both ends of the range are multiples of.",
+        "resync": "How the check went on: none (nothing to step over), by-length, by-repaired-length, by-scan, end.",
+        "skipped": "How many bytes were stepped over to go on.",
+        "broker_forecast": "What a broker does at its next start, in a word.",
+        "message": "The finding in plain words; it never holds keys or values.",
+    },
+    FileReport: {
+        "path": "The file, as it was found under the path that was named.",
+        "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
+        "size": "Its size in bytes when it was opened: the sum of all bytes below.",
+        "batches_intact": "Batches (entries in files of entries) that are whole, beyond doubt.",
+        "batches_salvaged": "Batches that are whole, but were found behind damage and are not beyond doubt.",
+        "batches_lost": "Batches that are damaged.",
+        "bytes_intact": "Bytes of intact batches.",
+        "bytes_salvaged": "Bytes of salvaged batches.",
+        "bytes_damaged": "Bytes of damaged batches, and of ranges that hold none.",
+        "bytes_zero": "Bytes of runs of zeros.",
+        "bytes_not_examined": "Bytes that were not looked at.",
+    },
+    Summary: {
+        "files": "How many files were found.",
+        "bytes": "The sum of their sizes.",
+        "errors": "Findings that are errors, without known ones.",
+        "warnings": "Findings that are warnings, without known ones.",
+        "infos": "Findings that are infos, without known ones.",
+        "known": "Findings that stand in the baseline.",
+        "is_complete": "False where something could not be examined.",
+        "seconds": "How long the run took.",
+        "exit_code": "The exit code of the command.",
+    },
+}
+"""What each column says, for schemas."""

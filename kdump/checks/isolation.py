@@ -1,0 +1,360 @@
+"""Runs checks in processes of their own: a crash of a native codec costs one file, and several cores are of use.
+
+Jobs go to a process by the chunk, for a fork costs more than a small file. What they find comes a file at a time, and is given on
+in the order of the jobs, whoever was first. Where a process dies, a page of shared memory tells at which file that was; what is
+left of its chunk is done by another one, without that file.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import select
+import signal
+import struct
+import time
+
+from kdump.binary.source import NoSource
+from kdump.checks.check import run
+from kdump.checks.context import FileContext
+from kdump.checks.finding import Accounts
+from kdump.checks.watch import Watch
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from typing import Any
+
+    from kdump.checks.check import Job
+    from kdump.checks.settings import Settings
+    from kdump.tables import Row
+
+_CHUNK_SIZE = 64 << 20  # bytes of files
+_CHUNK_JOBS = 64
+_MAX_AHEAD = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
+_MAX_CRASHES = 16  # of one job, which is given up then
+_READ_SIZE = 1 << 18
+_TICK = 0.1  # seconds between two looks at how far all have come
+_GRACE = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
+
+_FRAME = struct.Struct(">I")
+_STATE = struct.Struct(">QQQH")  # position, bytes and files that are through, length of the path behind it
+_STATE_SIZE = 8192
+_FAILED = 70  # the exit code of a process that has said why it ends
+
+
+class Progress:
+    """How far a run has come."""
+
+    __slots__ = ("bytes", "files", "total")
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.bytes = 0
+        self.files = 0
+
+
+class Isolation:
+    """A run of `jobs` by up to `processes` at a time. `on_wait` is called every now and then, while there is nothing to do."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        settings: Settings,
+        *,
+        processes: int = 1,
+        on_wait: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._jobs = jobs
+        self._settings = settings
+        self._processes = max(processes, 1)
+        self._on_wait = on_wait
+        sizes = [size_of(job) for job in jobs]
+        self.progress = Progress(sum(sizes))
+        self._waiting = _chunks(sizes)
+        self._workers: list[_Worker] = []
+        self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
+        self._row_count = 0
+        self._told: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
+        self._skipped: dict[int, set[str]] = {}
+        self._done: set[int] = set()
+        self._through = [0, 0]  # bytes and files of processes that have ended
+        self._turn = 0
+
+    def results(self) -> Generator[tuple[Job, list[Row]]]:
+        """What each job found, in order; a job may have several lists."""
+        try:
+            while self._turn < len(self._jobs):
+                self._start_workers()
+                self._collect()
+                while self._turn < len(self._jobs):
+                    rows = self._rows.pop(self._turn, [])
+                    self._row_count -= len(rows)
+                    if rows:
+                        yield self._jobs[self._turn], rows
+                    if self._turn not in self._done:
+                        break
+                    self._done.discard(self._turn)
+                    self._turn += 1
+        finally:
+            for worker in self._workers:
+                worker.end()
+
+    def _start_workers(self) -> None:
+        while self._waiting and len(self._workers) < self._processes:
+            numbers = self._waiting.pop(0)
+            jobs = {number: self._jobs[number] for number in numbers}
+            skipped = {path for number in numbers for path in self._skipped.get(number, ())}
+            told = {path for number in numbers for path in self._told.get(number, ())}
+            self._workers.append(_Worker(jobs, self._settings, skipped, told))
+
+    def _collect(self) -> None:
+        """Wait for a while, and take what the processes have to say."""
+        heard = [worker for worker in self._workers if self._row_count < _MAX_AHEAD or worker.left[:1] == [self._turn]]
+        ready, _, _ = select.select([worker.descriptor for worker in heard], [], [], _TICK)
+        for worker in list(self._workers):
+            if worker.descriptor in ready:
+                self._hear(worker)
+            elif self._settings.time_limit is not None and worker in heard:
+                worker.end_if_stuck(2 * self._settings.time_limit + _GRACE)
+        states = [worker.state() for worker in self._workers]
+        self.progress.bytes = self._through[0] + sum(position + size for position, size, _, _ in states)
+        self.progress.files = self._through[1] + sum(files for _, _, files, _ in states)
+        if self._on_wait is not None:
+            self._on_wait(self.progress)
+
+    def _hear(self, worker: _Worker) -> None:
+        for kind, number, value in worker.messages():
+            if kind == "rows":
+                path, rows = value
+                self._add(number, rows)
+                self._told.setdefault(number, set()).add(path)
+            elif kind == "done":
+                worker.left.remove(number)
+                self._finish(number)
+            else:
+                worker.reason = value
+        if not worker.is_over:
+            return
+        self._workers.remove(worker)
+        worker.end()
+        position, size, files, path = worker.state()
+        self._through[0] += size
+        self._through[1] += files
+        if worker.left:
+            self._take_crash(worker, position, path)
+
+    def _take_crash(self, worker: _Worker, position: int, path: str) -> None:
+        """A process died at its first job that is left: do that again without the file it was at, and all others behind it."""
+        number = worker.left[0]
+        skipped = self._skipped.setdefault(number, set())
+        if path and path not in skipped and len(skipped) < _MAX_CRASHES:
+            self._add(number, _crash_rows(path, position, worker.reason, self._settings))
+            skipped.add(path)
+            self._waiting.insert(0, worker.left)
+            return
+        self._add(number, _crash_rows(self._jobs[number].path, 0, worker.reason, self._settings))
+        self._finish(number)
+        if worker.left[1:]:
+            self._waiting.insert(0, worker.left[1:])
+
+    def _add(self, number: int, rows: list[Row]) -> None:
+        self._rows.setdefault(number, []).extend(rows)
+        self._row_count += len(rows)
+
+    def _finish(self, number: int) -> None:
+        self._done.add(number)
+        self._told.pop(number, None)
+        self._skipped.pop(number, None)
+
+
+class _Worker:
+    """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done."""
+
+    def __init__(self, jobs: dict[int, Job], settings: Settings, skipped: set[str], told: set[str]) -> None:
+        self.left = list(jobs)
+        self.reason = ""
+        self.is_over = False
+        self._buffer = bytearray()
+        self._page = mmap.mmap(-1, _STATE_SIZE)
+        self._last_sign = (0.0, (0, 0, 0, ""))
+        self.descriptor, writing = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            _work(jobs, settings, _Teller(self._page, skipped, told, writing))
+        os.close(writing)
+
+    def messages(self) -> Iterator[tuple[str, int, Any]]:
+        """What has come since the last time: rows or a reason, according to the first word."""
+        data = os.read(self.descriptor, _READ_SIZE)
+        self.is_over = not data
+        self._buffer += data
+        start = 0
+        while len(self._buffer) - start >= _FRAME.size:
+            (size,) = _FRAME.unpack_from(self._buffer, start)
+            if len(self._buffer) - start - _FRAME.size < size:
+                break
+            start += _FRAME.size
+            yield pickle.loads(self._buffer[start : start + size])
+            start += size
+        del self._buffer[:start]
+
+    def state(self) -> tuple[int, int, int, str]:
+        """The position in the file being checked, bytes and files that are through, and the file's path."""
+        position, size, files, length = _STATE.unpack_from(self._page)
+        return position, size, files, os.fsdecode(self._page[_STATE.size : _STATE.size + length])
+
+    def end_if_stuck(self, seconds: float) -> None:
+        """End the process if it has been at one file for so long."""
+        now = time.monotonic()
+        files, path = self.state()[2:]
+        if (files, path) != self._last_sign[1][2:]:
+            self._last_sign = now, (0, 0, files, path)
+        elif now - self._last_sign[0] > seconds:
+            self.reason = f"it had no end after {seconds:g} s, and was killed"
+            os.kill(self._process, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End the process if it has not, and take note of how it ended."""
+        if not self._process:
+            return
+        if not self.is_over:
+            os.kill(self._process, signal.SIGKILL)
+        _, status = os.waitpid(self._process, 0)
+        self._process = 0
+        os.close(self.descriptor)
+        if not self.reason:
+            code = os.waitstatus_to_exitcode(status)
+            self.reason = _signal_name(-code) if code < 0 else f"exit code {code}"
+
+
+class _Teller(Watch):
+    """Tells the other process where this one is, and what it has found when a file is through.
+
+    Files that are `told` were through before a crash; they are checked again for what others are compared with.
+    """
+
+    def __init__(self, page: mmap.mmap, skipped: set[str], told: set[str], descriptor: int) -> None:
+        self.skipped = frozenset(skipped)
+        self.descriptor = descriptor
+        self.number = 0  # of the job at hand
+        self._page = page
+        self._told = told
+        self._rows: list[Row] = []
+        self._path = ""
+        self._size = self._files = self._length = 0
+        self._parent = os.getppid()
+
+    def emit(self, row: Row) -> None:
+        if not self._path or self._path not in self._told:
+            self._rows.append(row)
+
+    def begin(self, path: str) -> None:
+        if os.getppid() != self._parent:
+            os._exit(_FAILED)  # nobody is interested any more
+        data = os.fsencode(path)[: _STATE_SIZE - _STATE.size]
+        self._path = path
+        self._length = len(data)
+        self._page[_STATE.size : _STATE.size + len(data)] = data
+        self.at(0)
+
+    def at(self, position: int) -> None:
+        _STATE.pack_into(self._page, 0, position, self._size, self._files, self._length)
+
+    def end(self, size: int) -> None:
+        self.send_rows()
+        self._path = ""
+        self._size += size
+        self._files += 1
+        self._length = 0
+        self.at(0)
+
+    def send_rows(self) -> None:
+        if self._rows:
+            _send(self.descriptor, ("rows", self.number, (self._path, self._rows)))
+            self._rows.clear()
+
+
+def _work(jobs: dict[int, Job], settings: Settings, teller: _Teller) -> None:
+    """What the forked process does, and all it does."""
+    code = 0
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
+        for number, job in jobs.items():
+            teller.number = number
+            run(job, settings, teller.emit, teller)
+            teller.send_rows()
+            _send(teller.descriptor, ("done", number, None))
+    except Exception as error:
+        code = _FAILED
+        if "KDUMP_DEBUG" in os.environ:
+            import traceback
+
+            traceback.print_exc()
+        try:
+            _send(teller.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
+        except OSError:
+            pass
+    finally:
+        os._exit(code)
+
+
+def _send(descriptor: int, message: tuple[str, int, object]) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    rest = memoryview(_FRAME.pack(len(data)) + data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:
+    """The finding that a process died at this file, and what is known of the file."""
+    rows: list[Row] = []
+    is_file = os.path.isfile(path)
+    size = os.path.getsize(path) if is_file else 0
+    source = NoSource(path)
+    source.size = size
+    file_type = file_name.suffix(os.path.basename(path)).removeprefix(".") or os.path.basename(path)
+    context = FileContext(source, path, file_type if is_file else "directory", settings, rows.append)
+    where = f" at byte {position:,}" if position else ""
+    message = f"The process that checked it ended{where}: {reason}. All other files were checked."
+    context.report("check-crashed", min(position, size), size, message, found=reason)
+    if is_file:
+        accounts = Accounts(size)
+        rows.append(accounts.report(path, context.file_type, size))
+    return rows
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def size_of(job: Job) -> int:
+    """The bytes of all files that a job is about, as far as that can be told without opening them."""
+    try:
+        if job.kind == job.FILE:
+            return os.stat(job.path).st_size
+        size = 0
+        for entry in os.scandir(job.path):
+            if entry.is_file(follow_symlinks=False):
+                size += entry.stat(follow_symlinks=False).st_size
+        return size
+    except OSError:
+        return 0
+
+
+def _chunks(sizes: list[int]) -> list[list[int]]:
+    """The numbers of jobs that go to one process, for all processes."""
+    chunks: list[list[int]] = []
+    size = _CHUNK_SIZE
+    for number, job_size in enumerate(sizes):
+        if size >= _CHUNK_SIZE or len(chunks[-1]) >= _CHUNK_JOBS:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(number)
+        size += job_size
+    return chunks

@@ -1,0 +1,58 @@
+"""What is known of a partition while its files are checked, one after the other."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import NoSource
+from kdump.checks.context import FileContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kdump.checks.check import Emit
+    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.settings import Settings
+    from kdump.checks.tree import PartitionFiles
+
+
+class PartitionFacts:
+    """The files of a partition, and what its segments said so far, by base offset, in ascending order.
+
+    `carried` is what rules hand on from segment to segment, by the name of their module: the state of producers, the last offset.
+    """
+
+    def __init__(self, path: str, files: PartitionFiles, settings: Settings, emit: Emit) -> None:
+        self.path = path
+        self.files = files
+        self.settings = settings
+        self.emit = emit
+        self.segments: dict[int, SegmentFacts] = {}
+        self.carried: dict[str, Any] = {}  # each rule's own type
+
+    @property
+    def log_end(self) -> int | None:
+        """The offset behind the last one, as far as the newest segment can be read; None where that was not read at all."""
+        newest = max(self.files.logs, default=None)
+        if newest is None or newest not in self.segments:
+            return None
+        last_offset = self.segments[newest].last_offset
+        return newest if last_offset is None else last_offset + 1
+
+    @property
+    def is_damaged_at_end(self) -> bool:
+        """Whether the newest segment cannot be read to its last byte."""
+        newest = self.segments.get(max(self.files.logs, default=-1))
+        return newest is not None and newest.end < newest.size
+
+    @property
+    def end_text(self) -> str:
+        """Where the log ends, in words."""
+        return f"the log {'can be read up to' if self.is_damaged_at_end else 'ends at'} offset {self.log_end or 0:,}"
+
+    def context(self, name: str = "") -> FileContext:
+        """For findings about a file of the directory that is not open, or does not exist; without a name, about the directory."""
+        path = os.path.join(self.path, name) if name else self.path
+        file_type = os.path.splitext(name)[1].removeprefix(".") or name or "directory"
+        return FileContext(NoSource(path), path, file_type, self.settings, self.emit, partition=self)

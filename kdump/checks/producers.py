@@ -1,0 +1,211 @@
+"""What a log says of its producers so far, handed on from segment to segment."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections import deque
+from itertools import islice
+
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.segment import SegmentFacts
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.tables import Table
+
+    LastBatch = tuple[int, int, int, int]
+    View = tuple[int, LastBatch | None, int | None]
+
+CARRIED = "transactions"
+"""The name under which a partition hands this on."""
+
+MAX_PRODUCERS = 1 << 15
+"""So many producers are known at once; then the half of them that was seen first is forgotten."""
+
+WRAPPED = 1 << 31
+"""Expected behind sequence 2147483647, where 0 is to follow."""
+
+ANYTHING = WRAPPED + 1
+"""Expected where any sequence may follow: behind a marker with a new epoch."""
+
+
+MAX_IN_FLIGHT = 5
+"""Batches that a producer may have under way, and so send again."""
+
+
+def of(context: FileContext) -> Producers:
+    """What was handed on to this segment, or a begin where it stands first, or is none of the partition's log."""
+    if not is_part_of_log(context) or context.partition is None:
+        return Producers([])
+    carried = context.partition.carried
+    if CARRIED not in carried:
+        segments = context.partition.files.segments
+        carried[CARRIED] = Producers(sorted(base for base, files in segments.items() if file_name.PRODUCER_SNAPSHOT in files))
+    producers = carried[CARRIED]
+    assert isinstance(producers, Producers)
+    return producers
+
+
+def is_part_of_log(context: FileContext) -> bool:
+    """Whether this is a segment of a partition, and not a log that stands alone or has an odd name."""
+    partition, base_offset = context.partition, context.base_offset
+    if partition is None or base_offset is None:
+        return False
+    return partition.files.segments.get(base_offset, {}).get(file_name.LOG) == os.path.basename(context.path)
+
+
+class Rows:
+    """The batches of a section by their producers, put in order when it is asked for."""
+
+    def __init__(self, batches: Table[RecordBatch]) -> None:
+        names = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
+        self.columns: list[Sequence[int]] = [batches[name] for name in names]
+        self.crcs: Sequence[int] = batches["crc"]
+        self._rows: dict[int, list[int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.crcs)
+
+    def before(self, producer_id: int, row: int) -> list[int]:
+        """The rows of this producer's last few data batches in front of a row."""
+        if self._rows is None:
+            self._rows = {}
+            for number, (producer, is_control) in enumerate(zip(*self.columns[:2], strict=True)):
+                if producer >= 0 and not is_control:
+                    self._rows.setdefault(producer, []).append(number)
+        rows = self._rows.get(producer_id, [])
+        end = bisect_left(rows, row)
+        return rows[max(0, end - MAX_IN_FLIGHT) : end]
+
+
+class OpenTransaction:
+    """A transaction without marker so far: where it began, and, once it is asked for, the last offset of its data."""
+
+    __slots__ = ("damages", "end", "epoch", "first_offset", "last_offset", "path", "position", "producer_id")
+
+    def __init__(self, producer_id: int, epoch: int, first_offset: int, path: str, position: int, end: int, damages: int) -> None:
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.first_offset = first_offset
+        self.last_offset = first_offset
+        self.path = path
+        self.position = position
+        self.end = end
+        self.damages = damages
+
+
+class Producers:
+    """The producers of a log, as far as it was read.
+
+    `epochs` are those of each, and `expected` the sequence that is to follow, which may be WRAPPED or ANYTHING.
+    `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
+    with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
+    `snapshots` are the offsets of snapshots that lie ahead; what they are to say is kept in `views`. Old brokers (1.0) took a
+    snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the last batches seen.
+    """
+
+    def __init__(self, snapshots: list[int]) -> None:
+        self.epochs: dict[int, int] = {}
+        self.expected: dict[int, int] = {}
+        self.last_batches: dict[int, LastBatch] = {}
+        self.markers: dict[int, tuple[int, int]] = {}
+        self.open: dict[int, OpenTransaction] = {}
+        self.continuity = Continuity()
+        self.is_complete = True
+        self.damages = 0
+        self.snapshots = snapshots
+        self.views: dict[int, dict[int, View]] = {}
+        self.later_views: dict[int, tuple[int, View]] = {}
+        self.recent: deque[Rows] = deque(maxlen=2)
+
+    def forget(self, producer_id: int) -> None:
+        """Know nothing of this producer any more."""
+        self.is_complete = False
+        for known in (self.epochs, self.expected, self.last_batches, self.markers, self.open):
+            known.pop(producer_id, None)
+
+    def make_room(self) -> None:
+        """Forget producers where they are too many."""
+        if len(self.expected) >= MAX_PRODUCERS:
+            for producer_id in list(islice(self.expected, MAX_PRODUCERS // 2)):
+                self.forget(producer_id)
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """The open transactions by the last offset of their data."""
+        for producer_id, transaction in self.open.items():
+            last_batch = self.last_batches.get(producer_id)
+            if last_batch is not None:
+                transaction.last_offset = max(transaction.last_offset, last_batch[3])
+        return sorted(self.open.values(), key=_last_offset)
+
+    def enter_segment(self, facts: SegmentFacts) -> None:
+        """A segment follows."""
+        self.continuity.segments.append(facts)
+        base_offset = facts.base_offset
+        if base_offset is not None and self.snapshots:
+            self.views = {offset: view for offset, view in self.views.items() if offset >= base_offset}
+            self.later_views = {offset: view for offset, view in self.later_views.items() if offset >= base_offset}
+            self.snapshots = [offset for offset in self.snapshots if offset >= base_offset]
+
+    def view(self) -> dict[int, View]:
+        """What is known of each producer."""
+        return {producer_id: self.view_of(producer_id) for producer_id in self.expected}
+
+    def view_of(self, producer_id: int) -> View:
+        """The epoch of a producer, its last batch, and the first offset of its open transaction."""
+        transaction = self.open.get(producer_id)
+        first_offset = None if transaction is None else transaction.first_offset
+        return self.epochs[producer_id], self.last_batches.get(producer_id), first_offset
+
+    def keep_view(self) -> int:
+        """The next snapshot, whose offset is the answer, is of this moment."""
+        offset = self.snapshots.pop(0)
+        self.views[offset] = self.view()
+        return offset
+
+    def keep_later_view(self, offset: int, producer_id: int) -> None:
+        """One more batch was seen since that snapshot was passed."""
+        if producer_id in self.expected:
+            self.later_views[offset] = (producer_id, self.view_of(producer_id))
+
+    def view_at(self, offset: int) -> dict[int, View]:
+        """What a snapshot of this offset, the last one that was passed, is to say."""
+        view = self.views.pop(offset, None)
+        return self.view() if view is None else view
+
+
+class Continuity:
+    """Tells how far back the offsets of a log go without a gap. It looks at each batch once, and only when asked."""
+
+    def __init__(self) -> None:
+        self.segments: list[SegmentFacts] = []
+        self._segment = 0
+        self._row = 0
+        self._next_offset: int | None = None
+        self._run_start = 0
+
+    def run_start(self, offset: int) -> int:
+        """The first offset from which on none is missing up to this one, which is not below any that was asked for before."""
+        while self._segment < len(self.segments):
+            facts = self.segments[self._segment]
+            first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
+            next_offset, row = self._next_offset, self._row
+            while row < len(first_offsets) and first_offsets[row] <= offset:
+                if first_offsets[row] != next_offset:
+                    self._run_start = first_offsets[row]
+                next_offset = last_offsets[row] + 1
+                row += 1
+            self._next_offset, self._row = next_offset, row
+            if row < len(first_offsets) or self._segment == len(self.segments) - 1:
+                break
+            self._segment, self._row = self._segment + 1, 0
+        return self._run_start
+
+
+def _last_offset(transaction: OpenTransaction) -> int:
+    return transaction.last_offset

@@ -1,0 +1,160 @@
+"""Looks at the bytes of single records of magic 2: what readers let pass, and which field it is that cannot be read."""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.binary.kernel import VarintTooLong
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.binary.kernel import Buffer, RecordTuple
+
+_INT, _LONG = 5, 10  # bytes of a varint at most
+_SHORT = range(-0x40, 0x40)  # what one byte holds
+_MEDIUM = range(-0x2000, 0x2000)  # what two bytes hold
+_WITHOUT_SURPLUS = range(-1 << 27, 1 << 27)  # what fewer than five bytes hold
+_LAST_BYTE = {_INT: 0x0F, _LONG: 0x01}  # bits of the last byte that count
+
+
+class Field:
+    """A varint of a record as it stands there: `size` bytes where `needed` would do."""
+
+    __slots__ = ("has_surplus_bits", "name", "needed", "size", "value")
+
+    def __init__(self, name: str, value: int, size: int, has_surplus_bits: bool) -> None:
+        self.name = name
+        self.value = value
+        self.size = size
+        self.needed = size_of_varint(value)
+        self.has_surplus_bits = has_surplus_bits
+
+    @property
+    def is_canonical(self) -> bool:
+        return self.size == self.needed and not self.has_surplus_bits
+
+
+class Unreadable:
+    """Why a record cannot be read: the code of the catalogue, and the field."""
+
+    __slots__ = ("code", "message")
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        self.message = message
+
+
+def size_of_varint(value: int) -> int:
+    """How many bytes a zig-zag varint takes."""
+    return max(1, -(-(value << 1 if value >= 0 else ~(value << 1)).bit_length() // 7))
+
+
+def odd_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int]]:
+    """The records that may be odd: number, start of the length, attributes.
+
+    Those are records with attributes, with varints longer than needed, with header values of null, or with negative sizes below
+    -1; `fields` tells. `rows` are what the kernel read from `start` on.
+    """
+    position = start
+    for number, (timestamp_delta, offset_delta, key_size, value_size, headers, _, _) in enumerate(rows):
+        needed = 4  # attributes and timestamp delta, key and value size: most take a byte each; the count of headers below
+        if timestamp_delta not in _SHORT:
+            needed += size_of_varint(timestamp_delta) - 1
+        is_odd = min(key_size, value_size) < -1
+        if offset_delta in _SHORT:
+            needed += 1
+        elif offset_delta in _MEDIUM:
+            needed += 2
+        else:
+            needed += size_of_varint(offset_delta)
+            is_odd |= offset_delta not in _WITHOUT_SURPLUS
+        if key_size > 0:
+            needed += key_size if key_size in _SHORT else key_size + size_of_varint(key_size) - 1
+        if value_size > 0:
+            needed += value_size if value_size in _SHORT else value_size + size_of_varint(value_size) - 1
+        if headers:
+            needed += size_of_varint(len(headers))
+            for key, value in headers:
+                needed += size_of_varint(len(key)) + len(key)
+                if value is None:
+                    is_odd = True
+                    needed += 1
+                else:
+                    needed += size_of_varint(len(value)) + len(value)
+        else:
+            needed += 1
+        begin = position
+        byte = data[position]
+        if byte < 0x80:
+            length, position = byte >> 1, position + 1
+        else:
+            length, position = kernel.read_varint(data, position, position + _INT)
+        attributes = data[position]
+        if is_odd or attributes or length != needed or position - begin != size_of_varint(needed):
+            yield number, begin, attributes
+        position += length
+
+
+def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
+    """All varints of the record here, as far as they can be read. Raises IndexError and VarintTooLong as kernel.read_varint."""
+
+    def read(name: str, size: int = _INT) -> Field:
+        nonlocal position
+        begin = position
+        value, position = kernel.read_varint(data, begin, end, size)
+        taken = position - begin
+        return Field(name, value, taken, taken == size and bool(data[position - 1] & ~_LAST_BYTE[size]))
+
+    yield read("length")
+    position += 1  # attributes
+    yield read("timestamp delta", _LONG)
+    yield read("offset delta")
+    for name in ("key length", "value length"):
+        field = read(name)
+        yield field
+        position += max(field.value, 0)
+    count = read("header count")
+    yield count
+    for number in range(count.value):
+        for what in ("key", "value"):
+            field = read(f"{what} length of header {number}")
+            yield field
+            position += max(field.value, 0)
+            if position > end:
+                raise IndexError
+
+
+def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:
+    """What keeps a reader from this record, where the kernel only says that its structure is wrong."""
+    at, name = position, "length"
+    limit = end
+    try:
+        length, at = kernel.read_varint(data, at, end)
+        limit = min(end, at + max(length, 0))
+        name = "timestamp delta"
+        _, at = kernel.read_varint(data, at + 1, limit, _LONG)
+        name = "offset delta"
+        _, at = kernel.read_varint(data, at, limit)
+        for name in ("key", "value"):
+            size, at = kernel.read_varint(data, at, limit)
+            if size > limit - at:
+                message = f"its {name} says it is {size:,} bytes long, with {limit - at:,} bytes left"
+                return Unreadable("key-length-bad", message)
+            at += max(size, 0)
+        name = "header count"
+        count, at = kernel.read_varint(data, at, limit)
+        for number in range(count):
+            for name in (f"key of header {number:,}", f"value of header {number:,}"):
+                size, at = kernel.read_varint(data, at, limit)
+                if size > limit - at:
+                    message = f"the {name} says it is {size:,} bytes long, with {limit - at:,} bytes left"
+                    return Unreadable("header-bytes-odd", message)
+                at += max(size, 0)
+    except VarintTooLong as error:
+        return Unreadable("varint-too-long", f"the varint of its {name} does not end within {error.size} bytes")
+    except IndexError:
+        if at >= limit:
+            return Unreadable("varint-truncated", f"the bytes end before its {name}")
+        return Unreadable("varint-truncated", f"the bytes end inside the varint of its {name}")
+    return None

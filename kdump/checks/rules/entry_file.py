@@ -1,0 +1,180 @@
+"""Files of fixed entries under check: windows of them, runs of zeros between and behind them, and their account."""
+
+from __future__ import annotations
+
+import errno
+import os
+from itertools import groupby
+
+from kdump.binary.source import WINDOW_SIZE
+from kdump.checks.finding import WARNING, Accounts
+from kdump.checks.rules.wording import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from kdump.binary.source import Source
+    from kdump.checks.context import FileContext
+
+_MAX_SIZE = 0x7FFFFFFF  # Kafka maps an index as a whole
+_WINDOW_ROWS = 1 << 15
+
+
+class EntryFile:
+    """The entries of an index file, `count` of them up to the last that is not all zeros.
+
+    Brokers allocate the indexes of the newest segment in full and fill them; what is not used yet is zeros.
+    """
+
+    def __init__(self, context: FileContext, entry_size: int, *, is_preallocated: bool = True) -> None:
+        self.context = context
+        self._is_preallocated = is_preallocated
+        self.entry_size = entry_size
+        source = context.source
+        self._end = source.size - source.size % entry_size
+        self._extents = _extents(source)
+        self.count = -(-_used_size(source, self._end, self._extents) // entry_size)
+        self._zeros: tuple[int, int] | None = None
+        self.zero_count = 0
+
+    @property
+    def has_zero_tail(self) -> bool:
+        return self.count * self.entry_size < self._end
+
+    def windows(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """Neighbouring entries: the row of the first, their bytes, and those of the one behind them, if there is one.
+
+        Each window is to be handed to `count_window` or `count_sound` before the next one is asked for.
+        """
+        source, entry_size = self.context.source, self.entry_size
+        end = self.count * entry_size
+        position = 0
+        for start, stop in self._extents:
+            start = min(start - start % entry_size, end)
+            if position < start:
+                self._count_zeros(position, start)
+                position = start
+            while position < min(stop, end):
+                size = min(_WINDOW_ROWS * entry_size, end - position)
+                data = source.read(position, min(size + entry_size, end - position))
+                if len(data) < size:
+                    return  # the file was cut off meanwhile
+                yield position // entry_size, data[:size], data[size:]
+                position += size
+
+    def count_sound(self, data: bytes) -> None:
+        """Enter a window without fault into the account."""
+        self._flush_zeros()
+        accounts = self.context.accounts
+        accounts.take(Accounts.INTACT, accounts.position + len(data), batches=len(data) // self.entry_size)
+
+    def count_window(self, data: bytes, damaged: Collection[int], zeros: Collection[int]) -> None:
+        """Enter a window into the account, given its damaged and its zero rows, counted from its first."""
+        if not damaged and not zeros:
+            self.count_sound(data)
+            return
+        accounts = self.context.accounts
+        statuses = (
+            Accounts.ZERO if row in zeros else Accounts.DAMAGED if row in damaged else Accounts.INTACT
+            for row in range(len(data) // self.entry_size)
+        )
+        for status, run in groupby(statuses):
+            rows = sum(1 for _ in run)
+            start = accounts.position
+            end = start + rows * self.entry_size
+            if status == Accounts.ZERO:
+                self._count_zeros(start, end)
+            else:
+                self._flush_zeros()
+                accounts.take(status, end, batches=rows)
+
+    def finish(self, misaligned_code: str) -> None:
+        """Report what concerns the file as a whole: its size, and zeros behind the last entry."""
+        context, size = self.context, self.context.source.size
+        self._flush_zeros()
+        if context.accounts.position < self.count * self.entry_size:
+            return  # the file was cut off meanwhile
+        context.accounts.take(Accounts.ZERO, self._end)
+        if size > _MAX_SIZE:
+            message = f"The file has {size:,} bytes; Kafka maps at most {_MAX_SIZE:,}."
+            context.report("index-oversize", _MAX_SIZE, size, message, expected=_MAX_SIZE, found=size)
+        self._report_zero_tail()
+        if size > self._end:
+            context.accounts.take(Accounts.DAMAGED, size)
+            entries = counted(self._end // self.entry_size, "whole entry", "whole entries")
+            rest = counted(size - self._end, "byte follows", "bytes follow")
+            message = f"{size:,} bytes are no multiple of {self.entry_size}: {rest} {entries}."
+            context.report(misaligned_code, self._end, size, message, expected=self._end, found=size)
+
+    def _report_zero_tail(self) -> None:
+        start = self.count * self.entry_size
+        rows = (self._end - start) // self.entry_size
+        if not rows:
+            return
+        severity = None
+        message = f"{counted(self.count, 'entry', 'entries')}, then {rows:,} of zeros to the end"
+        if not self._is_preallocated:
+            message, severity = f"{message}; a file of this kind is never allocated in advance.", WARNING
+        elif self.context.is_newest is not True or self.context.settings.is_pedantic:
+            message += ": allocated in advance, and not trimmed."
+        else:
+            return  # as it must be
+        self.context.report("index-zero-tail", start, self._end, message, severity=severity, found=rows)
+
+    def _count_zeros(self, start: int, end: int) -> None:
+        if self._zeros is None or self._zeros[1] != start:
+            self._flush_zeros()
+            self._zeros = (start, start)
+        self._zeros = (self._zeros[0], end)
+        self.zero_count += (end - start) // self.entry_size
+        self.context.accounts.take(Accounts.ZERO, end)
+
+    def _flush_zeros(self) -> None:
+        """Report a run of zeros that has ended: entries follow."""
+        if self._zeros is None:
+            return
+        (start, end), self._zeros = self._zeros, None
+        first, last = start // self.entry_size, end // self.entry_size - 1
+        subject = f"Entry {first:,} is" if first == last else f"Entries {first:,} to {last:,} are"
+        message = f"{subject} all zeros, and entries follow. Lookups that meet zeros go wrong."
+        self.context.report("index-zero-entry-middle", start, end, message, found=last - first + 1)
+
+
+def _used_size(source: Source, end: int, extents: list[tuple[int, int]]) -> int:
+    """The position behind the last byte before `end` that is not zero."""
+    for start, stop in reversed(extents):
+        position = min(stop, end)
+        while position > start:
+            begin = max(start, position - WINDOW_SIZE)
+            used = source.read(begin, position - begin).rstrip(b"\0")
+            if used:
+                return begin + len(used)
+            position = begin
+    return 0
+
+
+def _extents(source: Source) -> list[tuple[int, int]]:
+    """The parts of a file that are not holes; small holes are left in."""
+    whole = [(0, source.size)]
+    if not hasattr(os, "SEEK_DATA"):
+        return whole
+    descriptor = source.fileno()
+    extents: list[tuple[int, int]] = []
+    position = 0
+    try:
+        if os.fstat(descriptor).st_blocks * 512 >= source.size:
+            return whole
+        while position < source.size:
+            start = os.lseek(descriptor, position, os.SEEK_DATA)
+            end = os.lseek(descriptor, start, os.SEEK_HOLE)
+            if end <= position:
+                break  # the file was cut off meanwhile
+            position = end
+            if extents and start - extents[-1][1] < WINDOW_SIZE:
+                start = extents.pop()[0]
+            extents.append((start, end))
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # that only says that no data follow
+            return whole
+    return extents

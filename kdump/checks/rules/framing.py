@@ -1,0 +1,496 @@
+"""Where batches begin and end, and whether their bytes are what their checksums say."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from math import log2
+from operator import itemgetter
+from struct import Struct
+
+from kdump.binary import kernel
+from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.checks import salvage
+from kdump.checks.finding import BY_LENGTH, BY_REPAIRED_LENGTH, END, ERROR, INFO, WARNING
+from kdump.checks.rules.rule import SegmentRule
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import records
+from kdump.formats.file_name import OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.salvage import Damage, Section
+    from kdump.checks.segment import SegmentFacts
+    from kdump.formats.log import Chunk
+    from kdump.formats.record_batch import RecordBatch
+
+_MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file
+_ATTRIBUTES_IN_USE = 0x7F
+_ACTIVE_MS = 60_000  # a file that was written to this long ago may be in use
+_PAGE = 4096
+_SAMPLE = 64 << 10  # bytes of a damaged range that are looked at
+_DECODED_BATCHES = 200  # of those with a wrong CRC, whose records are read to tell where the damage is
+_DECODED_SIZE = 1 << 20
+_VAGUE = ("zero-hole", "zero-tail", "garbage-region")  # what a range of bytes looks like of which some cannot be read
+
+_FILE_MAGICS = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"PK\x03\x04", "zip"),
+    (b"\x7fELF", "ELF"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"SQLite format 3", "SQLite"),
+)
+
+_INDEX_ENTRY = Struct(">ii")  # relative offset, position
+_TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
+
+_attributes = itemgetter(5)
+
+
+class Framing(SegmentRule):
+    """Torn tails, checksums, lengths, ranges without batches, and what single headers say."""
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        super().__init__(context, facts)
+        self._crc32c = crc32c_for(context.source.size)
+        self._holes: list[tuple[Damage, int]] = []
+        self._decoded = 0
+        self._is_damaged_at_end = False
+        self._magic = -1  # of the batch before
+        self._empty: list[tuple[int, int]] = []  # first and last batch without records
+        self._empty_count = 0
+
+    # Batches
+
+    def batches(self, section: Section) -> None:
+        chunk = section.chunk
+        batches, statuses = chunk.batches, section.statuses
+        sizes = batches["size"]
+        if section.nested_end:
+            self._tell_nested(section)
+        if section.claimed_length is not None:
+            self._tell_length(batches.row(0), section.claimed_length)
+        if salvage.DAMAGED in statuses:
+            for row, status in enumerate(statuses):
+                if status == salvage.DAMAGED:
+                    self._tell_damaged(chunk, row)
+            self._is_damaged_at_end = batches["position"][-1] + sizes[-1] == self.context.source.size
+        self._look_at_magic(section)
+        if max(sizes) > self.context.settings.max_message_bytes:
+            self._tell_large(chunk)
+        if chunk.is_legacy:
+            return
+        headers = chunk.headers
+        if min(batches["count"]) <= 0:
+            self._tell_counts(section)
+        kinds = set(map(_attributes, headers))
+        if min(kinds) < 0 or max(kinds) > _ATTRIBUTES_IN_USE:
+            for row, header in enumerate(headers):
+                if not 0 <= header[5] <= _ATTRIBUTES_IN_USE and statuses[row] != salvage.DAMAGED:
+                    bits = header[5] & 0xFFFF & ~_ATTRIBUTES_IN_USE
+                    batch = batches.row(row)
+                    message = f"One batch, {_offsets(batch)}. Attribute bits 0x{bits:04x} have no meaning yet."
+                    self._report("attributes-unknown-bits", batch, message, found=f"0x{header[5] & 0xFFFF:04x}")
+
+    def _report(self, code: str, batch: RecordBatch, message: str, **values: object) -> None:
+        """Report on a whole batch."""
+        first = batch.last_offset if batch.base_offset is None else batch.base_offset
+        end = batch.position + batch.size
+        self.context.report(code, batch.position, end, message, offsets=(first, batch.last_offset), **values)  # type: ignore[arg-type]
+
+    def _tell_nested(self, section: Section) -> None:
+        batches = section.chunk.batches
+        positions, sizes = batches["position"], batches["size"]
+        rows = [row for row, position in enumerate(positions) if position < section.nested_end]
+        if not rows:
+            return
+        count, last = len(rows), rows[-1]
+        message = (
+            f"{_count(count, 'batch', 'batches')} stand{'s' if count == 1 else ''} inside the bytes that a damaged batch claims. "
+            "They may be its payload, or the batches that really follow it."
+        )
+        self.context.report("resync-nested-candidate", positions[0], positions[last] + sizes[last], message, found=count)
+
+    def _tell_length(self, batch: RecordBatch, claimed: int) -> None:
+        rest = self.context.source.size - batch.position - kernel.LOG_OVERHEAD
+        length = batch.size - kernel.LOG_OVERHEAD
+        code = "batch-length-mismatch"
+        if claimed < 0:
+            code = "batch-length-negative"
+        elif claimed < (kernel.MIN_BATCH_LENGTH if batch.magic >= 2 else 14 + 8 * batch.magic):
+            code = "batch-length-too-small"
+        elif claimed > rest:
+            code = "batch-length-absurd"
+        message = (
+            f"One batch, {_offsets(batch)}. Its length says {claimed:,} and should be {length:,}: "
+            "with that its CRC fits, and its contents are intact."
+        )
+        values = {"resync": BY_REPAIRED_LENGTH, "skipped": batch.size, "expected": length, "found": claimed}
+        self._report(code, batch, message, **values)
+
+    def _tell_damaged(self, chunk: Chunk, row: int) -> None:
+        """A batch whose CRC does not fit, or whose magic does not exist; its length leads on."""
+        batch = chunk.batches.row(row)
+        if (batch.magic > 2 and batch.isvalid) or (
+            batch.magic < 2 and self._has_crc_of_magic_2(batch.position, batch.position + batch.size)
+        ):
+            message = f"One batch. Its magic says {batch.magic}; as magic 2 its CRC fits, so only this byte is wrong."
+            values = {"resync": BY_LENGTH, "skipped": batch.size, "expected": 2, "found": batch.magic}
+            self._report("bad-magic", batch, message, **values)
+            return
+        computed = self._computed(batch)
+        locus, story = self._locus(chunk, row, computed)
+        message = (
+            f"One batch, {_offsets(batch)}{_records(batch)}. Stored CRC 0x{batch.crc:08x}, computed 0x{computed:08x}. {story}"
+        )
+        values = {"resync": BY_LENGTH, "skipped": batch.size, "expected": f"0x{computed:08x}", "found": f"0x{batch.crc:08x}"}
+        self._report("crc-mismatch", batch, f"{message} Locus: {locus}.", **values)
+
+    def _computed(self, batch: RecordBatch) -> int:
+        checksum, covers_from = (crc32, 16) if batch.magic < 2 else (self._crc32c, kernel.CRC_COVERS_FROM)
+        crc = 0
+        for piece in self._bytes(batch.position + covers_from, batch.position + batch.size):
+            crc = checksum(piece, crc)
+        return crc
+
+    def _has_crc_of_magic_2(self, start: int, end: int) -> bool:
+        if end - start < kernel.BATCH_HEADER_SIZE:
+            return False
+        stored = int.from_bytes(self.context.source.read(start + 17, 4), "big")
+        crc = 0
+        for piece in self._bytes(start + kernel.CRC_COVERS_FROM, end):
+            crc = self._crc32c(piece, crc)
+        return crc == stored
+
+    def _bytes(self, start: int, end: int) -> Iterator[bytes]:
+        for at in range(start, end, WINDOW_SIZE):
+            yield self.context.source.read(at, min(WINDOW_SIZE, end - at))
+
+    def _locus(self, chunk: Chunk, row: int, computed: int) -> tuple[str, str]:
+        """Where the damage seems to be (crc-field, header, records, payload, unknown), and that in words."""
+        batch = chunk.batches.row(row)
+        difference = batch.crc ^ computed
+        if any(difference & ~(0xFF << shift) == 0 for shift in (0, 8, 16, 24)):
+            return "crc-field", "They differ in one byte: the CRC itself seems to be damaged, not what it covers."
+        if batch.magic >= 2:
+            header = chunk.headers[row]
+            if not 0 <= header[5] <= _ATTRIBUTES_IN_USE or header[6] < 0 or header[12] < 0 or header[12] > header[6] + 1:
+                return "header", "Fields of its header contradict each other: the damage is in the header."
+        data = next(self._bytes(batch.position, batch.position + min(batch.size, _DECODED_SIZE)), b"")
+        zeros = max(data.find(bytes(512)), 0)
+        if zeros:
+            return "unknown", f"Zeros from byte {batch.position + zeros:,} on: looks like a lost page."
+        self._decoded += 1
+        if batch.compresscodec != "none" or batch.size > _DECODED_SIZE or self._decoded > _DECODED_BATCHES:
+            return "unknown", "`kdump log --deep` shows what decodes."
+        count = 0
+        try:
+            for part in records.read(self.context.source, chunk.slice(row, row + 1)):
+                count += len(part.records)
+        except CorruptData as fault:
+            return "records", f"{_count(count, 'record', 'records')} decode, then: {fault.message}."
+        return "payload", "All records decode; the damage is inside a key, a value, a header or a time."
+
+    def _look_at_magic(self, section: Section) -> None:
+        """Formats may go up within a segment, but not down."""
+        magics = section.chunk.batches["magic"]
+        if magics.count(self._magic) == len(magics):
+            return
+        for row, status in enumerate(section.statuses):
+            magic = magics[row]
+            if status == salvage.DAMAGED or magic == self._magic:
+                continue
+            before, self._magic = self._magic, magic
+            if before < 0:
+                continue
+            batch = section.chunk.batches.row(row)
+            code = "magic-upgrade" if magic > before else "magic-regression"
+            words = "newer" if magic > before else "older"
+            message = f"From {_offsets(batch)} on batches have the {words} magic {magic}; before it was {before}."
+            self._report(code, batch, message, expected=before, found=magic)
+
+    def _tell_large(self, chunk: Chunk) -> None:
+        limit = self.context.settings.max_message_bytes
+        for row, size in enumerate(chunk.batches["size"]):
+            if size > limit:
+                batch = chunk.batches.row(row)
+                message = f"One batch, {_offsets(batch)}, of {size:,} bytes, more than {limit:,}."
+                self._report("batch-over-limit", batch, message, expected=limit, found=size)
+
+    def _tell_counts(self, section: Section) -> None:
+        """Batches that say they have no records, or fewer."""
+        batches = section.chunk.batches
+        for row, count in enumerate(batches["count"]):
+            if count > 0 or section.statuses[row] == salvage.DAMAGED:
+                continue
+            batch = batches.row(row)
+            left = batch.size - kernel.BATCH_HEADER_SIZE
+            if count < 0:
+                message = f"One batch, {_offsets(batch)}. It says it has {count:,} records; a consumer fails on it."
+                self._report("record-count-negative", batch, message, found=count)
+            elif left:
+                message = (
+                    f"One batch, {_offsets(batch)}. It says it has no records, but {left:,} bytes follow: no consumer sees them."
+                )
+                self._report("record-count-zero-nonempty", batch, message, expected=0, found=left)
+            else:
+                self._empty_count += 1
+                self._empty.append((batch.position, batch.last_offset))
+                del self._empty[1:-1]
+
+    # Damaged ranges
+
+    def damage(self, damage: Damage) -> None:
+        code, start, end = damage.code, damage.start, damage.end
+        self._is_damaged_at_end = end >= self.context.source.size
+        if code in _VAGUE and self.context.is_unreadable(start, end):
+            return  # told as bytes that cannot be read
+        if code == "zero-hole":
+            self._holes.append((damage, len(self.facts.positions)))
+        elif code == "zero-tail":
+            self._tell_zero_tail(damage)
+        elif code == "torn-tail":
+            self._tell_torn_tail(damage)
+        elif code == "torn-header":
+            message = f"The file ends with {_count(end - start, 'byte', 'bytes')}, too few for the header of a batch."
+            self._tell(damage, message, severity=self._severity_of_tail())
+        elif code == "garbage-region" and start == 0 and (self._file_kind() or end >= self.context.source.size):
+            self._tell_no_segment(damage)
+        elif code == "garbage-region":
+            self._tell(
+                damage,
+                f"{end - start:,} bytes that are no batch: {_looks(self.context.source.read(start, _SAMPLE), start, end)}.",
+            )
+        elif code == "crc-mismatch":
+            why = "its length leads to no batch: bytes are missing, or too many, or changed"
+            if damage.resync == BY_LENGTH:
+                why = "the codec it names does not exist"
+            self._tell(damage, f"The CRC of one batch does not fit, and {why}.")
+        elif code == "codec-unknown":
+            pass  # told by the rules for records
+        elif code == "resync-budget":
+            message = (
+                f"{end - start:,} bytes look like headers of batches again and again and are none; the search was cut short."
+            )
+            self._tell(damage, message)
+        elif code == "bad-magic":
+            message = damage.message[:1].upper() + damage.message[1:]
+            if self._has_crc_of_magic_2(start, end):
+                message = f"One batch. {message}; as magic 2 its CRC fits, so only this byte is wrong"
+            self._tell(damage, f"{message}.", expected=2)
+        else:
+            self._tell(damage, damage.message[:1].upper() + damage.message[1:] + ".")
+
+    def _tell(
+        self,
+        damage: Damage,
+        message: str,
+        *,
+        severity: str | None = None,
+        offsets: tuple[int, int] | None = None,
+        expected: object = None,
+        found: object = None,
+    ) -> None:
+        """Report on a damaged range; offsets are those that its header claims."""
+        row = damage.row
+        if offsets is None and row is not None and damage.through == "isvalid":
+            first = row.last_offset if row.base_offset is None else row.base_offset  # type: ignore[attr-defined]
+            offsets = (first, row.last_offset)  # type: ignore[attr-defined]
+        self.context.report(
+            damage.code,
+            damage.start,
+            damage.end,
+            message,
+            severity=severity,
+            offsets=offsets,
+            is_estimated=True,
+            resync=damage.resync,
+            skipped=damage.end - damage.start,
+            expected=expected,
+            found=found,
+        )
+
+    def _severity_of_tail(self) -> str:
+        """How bad an end is that a broker leaves when it is killed, or while it writes."""
+        context = self.context
+        if context.is_newest is False:
+            return ERROR
+        try:
+            status = os.fstat(context.source.fileno())
+        except OSError:
+            return ERROR
+        if status.st_size > context.source.size or abs(context.settings.now - status.st_mtime_ns // 1_000_000) <= _ACTIVE_MS:
+            return INFO
+        return WARNING if context.is_newest else ERROR
+
+    def _tell_torn_tail(self, damage: Damage) -> None:
+        source, start = self.context.source, damage.start
+        header = source.read(start, kernel.BATCH_HEADER_SIZE)
+        size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:12], "big", signed=True)
+        there = damage.end - start
+        missing = size - there
+        message = f"The last batch says it is {size:,} bytes long; {missing:,} of them are missing."
+        offsets = None
+        if len(header) == kernel.BATCH_HEADER_SIZE and header[16] == 2:
+            fields = kernel.BATCH_HEADER.unpack(header)
+            first, last = fields[0], fields[0] + max(fields[6], 0)
+            message = f"The last batch, {_span(first, last)}, says it is {size:,} bytes long; {missing:,} of them are missing."
+            if not fields[5] & 7:
+                whole = self._whole_records(start + kernel.BATCH_HEADER_SIZE, damage.end, fields[12])
+                message += f" Whole, and to be salvaged, are {whole:,} of {_count(fields[12], 'record', 'records')}."
+            offsets = (first, last)
+        self._tell(damage, message, severity=self._severity_of_tail(), offsets=offsets, expected=size, found=there)
+
+    def _whole_records(self, start: int, end: int, count: int) -> int:
+        """How many records there are before the end of the file."""
+        whole = 0
+        while whole < count and start < end:
+            data = self.context.source.read(start, min(WINDOW_SIZE, end - start))
+            position = before = 0
+            while whole < count:
+                rows: list[object] = []
+                step = min(count - whole, 4096)
+                position, _, _ = kernel.walk_records(data, position, len(data), step, len(data), False, rows)  # type: ignore[arg-type]
+                whole += len(rows)
+                if len(rows) < step:
+                    break
+            if position == before:
+                break
+            start += position
+        return whole
+
+    def _tell_zero_tail(self, damage: Damage) -> None:
+        size = self.context.source.size
+        zeros = damage.end - damage.start
+        message = "The last byte of the file is zero." if zeros == 1 else f"The last {zeros:,} bytes of the file are zero."
+        if size % (1 << 20) == 0:
+            message += f" The file is {size >> 20:,} MiB exactly: it looks preallocated."
+        is_newest = self.context.is_newest
+        if is_newest is None:
+            is_newest = size % _PAGE == 0  # as preallocated files end, and hardly another
+        self._tell(damage, message, severity=WARNING if is_newest else ERROR)
+
+    def _file_kind(self) -> str:
+        """What kind of file this is instead of a segment, going by its first bytes."""
+        head = self.context.source.read(0, 512)
+        return next((kind for magic, kind in _FILE_MAGICS if head.startswith(magic)), "tar" if head[257:262] == b"ustar" else "")
+
+    def _tell_no_segment(self, damage: Damage) -> None:
+        kind = self._file_kind()
+        looks = _looks(self.context.source.read(0, _SAMPLE), damage.start, damage.end)
+        message = f"This is no segment: it begins like a file of {kind}." if kind else f"No batch in the whole file: {looks}."
+        damage.code = "not-a-segment"
+        self._tell(damage, message, found=kind or None)
+
+    # Other files
+
+    def _look_for_witnesses(self) -> None:
+        """A log that ends behind a whole batch may still be cut: the files beside it tell how far it went."""
+        context, facts = self.context, self.facts
+        partition, base_offset, size = context.partition, context.base_offset, context.source.size
+        if partition is None or base_offset is None or context.file_type != "log" or self._is_damaged_at_end:
+            return
+        beside = partition.files.segments.get(base_offset, {})
+        last = facts.last_offsets.highest(base_offset - 1)
+        witnesses: list[tuple[str, int]] = []
+        for suffix, layout in ((OFFSET_INDEX, _INDEX_ENTRY), (TIME_INDEX, _TIME_INDEX_ENTRY)):
+            entry = _last_entry(os.path.join(partition.path, beside[suffix]), layout) if suffix in beside else None
+            if entry is None:
+                continue
+            relative, position = entry if suffix == OFFSET_INDEX else (entry[1], 0)
+            if base_offset + relative > last or position >= size > 0:
+                witnesses.append((beside[suffix], max(base_offset + relative, last + 1)))
+        if context.is_newest:
+            snapshots = [base for base, files in partition.files.segments.items() if PRODUCER_SNAPSHOT in files]
+            if max(snapshots, default=0) > last + 1:
+                witnesses.append((partition.files.segments[max(snapshots)][PRODUCER_SNAPSHOT], max(snapshots) - 1))
+        if witnesses:
+            names = " and ".join(name for name, _ in witnesses)
+            attested = max(offset for _, offset in witnesses)
+            message = (
+                f"The file ends behind offset {last:,}, at the end of a batch, but {names} "
+                f"know{'s' if len(witnesses) == 1 else ''} of offset {attested:,}: batches seem to be cut off."
+            )
+            offsets = (last + 1, attested)
+            values = {"offsets": offsets, "is_estimated": True, "expected": attested, "found": last, "resync": END}
+            context.report("truncated-at-boundary", facts.end, size, message, **values)  # type: ignore[arg-type]
+
+    def end(self) -> None:
+        self._look_for_witnesses()
+        facts, source = self.facts, self.context.source
+        for damage, count in self._holes:
+            behind = len(facts.positions) - count
+            message = f"{damage.end - damage.start:,} bytes are zero."
+            if behind > 0:
+                last = max(islice(facts.last_offsets, count, None))
+                message += (
+                    f" {_count(behind, 'batch', 'batches')} behind, offsets {facts.first_offsets[count]:,} to {last:,}: "
+                    "a restart that scans this segment deletes them."
+                )
+            self._tell(damage, message, found=behind)
+        if self._empty_count:
+            (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
+            message = f"{_count(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."
+            end = last + kernel.BATCH_HEADER_SIZE
+            self.context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
+        if source.size > _MAX_SEGMENT:
+            message = f"The segment has {source.size:,} bytes; a broker opens none above {_MAX_SEGMENT:,}."
+            self.context.report("segment-over-2gib", _MAX_SEGMENT, source.size, message, expected=_MAX_SEGMENT, found=source.size)
+
+
+def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
+    """The last entry of an index that is not zero, as it stands; None where there is none, or no file."""
+    try:
+        with Source(path) as source:
+            end = source.size - source.size % layout.size
+            while end > 0:
+                start = max(0, end - WINDOW_SIZE // layout.size * layout.size)
+                data = source.read(start, end - start)
+                used = len(data.rstrip(b"\x00"))
+                if used:
+                    at = (used - 1) // layout.size * layout.size
+                    return layout.unpack_from(data, at) if at + layout.size <= len(data) else None
+                end = start
+    except Unreadable:
+        pass
+    return None
+
+
+def _count(count: int, singular: str, plural: str) -> str:
+    return f"{count:,} {singular if count == 1 else plural}"
+
+
+def _offsets(batch: RecordBatch) -> str:
+    if batch.base_offset is None:
+        return f"offset {batch.last_offset:,}"
+    return _span(batch.base_offset, batch.last_offset)
+
+
+def _span(first: int, last: int) -> str:
+    return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
+
+
+def _records(batch: RecordBatch) -> str:
+    return "" if batch.count is None or batch.count < 0 else f" ({_count(batch.count, 'record', 'records')})"
+
+
+def _looks(sample: bytes, start: int, end: int) -> str:
+    """What bytes look like: how many are printable, and how many bits of a byte are used."""
+    sample = sample[: end - start]
+    if not sample:
+        return "they could not be read"
+    printable = sum(sample.count(byte) for byte in (*range(32, 127), 9, 10, 13))
+    shares = [sample.count(byte) / len(sample) for byte in set(sample)]
+    entropy = -sum(share * log2(share) for share in shares)
+    kind = "text" if printable > 0.95 * len(sample) else "compressed or encrypted" if entropy > 7.5 else "binary data"
+    return f"{kind} ({100 * printable // len(sample)} % printable, {abs(entropy):.1f} bits a byte)"
+
+
+RULES: tuple[type[SegmentRule], ...] = (Framing,)

@@ -1,0 +1,159 @@
+"""The log to which an index belongs, as the index's rules ask about it."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from itertools import islice
+from operator import le, lt, sub
+
+from kdump.binary import kernel
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
+from kdump.formats.record_batch import COMPRESSION_MASK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.column import Column
+    from kdump.checks.segment import SegmentFacts
+
+_MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
+
+
+def rows_of(column: Column, values: Sequence[int]) -> Sequence[int]:
+    """For each value the first row of an ascending column that is not below it; quickly where these are neighbours."""
+    first = column.bisect_left(values[0])
+    neighbours = column[first : first + len(values)]
+    if neighbours == array("q", values) or (
+        len(neighbours) == len(values) and all(map(le, values, neighbours)) and all(map(lt, neighbours, islice(values, 1, None)))
+    ):
+        return range(first, first + len(values))
+    return list(map(column.bisect_left, values))
+
+
+def values_at(column: Column, rows: Sequence[int]) -> list[int]:
+    """The values in these rows."""
+    if isinstance(rows, range):
+        return column[rows.start : rows.stop].tolist()
+    return column.at(rows)
+
+
+def size_now(facts: SegmentFacts) -> int:
+    """The size of the log by now: a broker may have written on since it was read, and to its indexes as well."""
+    try:
+        return max(facts.size, os.stat(facts.path).st_size)
+    except OSError:
+        return facts.size
+
+
+class LogBeside:
+    """What the batches of the log say; the few headers that an index makes doubtful are read again.
+
+    Rows are those of the facts, batches that are not damaged.
+    """
+
+    def __init__(self, facts: SegmentFacts) -> None:
+        self.facts = facts
+        self.positions = facts.positions
+        self._source: Source | None = None
+        self._is_ordered: bool | None = None
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+            self._source = None
+
+    def may_hold_more(self, start: int, end: int) -> bool:
+        """Whether something damaged lies in these bytes, so that nothing can be said of what they held."""
+        row = bisect_right(self.facts.damage_ends, start)
+        return row < len(self.facts.damage_ends) and self.facts.damage_starts[row] < end
+
+    def end_of(self, row: int) -> int:
+        """Where the batch in this row ends, or what is damaged behind it."""
+        return self.positions[row + 1] if row + 1 < len(self.positions) else self.facts.end
+
+    def bytes_of(self, row: int, count: int) -> bytes:
+        """The first bytes of the batch in this row, none where the log cannot be read any more."""
+        try:
+            if self._source is None:
+                self._source = Source(self.facts.path)
+            return self._source.read(self.positions[row], count)
+        except Unreadable:
+            return b""
+
+    def is_ordered(self) -> bool:
+        """Whether offsets can be looked for: disorder of the log is reported with the log."""
+        if self._is_ordered is None:
+            offsets = self.facts.last_offsets
+            self._is_ordered = all(map(lt, offsets, islice(offsets, 1, None)))
+        return self._is_ordered
+
+    def is_legacy(self, row: int) -> bool:
+        """Whether the batch in this row is a message of magic 0 or 1."""
+        header = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
+        return len(header) > _MAGIC_AT and header[_MAGIC_AT] < 2
+
+    def first_offset(self, row: int) -> int:
+        """The first offset that the batch in this row may hold: a wrapper does not say what its first is."""
+        facts = self.facts
+        first: int = facts.first_offsets[row]
+        header = self.bytes_of(row, _LEGACY_ATTRIBUTES_AT + 1)
+        if len(header) > _LEGACY_ATTRIBUTES_AT and header[_MAGIC_AT] < 2 and header[_LEGACY_ATTRIBUTES_AT] & COMPRESSION_MASK:
+            if (
+                row
+                and facts.last_offsets[row - 1] < first
+                and not self.may_hold_more(self.positions[row - 1], self.positions[row])
+            ):
+                return facts.last_offsets[row - 1] + 1
+            return min(facts.base_offset or 0, first)  # what stands before it does not help
+        return first
+
+    def may_reach_down_to(self, row: int, offset: int) -> bool:
+        """Whether the first offset of the batch in this row may be as low as this one."""
+        return self.facts.first_offsets[row] <= offset or self.first_offset(row) <= offset
+
+    def has_lost_records(self, row: int) -> bool:
+        """Whether the batch in this row holds fewer records than offsets: the cleaner took some out."""
+        header = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
+        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] < 2:
+            return False
+        fields = kernel.BATCH_HEADER.unpack(header)
+        return bool(fields[12] <= fields[6])
+
+    def largest_batch(self, start: int, end: int) -> int:
+        """The size of the largest batch that starts in these bytes."""
+        first, stop = self.positions.bisect_left(start), self.positions.bisect_left(end)
+        if first == stop:
+            return 0
+        starts = self.positions[first : stop + 1]
+        if stop == len(self.positions):
+            starts.append(self.facts.end)
+        largest: int = max(map(sub, islice(starts, 1, None), starts))
+        return largest
+
+    def last_offset_of_tail(self) -> int | None:
+        """The last offset of the log, that of a batch included which is torn at its end.
+
+        None where it cannot be told: the log ends in damage of another kind, or a broker has written on since it was read.
+        """
+        facts = self.facts
+        last = facts.last_offset
+        if size_now(facts) > facts.size:
+            return None
+        if not facts.damage_ends or facts.damage_ends[-1] <= facts.end:
+            return -1 if last is None else last
+        start, end = facts.damage_starts[-1], facts.damage_ends[-1]
+        try:
+            with Source(facts.path) as source:
+                header = source.read(start, kernel.BATCH_HEADER_SIZE)
+        except Unreadable:
+            return None
+        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] != 2:
+            return None
+        fields = kernel.BATCH_HEADER.unpack(header)
+        is_torn = fields[1] + kernel.LOG_OVERHEAD > end - start and fields[6] >= 0
+        is_next = last is None or fields[0] == last + 1
+        return int(fields[0] + fields[6]) if is_torn and is_next else None

@@ -1,0 +1,60 @@
+"""Segments without their indexes, and indexes without their segment."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import NoSource
+from kdump.checks.context import FileContext
+from kdump.checks.finding import INFO
+from kdump.checks.rules.offset_index import INTERVAL
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.partition import PartitionFacts
+
+_INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
+
+
+def missing_indexes(partition: PartitionFacts) -> None:
+    """Report what stands alone in a partition directory. All files have been checked by now."""
+    logs = partition.files.logs
+    without_time_index = [base for base in logs if file_name.TIME_INDEX not in partition.files.segments[base]]
+    for base_offset, names in sorted(partition.files.segments.items()):
+        log = names.get(file_name.LOG)
+        if log is None:
+            for suffix in _INDEXES:
+                if suffix in names:
+                    message = f"{names[suffix]} has no {base_offset:020d}.log beside it; a restart deletes it."
+                    _report(partition, names[suffix], "index-orphan", message)
+        elif file_name.OFFSET_INDEX not in names:
+            message = f"{log} has no .index. {_forecast(partition, base_offset)}"
+            _report(partition, log, "index-missing", message, INFO if _needs_none(partition, base_offset) else None)
+    if without_time_index:
+        log = partition.files.segments[without_time_index[0]][file_name.LOG]
+        message = f"{log} has no .timeindex."
+        if len(without_time_index) > 1:
+            message = f"{len(without_time_index):,} of {len(logs):,} segments have no .timeindex, the first of them {log}."
+        _report(partition, log, "timeindex-missing", message)
+
+
+def _needs_none(partition: PartitionFacts, base_offset: int) -> bool:
+    """Whether this is a log that a broker writes to without an index: it makes one with the first entry, or when it stops."""
+    facts = partition.segments.get(base_offset)
+    return facts is not None and not facts.is_damaged and facts.size <= INTERVAL and base_offset == max(partition.files.logs)
+
+
+def _forecast(partition: PartitionFacts, base_offset: int) -> str:
+    facts = partition.segments.get(base_offset)
+    if facts is not None and facts.is_damaged:
+        return "A restart scans the segment, and cuts it at its first bad batch."
+    return "A restart scans the segment and makes it anew."
+
+
+def _report(partition: PartitionFacts, name: str, code: str, message: str, severity: str | None = None) -> None:
+    path = os.path.join(partition.path, name)
+    context = FileContext(
+        NoSource(path), path, file_name.suffix(name).removeprefix("."), partition.settings, partition.emit, partition=partition
+    )
+    context.report(code, 0, 0, message, severity=severity)

@@ -1,0 +1,121 @@
+"""The files of a log directory itself: checkpoints of offsets, `meta.properties`; and their entries against a partition."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.java_text import escaped
+from kdump.binary.source import Source
+from kdump.checks import tree
+from kdump.checks.catalogue.entry import DIE
+from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR, Accounts
+from kdump.errors import Unreadable
+from kdump.formats import properties, text_checkpoint
+from kdump.formats.text_checkpoint import TextCheckpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.checks.partition import PartitionFacts
+
+_MAX_SIZE = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
+_IDS = ("broker.id", "node.id")
+_META_VERSIONS = ("0", "1")
+
+
+def check(context: FileContext) -> None:
+    """Check a checkpoint of offsets; every byte of it is entered into its account."""
+    source, accounts = context.source, context.accounts
+    good = 0  # entries since the last bad one
+    checkpoint = TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_SIZE)
+    for line in checkpoint.lines():
+        fault = line.fault
+        if fault is None:
+            good += 1
+            continue
+        if fault.code == "checkpoint-line-malformed":
+            accounts.take(Accounts.INTACT, max(line.start, accounts.position), batches=good)
+            good = 0
+            accounts.take(Accounts.DAMAGED, line.end, batches=int(line.number > 2))
+        if fault.code != "checkpoint-cut":  # a broker reads no entries then, as from an empty file
+            message = f"{fault.message[0].upper()}{fault.message[1:]}."
+            context.report("log-dir-file-bad", line.start, line.end, message)
+    stop = checkpoint.position
+    if stop < source.size:
+        message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries, or that many bad lines."
+        context.report("log-dir-file-bad", stop, source.size, message)
+    accounts.take(Accounts.INTACT, max(stop, accounts.position), batches=good)
+
+
+def check_meta_properties(context: FileContext) -> None:
+    """Check `meta.properties`: which broker the log directory belongs to."""
+    data = context.source.read(0, properties.MAX_SIZE)
+    values = properties.read(data)
+    version = values.get("version")
+    if version not in _META_VERSIONS:
+        message = "There is no version in it." if version is None else "Its version is neither 0 nor 1."
+    elif not any(name in values for name in _IDS):
+        message = "There is neither a broker.id nor a node.id in it."
+    else:
+        context.accounts.take(Accounts.INTACT, len(data))
+        return
+    context.accounts.take(Accounts.DAMAGED, len(data))
+    context.report("log-dir-file-bad", 0, len(data), message, severity=ERROR, forecast=DIE)
+
+
+def check_clean_shutdown(context: FileContext) -> None:
+    """The mark of a clean stop, empty or a line of JSON: that it is there is what counts."""
+    context.accounts.take(Accounts.INTACT, context.source.size)
+
+
+CHECKS: dict[str, Callable[[FileContext], None]] = {
+    **dict.fromkeys(text_checkpoint.OFFSET_CHECKPOINTS, check),
+    tree.META_PROPERTIES: check_meta_properties,
+    tree.CLEAN_SHUTDOWN: check_clean_shutdown,
+}
+"""What checks a file of a log directory, by its name."""
+
+
+def check_partition(partition: PartitionFacts) -> None:
+    """Compare what the log directory around a partition has noted of it with where its log ends."""
+    name, log_end = tree.directory_name(partition.path), partition.log_end
+    if name is None or name.is_going or log_end is None:
+        return
+    for checkpoint, report in _AGAINST_END.items():
+        path = os.path.join(tree.parent(partition.path), checkpoint)
+        try:
+            with Source(path) as source:
+                entry = text_checkpoint.entry_of(source, name.topic, name.partition)
+                if entry is not None and _offset(entry) > log_end:
+                    context = FileContext(source, path, checkpoint, partition.settings, partition.emit, partition=partition)
+                    report(context, entry, partition, log_end)
+        except Unreadable:
+            continue  # there is none, or the check of the log directory says why not
+
+
+def _offset(entry: text_checkpoint.Line) -> int:
+    offset = entry.values[-1]
+    assert isinstance(offset, int)
+    return offset
+
+
+def _log_start(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    offset = _offset(entry)
+    restart = "A RESTART THAT CUTS IT THERE DELETES" if partition.is_damaged_at_end else "A RESTART DELETES"
+    message = f"{_name(partition)} starts at offset {offset:,} here, but {partition.end_text}. {restart} ALL ITS SEGMENTS."
+    context.report("log-start-beyond-end", entry.start, entry.end, message, expected=f"at most {log_end}", found=offset)
+
+
+def _recovery_point(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    offset = _offset(entry)
+    message = f"{_name(partition)} was flushed up to offset {offset:,}, but {partition.end_text}: batches have gone since."
+    context.report("recovery-point-beyond-end", entry.start, entry.end, message, expected=f"at most {log_end}", found=offset)
+
+
+def _name(partition: PartitionFacts) -> str:
+    return escaped(os.path.basename(os.path.abspath(partition.path)))
+
+
+_AGAINST_END = {text_checkpoint.LOG_START_OFFSETS: _log_start, text_checkpoint.RECOVERY_POINTS: _recovery_point}

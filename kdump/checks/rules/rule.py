@@ -1,0 +1,59 @@
+"""What a rule for segments looks like."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from kdump.checks.contents import Content
+    from kdump.checks.context import FileContext
+    from kdump.checks.salvage import Damage, Section
+    from kdump.checks.segment import SegmentFacts
+    from kdump.errors import CorruptData
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+
+
+class SegmentRule:
+    """Looks at the batches of one segment, in order, and reports what is wrong.
+
+    A rule sees every section of neighbouring batches and every damage; one that `reads_records` also the records of each batch,
+    after its section. It must cost little for batches that are ordinary: sections come by the thousand batches, as columns.
+    """
+
+    reads_records: ClassVar[bool] = False
+
+    def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
+        self.context = context
+        self.facts = facts
+
+    @classmethod
+    def is_wanted(cls, context: FileContext) -> bool:
+        """Whether the level of the check asks for this rule."""
+        return context.settings.reads_payloads or not cls.reads_records
+
+    def batches(self, section: Section) -> None:
+        """The next batches."""
+
+    def records(self, part: RecordChunk, status: str) -> None:
+        """Records of the next batches, which all have this status; those of a large batch come in several parts."""
+
+    def content(self, content: Content, status: str) -> None:
+        """The same records, if of magic 2, as they are encoded: a batch at a time, in order, before `records` of them.
+
+        Batches that cannot be read to their end, or that are too large to be held, are left out.
+        """
+
+    def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
+        """The records of this batch, the only one of the chunk, cannot be read on.
+
+        `decoded` among the fault's values counts the records that were read. Where the bad record is known, `data`, `at` and
+        `data_end` are the bytes it stands in, where it starts and where the records end.
+        """
+
+    def damage(self, damage: Damage) -> None:
+        """A range of bytes that holds no batch that could be read."""
+
+    def end(self) -> None:
+        """The segment is through."""

@@ -1,0 +1,235 @@
+"""Time indexes, alone and against their log."""
+
+from __future__ import annotations
+
+from itertools import islice
+from operator import le, lt, ne
+from struct import Struct
+
+from kdump.checks.finding import INFO
+from kdump.checks.rules.entry_file import EntryFile
+from kdump.checks.rules.log_beside import LogBeside, rows_of, values_at
+from kdump.checks.rules.wording import counted, time
+from kdump.formats.record_batch import NO_TIMESTAMP
+from kdump.formats.time_index import ENTRY_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.context import FileContext
+
+_ENTRY = Struct(">qi")  # timestamp, relative offset
+_LOWEST = -(1 << 63) - 1
+
+
+def check(context: FileContext) -> None:
+    """Check one file; every byte of it is entered into its account."""
+    log = LogBeside(context.segment) if context.segment is not None and context.settings.checks_crcs else None
+    try:
+        _Check(context, log).run()
+    finally:
+        if log is not None:
+            log.close()
+
+
+class _Check:
+    """Goes through the entries once, a window at a time, and from row to row only where something is off."""
+
+    def __init__(self, context: FileContext, log: LogBeside | None) -> None:
+        self.context = context
+        self.entries = EntryFile(context, ENTRY_SIZE)
+        self.log = log
+        self.against = None if log is None or context.base_offset is None else _AgainstLog(context, log, context.base_offset)
+        self.previous = (_LOWEST, -1)  # timestamp and offset
+        self.one_before = (_LOWEST, -1)
+        self.previous_row = -1
+        self.latest = NO_TIMESTAMP
+
+    def run(self) -> None:
+        for first_row, data, _ in self.entries.windows():
+            self._check_window(first_row, data)
+        self.entries.finish("timeindex-size-misaligned")
+        if self.against is not None:
+            self.against.finish(self.entries)
+        if self.log is not None and self.context.is_newest is False:
+            self._check_last(self.log)
+
+    def _check_window(self, first_row: int, data: bytes) -> None:
+        timestamps, offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
+        damaged: set[int] = set()
+        zeros: set[int] = set()
+        if (
+            self.previous[0] < timestamps[0]
+            and self.previous[1] <= offsets[0] >= 0
+            and all(map(lt, timestamps, islice(timestamps, 1, None)))
+            and all(map(le, offsets, islice(offsets, 1, None)))
+        ):
+            self.one_before = (timestamps[-2], offsets[-2]) if len(offsets) > 1 else self.previous
+            self.previous = timestamps[-1], offsets[-1]
+            self.previous_row = first_row + len(offsets) - 1
+        else:
+            self._look_closely(first_row, timestamps, offsets, damaged, zeros)
+        if self.against is not None:
+            damaged |= self.against.compare(first_row, timestamps, offsets, zeros)
+        self.latest = max(self.latest, max(timestamps))
+        self.entries.count_window(data, damaged, zeros)
+
+    def _look_closely(
+        self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], damaged: set[int], zeros: set[int]
+    ) -> None:
+        """Check the order row by row."""
+        for row, (timestamp, offset) in enumerate(zip(timestamps, offsets, strict=True)):
+            if not timestamp and not offset and (first_row or row):
+                zeros.add(row)
+                continue
+            if offset < 0:
+                start = (first_row + row) * ENTRY_SIZE
+                message = (
+                    f"Entry {first_row + row:,} holds offset {offset:,} relative to the base of its segment; none is below it."
+                )
+                self.context.report(
+                    "index-entry-below-base", start, start + ENTRY_SIZE, message, expected="0 or more", found=offset
+                )
+                damaged.add(row)
+                continue
+            if self.previous[0] >= timestamp or self.previous[1] > offset:
+                damaged.add(self._report_disorder(first_row, row, timestamp, offset))
+            else:
+                self.one_before = self.previous
+            self.previous, self.previous_row = (timestamp, offset), first_row + row
+
+    def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
+        """Report an entry that does not go on from the one before; the answer is the row of that which is to blame.
+
+        Where this one goes on from the last but one, the one between is too high.
+        """
+        blamed = row
+        for code, what, order, number, before, earlier in (
+            ("timeindex-timestamp-order", "timestamp", "rise", timestamp, self.previous[0], self.one_before[0]),
+            ("timeindex-offset-order", "offset", "not fall", offset, self.previous[1], self.one_before[1]),
+        ):
+            if before < number or before == number and what == "offset":
+                continue
+            is_too_high = self.previous_row >= first_row and self.one_before[1] >= 0 and earlier < number < before
+            blamed = self.previous_row - first_row if is_too_high else row
+            start = (first_row + blamed) * ENTRY_SIZE
+            if self.context.is_full(code):
+                self.context.report(code, start, start + ENTRY_SIZE, "")
+                continue
+            this, other = (time(number), time(before)) if what == "timestamp" else (f"offset {number:,}", f"offset {before:,}")
+            message = f"Entry {first_row + row:,} has {this}, the one before {other}; {what}s must {order}."
+            expected, found = f"more than {before}" if what == "timestamp" else f"{before} or more", number
+            if is_too_high:
+                message = f"Entry {self.previous_row:,} has {other}, the next one {this}; {what}s must {order}."
+                expected, found = f"less than {number}", before
+            self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
+        return blamed
+
+    def _check_last(self, log: LogBeside) -> None:
+        """Report a sealed segment whose latest timestamp has no entry: brokers make one when they seal it."""
+        facts = log.facts
+        latest = facts.max_timestamps.highest(NO_TIMESTAMP)
+        if latest <= max(self.latest, NO_TIMESTAMP):
+            return
+        row = facts.max_timestamps.index(latest)
+        if not self.context.source.size and log.is_legacy(row):
+            return  # sealed before there were time indexes; a later broker made an empty one
+        if self.entries.has_zero_tail and not self.entries.count and latest == 0:
+            return  # its only entry is all zeros
+        last = f"ends with {time(self.latest)}" if self.entries.count else "has no entry"
+        message = (
+            f"The batch that ends with offset {facts.last_offsets[row]:,} has a record of {time(latest)}, "
+            f"but the time index {last}, though the segment is sealed."
+        )
+        size = self.context.source.size
+        start = max(self.entries.count - 1, 0) * ENTRY_SIZE
+        end = min(start + ENTRY_SIZE, size)
+        self.context.report("timeindex-last-not-max", start, end, message, expected=latest, found=self.latest)
+
+
+class _AgainstLog:
+    """Compares entries with the batches that hold their offsets."""
+
+    def __init__(self, context: FileContext, log: LogBeside, base_offset: int) -> None:
+        self.context = context
+        self.log = log
+        self.facts = log.facts
+        self.base_offset = base_offset
+        self.inside_count = 0
+        self._tail_offset: int | None = None
+
+    def compare(self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], zeros: set[int]) -> set[int]:
+        """The rows of a window that contradict the log; each is reported."""
+        facts = self.facts
+        damaged: set[int] = set()
+        entry_offsets = [self.base_offset + offset for offset in offsets]
+        batch_rows = rows_of(facts.last_offsets, entry_offsets)
+        is_in_log = max(batch_rows) < len(facts.positions)
+        if is_in_log and values_at(facts.max_timestamps, batch_rows) == list(timestamps):
+            inside_count = sum(map(ne, entry_offsets, values_at(facts.last_offsets, batch_rows)))
+            if not inside_count or all(map(le, values_at(facts.first_offsets, batch_rows), entry_offsets)):
+                self.inside_count += inside_count
+                return damaged
+        for row, (timestamp, offset, batch_row) in enumerate(zip(timestamps, entry_offsets, batch_rows, strict=True)):
+            if row not in zeros and offsets[row] >= 0 and not self._is_right(first_row + row, timestamp, offset, batch_row):
+                damaged.add(row)
+        return damaged
+
+    def _is_right(self, row: int, timestamp: int, offset: int, batch_row: int) -> bool:
+        """Whether a batch holds the offset and, as its latest, the timestamp; what is wrong is reported."""
+        facts = self.facts
+        if batch_row == len(facts.positions) or not self.log.may_reach_down_to(batch_row, offset):
+            return self._is_hidden(offset, batch_row) or not self._report_not_found(row, timestamp, offset)
+        if facts.first_offsets[batch_row] > offset and self._is_hidden(offset, batch_row):
+            return True  # inside a wrapper, or the damaged batch before it
+        found = facts.max_timestamps[batch_row]
+        if found == timestamp:
+            self.inside_count += offset < facts.last_offsets[batch_row]
+            return True
+        if not self.log.is_ordered():
+            return True
+        start = row * ENTRY_SIZE
+        message = ""
+        if not self.context.is_full("timeindex-timestamp-mismatch"):
+            message = (
+                f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
+                f"that of the batch there is of {time(found)}."
+            )
+        offsets = offset, facts.last_offsets[batch_row]
+        self.context.report(
+            "timeindex-timestamp-mismatch", start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp
+        )
+        return False
+
+    def _is_hidden(self, offset: int, batch_row: int) -> bool:
+        """Whether the offset may be that of a damaged batch in front of this row, or cannot be looked for."""
+        facts = self.facts
+        if not self.log.is_ordered():
+            return True
+        if batch_row < len(facts.positions):
+            start = facts.positions[batch_row - 1] if batch_row else 0
+            return self.log.may_hold_more(start, facts.positions[batch_row])
+        if self._tail_offset is None:
+            last_offset = self.log.last_offset_of_tail()
+            self._tail_offset = 1 << 63 if last_offset is None else last_offset
+        return offset <= self._tail_offset
+
+    def _report_not_found(self, row: int, timestamp: int, offset: int) -> bool:
+        start = row * ENTRY_SIZE
+        last = self.facts.last_offset
+        where = "the log is empty" if last is None else f"the log ends with {last:,}" if offset > last else "no batch holds it"
+        is_full = self.context.is_full("timeindex-offset-not-found")
+        message = "" if is_full else f"Entry {row:,} names offset {offset:,} for {time(timestamp)}, but {where}."
+        self.context.report(
+            "timeindex-offset-not-found", start, start + ENTRY_SIZE, message, offsets=(offset, offset), found=offset
+        )
+        return True
+
+    def finish(self, entries: EntryFile) -> None:
+        """Say what all entries together tell."""
+        if self.inside_count:
+            count = counted(self.inside_count, "entry names", "entries name")
+            message = f"{count} an offset inside a batch, as some leaders write it. Kafka's tool says that it is not found."
+            end = entries.count * ENTRY_SIZE
+            self.context.report("timeindex-offset-inside-batch", 0, end, message, severity=INFO, found=self.inside_count)

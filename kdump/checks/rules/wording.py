@@ -1,0 +1,24 @@
+"""Numbers and times as findings say them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """A number with its noun: `1 entry`, `1,200 entries`."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def offset_range(first: int, last: int) -> str:
+    """One offset, or several: `offset 5`, `offsets 5 to 1,200`."""
+    return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
+
+
+def time(milliseconds: int) -> str:
+    """A timestamp in UTC, as a number where no calendar has it."""
+    try:
+        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{milliseconds} ms"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03} UTC"

@@ -1,0 +1,150 @@
+"""Checks one segment: walks its batches past any damage, and shows them to the rules."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import groupby
+
+from kdump.checks import salvage
+from kdump.checks.column import Column
+from kdump.checks.contents import Contents
+from kdump.checks.finding import Accounts
+from kdump.checks.rules import SEGMENT_RULES
+from kdump.checks.salvage import Damage, Section
+from kdump.checks.watch import Stopped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.context import FileContext
+    from kdump.checks.rules.rule import SegmentRule
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.tables import Table
+
+
+_MAX_RANGES = 1 << 16  # of damage that are kept apart
+
+
+class SegmentFacts:
+    """What other files and segments are compared with: what the log itself says, of all batches that are not damaged.
+
+    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
+    `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
+    the first offset of each, in order. `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last
+    reaches over all that follow.
+    """
+
+    def __init__(self, path: str, base_offset: int | None, size: int) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.size = size
+        self.end = 0
+        self.positions = Column()
+        self.first_offsets = Column()
+        self.last_offsets = Column()
+        self.max_timestamps = Column()
+        self.epochs: list[tuple[int, int]] = []
+        self.is_damaged = False
+        self.damage_starts = array("q")
+        self.damage_ends = array("q")
+
+    def note_damage(self, start: int, end: int) -> None:
+        """Keep what nothing can be compared with."""
+        self.is_damaged = True
+        if self.damage_ends and (start <= self.damage_ends[-1] or len(self.damage_ends) >= _MAX_RANGES):
+            self.damage_ends[-1] = end
+        else:
+            self.damage_starts.append(start)
+            self.damage_ends.append(end)
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first offset in the segment, None where it holds no batch."""
+        return self.first_offsets[0] if self.first_offsets else None
+
+    @property
+    def last_offset(self) -> int | None:
+        """The last offset in the segment, None where it holds no batch."""
+        return self.last_offsets[-1] if self.last_offsets else None
+
+
+def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES) -> SegmentFacts:
+    """Check one segment: what is wrong is reported to the context, what it says is the answer."""
+    facts = SegmentFacts(context.path, context.base_offset, context.source.size)
+    try:
+        _check(context, facts, rule_classes)
+    except Stopped:
+        facts.is_damaged = True  # as far as others are concerned: its end is not known
+    return facts
+
+
+def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
+    """Show the whole segment to the rules. Raises Stopped where it cannot be read on."""
+    rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
+    contents = Contents(context, [rule for rule in rules if rule.reads_records])
+    base_offset = context.base_offset if context.file_type == "log" else None
+    for item in salvage.walk(context.source, base_offset=base_offset, next_base_offset=_next_base_offset(context)):
+        if isinstance(item, Damage):
+            facts.note_damage(item.start, item.end)
+            for rule in rules:
+                rule.damage(item)
+            is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
+            context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
+            continue
+        _count(context, item)
+        _note(facts, item)
+        for rule in rules:
+            rule.batches(item)
+        context.tick(context.accounts.position)
+        contents.show(item)
+    contents.end()
+    for rule in rules:
+        rule.end()
+
+
+def _next_base_offset(context: FileContext) -> int | None:
+    """The base offset of the next segment, where the neighbours are known."""
+    base_offset, partition = context.base_offset, context.partition
+    if partition is None or base_offset is None or context.file_type != "log":
+        return None
+    return min((other for other in partition.files.logs if other > base_offset), default=None)
+
+
+def _count(context: FileContext, section: Section) -> None:
+    """Enter the batches of a section into the account of the file."""
+    positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
+    if section.statuses.count(salvage.INTACT) == len(section.statuses):
+        context.accounts.take(Accounts.INTACT, positions[-1] + sizes[-1], batches=len(sizes))
+        return
+    for status, position, size in zip(section.statuses, positions, sizes, strict=True):
+        context.accounts.take(status, position + size, batches=1)
+
+
+def _note(facts: SegmentFacts, section: Section) -> None:
+    """Keep what other files are compared with."""
+    chunk, row = section.chunk, 0
+    for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
+        start, row = row, row + len(list(run))
+        if is_damaged:
+            positions, sizes = chunk.batches["position"], chunk.batches["size"]
+            facts.note_damage(positions[start], positions[row - 1] + sizes[row - 1])
+        elif row - start == len(chunk.batches):
+            _note_batches(facts, chunk.batches)
+        else:
+            _note_batches(facts, chunk.batches.slice(start, row))
+
+
+def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
+    positions, last_offsets, epochs = batches["position"], batches["last_offset"], batches["partition_leader_epoch"]
+    first_offsets = last_offsets if batches["base_offset"][0] is None else batches["base_offset"]
+    facts.positions.extend(positions)
+    facts.first_offsets.extend(first_offsets)
+    facts.last_offsets.extend(last_offsets)
+    facts.max_timestamps.extend(batches["timestamp"])
+    facts.end = positions[-1] + batches["size"][-1]
+    if epochs.count(epochs[0]) == len(epochs):
+        epochs = epochs[:1]
+    for epoch, first_offset in zip(epochs, first_offsets, strict=False):
+        if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
+            facts.epochs.append((epoch, first_offset))

@@ -1,0 +1,71 @@
+"""What a check is told: how deep to go, and what is known of the topic."""
+
+from __future__ import annotations
+
+QUICK, FULL, DEEP = "quick", "full", "deep"
+LEVELS = (QUICK, FULL, DEEP)
+"""Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also decompression and every record."""
+
+DELETE, COMPACT, UNKNOWN = "delete", "compact", "unknown"
+CLEANUP_POLICIES = (DELETE, COMPACT, "compact,delete", UNKNOWN)
+
+MAX_FINDINGS = 1000
+"""Of one code in one file, unless the caller says otherwise; further ones are counted."""
+
+
+class Settings:
+    """How a check goes about. `now` is in milliseconds since 1970, for what depends on the time of day.
+
+    `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
+    symbolic links lead that leave the tree under check.
+    """
+
+    __slots__ = (
+        "cleanup_policy",
+        "follows_links",
+        "is_pedantic",
+        "level",
+        "max_findings",
+        "max_message_bytes",
+        "max_payload",
+        "now",
+        "time_limit",
+    )
+
+    def __init__(
+        self,
+        *,
+        now: int,
+        level: str = FULL,
+        cleanup_policy: str = UNKNOWN,
+        is_pedantic: bool = False,
+        max_findings: int = MAX_FINDINGS,
+        max_message_bytes: int = 100 << 20,
+        max_payload: int = 256 << 20,
+        time_limit: float | None = None,
+        follows_links: bool = False,
+    ) -> None:
+        self.level = level
+        self.cleanup_policy = cleanup_policy
+        self.is_pedantic = is_pedantic
+        self.max_findings = max_findings
+        self.max_message_bytes = max_message_bytes
+        self.max_payload = max_payload
+        self.time_limit = time_limit
+        self.follows_links = follows_links
+        self.now = now
+
+    @property
+    def reads_payloads(self) -> bool:
+        """Whether every record is looked at."""
+        return self.level == DEEP
+
+    @property
+    def checks_crcs(self) -> bool:
+        """Whether CRCs are computed, and files compared with one another."""
+        return self.level != QUICK
+
+    @property
+    def may_be_compacted(self) -> bool:
+        """Whether offsets, sequences and markers may lawfully be missing."""
+        return self.cleanup_policy != DELETE

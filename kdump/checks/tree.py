@@ -1,0 +1,167 @@
+"""What stands in a directory: the files of a partition by segment, the partitions of a log directory."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from kdump.binary.source import Source
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
+
+SEGMENT_SUFFIXES = (
+    file_name.LOG,
+    file_name.OFFSET_INDEX,
+    file_name.TIME_INDEX,
+    file_name.TRANSACTION_INDEX,
+    file_name.PRODUCER_SNAPSHOT,
+)
+LEADER_EPOCHS = text_checkpoint.LEADER_EPOCHS
+PARTITION_METADATA = partition_metadata.NAME
+META_PROPERTIES = properties.META_PROPERTIES
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOG_DIR_FILES = (*text_checkpoint.OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHUTDOWN)
+"""Files that tell a log directory from any other."""
+
+METADATA_TOPIC = "__cluster_metadata"
+REMOTE_INDEX_CACHE = "remote-log-index-cache"
+"""A directory beside those of partitions: indexes of segments in remote storage."""
+
+DELETE, FUTURE, STRAY = "delete", "future", "stray"
+
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+_ID_LENGTH = 32
+_KRAFT_VERSION = "1"
+
+
+class PartitionFiles:
+    """The files of one partition directory: those of segments by base offset and suffix, and all others by name.
+
+    Of several names with one number, that of 20 digits is the segment's, as it is for a broker; a negative number is none.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.segments: dict[int, dict[str, str]] = {}
+        self.others: list[str] = []
+        for name in sorted(_files(path), key=lambda name: (not is_canonical(name), name)):
+            suffix = file_name.suffix(name)
+            base_offset = base_offset_of(name) if suffix in SEGMENT_SUFFIXES else None
+            if base_offset is None or base_offset < 0 or suffix in self.segments.get(base_offset, {}):
+                self.others.append(name)
+            else:
+                self.segments.setdefault(base_offset, {})[suffix] = name
+        self.others.sort()
+
+    @property
+    def logs(self) -> list[int]:
+        """The base offsets of all segments that have a log, ascending."""
+        return sorted(base for base, files in self.segments.items() if file_name.LOG in files)
+
+
+class DirectoryName:
+    """What the name of a partition directory says: `topic-3`, or one on its way, `topic-3.ID-delete`."""
+
+    __slots__ = ("partition", "state", "topic")
+
+    def __init__(self, topic: str, partition: int, state: str = "") -> None:
+        self.topic = topic
+        self.partition = partition
+        self.state = state
+
+    @property
+    def is_going(self) -> bool:
+        """Whether a broker does not serve this directory any more."""
+        return self.state in (DELETE, STRAY)
+
+
+def directory_name(path: str) -> DirectoryName | None:
+    """What a broker reads in a directory's name, None where it would not start."""
+    name = os.path.basename(os.path.abspath(path))
+    state = next((state for state in (DELETE, FUTURE, STRAY) if name.endswith(f"-{state}")), "")
+    if state:
+        name, dot, identity = name[: -len(state) - 1].rpartition(".")
+        if not dot or len(identity) != _ID_LENGTH or not _HEX_DIGITS.issuperset(identity):
+            return None
+    topic, dash, number = name.rpartition("-")
+    try:
+        partition = file_name.parse_number(number, 32)
+    except CorruptData:
+        return None
+    return DirectoryName(topic, partition, state) if topic and dash else None
+
+
+def is_partition(path: str) -> bool:
+    """Whether a directory is one of a partition: by its files, or, where it has none, by its name."""
+    names = os.listdir(path)
+    if any(name in names for name in LOG_DIR_FILES):
+        return False
+    if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(file_name.suffix(name) in SEGMENT_SUFFIXES for name in names):
+        return True
+    return directory_name(path) is not None and not any(os.path.isdir(os.path.join(path, name)) for name in names)
+
+
+def parent(path: str) -> str:
+    """The directory around one, in the words in which that was named where they tell it."""
+    return os.path.dirname(path) or os.path.dirname(os.path.abspath(path))
+
+
+def is_log_directory(path: str) -> bool:
+    """Whether a broker has left its own files here."""
+    return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
+
+
+def is_of_kraft(path: str) -> bool:
+    """Whether a log directory is that of a KRaft broker."""
+    try:
+        with Source(os.path.join(path, META_PROPERTIES)) as source:
+            return properties.read(source.read(0, properties.MAX_SIZE)).get("version") == _KRAFT_VERSION
+    except Unreadable:
+        return False
+
+
+def partitions(path: str) -> list[str]:
+    """The partition directories of a log directory, in order; links to such, and links that lead nowhere, are among them."""
+    found = []
+    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
+        is_directory = os.path.isdir(entry.path) or entry.is_symlink() and not os.path.exists(entry.path)
+        if is_directory and entry.name != REMOTE_INDEX_CACHE:
+            found.append(entry.path)
+    return found
+
+
+def log_dir_files(path: str) -> list[str]:
+    """The files that stand in a log directory itself, in order. A link that leads nowhere is taken for one to a directory."""
+    return sorted(
+        name for name in os.listdir(path) if not os.path.isdir(file := os.path.join(path, name)) and os.path.exists(file)
+    )
+
+
+def is_canonical(name: str) -> bool:
+    """Whether the number in a name has 20 digits, as Kafka writes it."""
+    stem = file_name.stem(name)
+    return len(stem) == 20 and stem.isascii() and stem.isdigit() and name.count(".") == 1
+
+
+def base_offset_of(name: str) -> int | None:
+    """The number in a name, None where it holds none."""
+    try:
+        return file_name.base_offset(name)
+    except CorruptData:
+        return None
+
+
+def _files(path: str) -> list[str]:
+    """All names but those of directories; a directory that is named like a file of a segment is one of the faults."""
+    names = []
+    for entry in os.scandir(path):
+        if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not _is_directory(entry.path):
+            names.append(entry.name)
+    return names
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False

@@ -1,0 +1,137 @@
+"""What `kdump check` is asked for: which findings count, what is known already, and how to go about it."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import json
+import os
+import time
+from collections import Counter
+
+from kdump.checks import catalogue
+from kdump.checks.finding import SEVERITIES
+from kdump.checks.settings import Settings
+from kdump.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.finding import Finding
+
+    Identity = tuple[str, str, int, int]
+
+_MAGIC = "*?["
+
+
+class CheckRequest:
+    """One invocation of `kdump check`. Raises UsageError for codes, rates and files that do not exist."""
+
+    def __init__(
+        self,
+        *,
+        paths: Sequence[str],
+        level: str,
+        fail_on: str,
+        ignore: Sequence[str],
+        select: Sequence[str],
+        cleanup_policy: str,
+        baseline: str | None,
+        max_findings: int,
+        max_message_bytes: int,
+        time_limit: float | None,
+        is_pedantic: bool,
+        follows_links: bool,
+        jobs: int,
+        is_nice: bool,
+        rate: str,
+        output: str,
+        shows_all: bool,
+    ) -> None:
+        self.paths = [path for pattern in paths for path in _matching(pattern)]
+        self.codes = codes_of(select) if select else frozenset(catalogue.FAULTS)
+        self.codes -= codes_of(ignore)
+        self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+        self.fail_on = fail_on
+        self.baseline = None if baseline is None else read_baseline(baseline)
+        self.processes = 1 if rate else jobs  # a rate is that of one process
+        self.is_nice = is_nice
+        self.rate = rate
+        self.output = output
+        self.shows_all = shows_all
+        self.settings = Settings(
+            now=int(time.time() * 1000),
+            level=level,
+            cleanup_policy=cleanup_policy,
+            is_pedantic=is_pedantic,
+            max_findings=max_findings,
+            max_message_bytes=max_message_bytes,
+            time_limit=time_limit,
+            follows_links=follows_links,
+        )
+
+    def is_known(self, finding: Finding) -> bool:
+        """Whether the baseline has this finding; each of its findings is known once."""
+        if self.baseline is None:
+            return False
+        identity = (finding.code, _place(finding.path), finding.start, finding.end)
+        if not self.baseline[identity]:
+            return False
+        self.baseline[identity] -= 1
+        return True
+
+
+def codes_of(patterns: Sequence[str]) -> frozenset[str]:
+    """The faults that these codes and globs such as `index-*` name. Raises UsageError for one that names none."""
+    codes: set[str] = set()
+    for pattern in patterns:
+        found = fnmatch.filter(catalogue.FAULTS, pattern)
+        if not found:
+            raise UsageError(f"there is no fault {pattern}", remedy=suggestion(pattern))
+        codes.update(found)
+    return frozenset(codes)
+
+
+def suggestion(code: str) -> str:
+    """What may have been meant."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(code.strip("*").lower(), catalogue.FAULTS, n=3, cutoff=0.5)
+    near += [known for known in catalogue.FAULTS if code.strip("*").lower() in known and known not in near][: 3 - len(near)]
+    return f"did you mean {', '.join(near)}?" if near else "`kdump explain` lists all"
+
+
+def read_baseline(path: str) -> Counter[Identity]:
+    """How often each finding stands in what `kdump check --output ndjson` wrote earlier. Raises UsageError if this is not it."""
+    known: Counter[Identity] = Counter()
+    number = 0
+    try:
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                number += 1
+                row = json.loads(line)
+                if row["kind"] == "finding":
+                    known[row["code"], _place(row["path"]), row["start"], row["end"]] += 1
+    except OSError as error:
+        raise UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}")
+    except (ValueError, KeyError, TypeError):
+        message = f"--baseline {path}, line {number}: is not what `kdump check --output ndjson` writes"
+        raise UsageError(message)
+    return known
+
+
+def _place(path: str) -> str:
+    """The file and its directory, which is what a partition is called: the same wherever a log directory was copied to."""
+    folder, _, name = path.rstrip("/").rpartition("/")
+    return f"{folder.rpartition('/')[2]}/{name}"
+
+
+def _matching(path: str) -> list[str]:
+    """The paths that a pattern stands for; a path that exists stands for itself. Raises UsageError where nothing fits."""
+    if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
+        return [path]
+    found = sorted(glob.glob(path))
+    if not found:
+        raise UsageError(f"no file fits {path}")
+    return found

@@ -1,0 +1,74 @@
+"""What the commands do: find the files, list them past any damage, count what is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from kdump.cli.listing import indexes, logs, producer_snapshots
+from kdump.cli.listing.paths import files
+from kdump.cli.listing.run import CLEAN, FINDINGS, NOT_EXAMINED, Enough, Run
+from kdump.errors import CorruptData, KdumpError
+from kdump.formats import file_name
+from kdump.output import listing
+from kdump.output.blocks import Blocks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from kdump.cli.listing.request import Request
+    from kdump.tables import Row
+
+_LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
+    file_name.LOG: (logs.list_log, listing.ListedBatch),
+    file_name.CHECKPOINT: (logs.list_log, listing.ListedBatch),
+    file_name.OFFSET_INDEX: (indexes.list_offset_index, listing.ListedIndexEntry),
+    file_name.TIME_INDEX: (indexes.list_time_index, listing.ListedTimeIndexEntry),
+    file_name.TRANSACTION_INDEX: (indexes.list_transaction_index, listing.ListedTransaction),
+    file_name.PRODUCER_SNAPSHOT: (producer_snapshots.list_producer_snapshot, listing.ListedProducer),
+}
+"""How files are listed, by suffix, and the rows they are listed as."""
+
+
+def list_files(request: Request) -> int:
+    """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined."""
+    with open(1, "wb", buffering=0, closefd=False) as stdout, _stderr() as stderr:
+        run = Run(request, Blocks(stdout), Blocks(stderr), is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
+        status = _list(run)
+        run.out.flush()
+        run.err.flush()
+        return status
+
+
+def _stderr() -> BinaryIO:
+    """The bytes of stderr; nothing if it is closed, for then a file of ours may get its number."""
+    if sys.stderr is None:
+        return open(os.devnull, "wb", buffering=0)
+    return open(2, "wb", buffering=0, closefd=False)
+
+
+def _list(run: Run) -> int:
+    list_file, row_class = _LISTERS[run.request.suffix]
+    if row_class is listing.ListedBatch and run.request.is_deep:
+        row_class = listing.ListedRecord
+    run.start(row_class)
+    is_unexamined = False
+    try:
+        for path in files(run.request.paths, run.request.suffix):
+            try:
+                if isinstance(path, KdumpError):
+                    raise path
+                list_file(run, path)
+            except CorruptData as fault:
+                run.find(None, str(fault))
+            except KdumpError as error:
+                run.say(str(error))
+                is_unexamined = True
+    except Enough:
+        pass
+    run.end()
+    if is_unexamined:
+        return NOT_EXAMINED
+    return FINDINGS if run.finding_count else CLEAN

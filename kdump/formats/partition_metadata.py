@@ -1,0 +1,64 @@
+"""The file `partition.metadata`: which topic a partition directory belongs to.
+
+    version: 0
+    topic_id: xuNFeVKBTimjCGKSv9Pz9Q
+
+Kafka: PartitionMetadataFile (since 2.8.0, KIP-516).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from kdump.errors import CorruptData
+
+NAME = "partition.metadata"
+MAX_SIZE = 1 << 12
+"""The file has 43 bytes."""
+
+VERSIONS = (0, 1)
+"""Those that brokers of 3.9 and later read; older ones read 0 only."""
+
+_ZERO_ID = bytes(16)
+_MAX_ID_LENGTH = 24
+_ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def read(data: bytes) -> tuple[int, bytes]:
+    """The version and the topic id, 16 bytes.
+
+    Raises CorruptData with the codes `metadata-empty`, `metadata-line-malformed`, `metadata-version-unknown`,
+    `metadata-id-malformed`, `metadata-id-zero`.
+    """
+    if not data:
+        raise CorruptData("metadata-empty", "the file is empty")
+    fields = {}
+    for number, line in enumerate(data[:MAX_SIZE].splitlines(), start=1):
+        name, separator, value = line.partition(b":")
+        if not separator or name not in (b"version", b"topic_id"):
+            raise CorruptData("metadata-line-malformed", f"line {number} is neither the version nor the topic id")
+        fields[name] = value.strip()
+    version = fields.get(b"version", b"")
+    if version not in (b"0", b"1"):
+        text = version.decode() if version.isdigit() else "none"
+        raise CorruptData("metadata-version-unknown", f"the version is {text[:20]}; 0 is known", version=text[:20])
+    topic_id = fields.get(b"topic_id")
+    if topic_id is None:
+        raise CorruptData("metadata-line-malformed", "there is no topic id")
+    return int(version), _uuid(topic_id)
+
+
+def _uuid(text: bytes) -> bytes:
+    digits = text.rstrip(b"=")
+    if len(text) > _MAX_ID_LENGTH or not _ALPHABET.issuperset(digits):
+        raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters and is no UUID in base64")
+    try:
+        uuid = base64.urlsafe_b64decode(digits + b"=" * (-len(digits) % 4))
+    except binascii.Error:
+        uuid = b""
+    if len(uuid) != len(_ZERO_ID):
+        raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters, not the 22 of a UUID in base64")
+    if uuid == _ZERO_ID:
+        raise CorruptData("metadata-id-zero", "the topic id is all zeros, which stands for none")
+    return uuid

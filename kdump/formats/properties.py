@@ -1,0 +1,33 @@
+"""Java's properties, as `meta.properties` of a log directory holds them: a name and a value a line."""
+
+from __future__ import annotations
+
+MAX_SIZE = 1 << 16
+"""Such files have some hundred bytes."""
+
+META_PROPERTIES = "meta.properties"
+
+
+def read(data: bytes) -> dict[str, str]:
+    """Values by name. Comments are left out; lines that go on in the next one are not expected."""
+    properties = {}
+    for line in data[:MAX_SIZE].decode("iso-8859-1").splitlines():
+        text = line.strip(" \t\f")
+        if text and text[0] not in "#!":
+            name, value = _split(text)
+            properties[name] = value
+    return properties
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The name ends at the first separator that is not escaped."""
+    for at, character in enumerate(text):
+        if character in "=: \t" and (not at or text[at - 1] != "\\"):
+            value = text[at:].lstrip(" \t")
+            return _plain(text[:at]), _plain(value[value[:1] in ("=", ":") :].lstrip(" \t"))
+    return _plain(text), ""
+
+
+def _plain(text: str) -> str:
+    """Without the backslashes that Java puts before separators."""
+    return text.replace("\\\\", "\0").replace("\\", "").replace("\0", "\\")

@@ -1,0 +1,209 @@
+"""Checkpoints in lines of text: leader epochs of a partition, offsets of all partitions of a log directory.
+
+    0                    the version
+    2                    how many entries follow
+    orders 3 1200        an entry a line, its fields apart by white space
+    orders 4 80
+
+Kafka: CheckpointFileWithFailureHandler, since 3.8.0 CheckpointFile.
+"""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+
+    Values = tuple[int | str, ...]
+    Fields = tuple[tuple[str, int], ...]
+
+VERSION = 0
+
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+OFFSET_CHECKPOINTS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS, CLEANER_OFFSETS)
+
+EPOCH_FIELDS = (("epoch", 32), ("start offset", 64))
+"""The fields of an entry by name, and how many bits each number has; 0 for text."""
+
+OFFSET_FIELDS = (("topic", 0), ("partition", 32), ("offset", 64))
+
+_WINDOW_SIZE = 1 << 16
+_MAX_LINE_SIZE = 1 << 12
+_MAX_BAD_LINES = 1024
+_SHORT = 10  # digits, so that any number fits
+_BLANKS = str.maketrans("\t\x0b\f", "   ")
+
+
+class Line:
+    """A line: its number, counted from 1, its first byte and the one behind it, and what it says.
+
+    `values` are those of an entry, empty where the line is none; then `fault` says what is wrong with it, or with all lines:
+    `checkpoint-version-unknown`, `checkpoint-line-malformed`, `checkpoint-count-mismatch` or `checkpoint-cut` (behind the
+    version). `is_number_wanted` where the line has as many fields as an entry, but no number where one has to be.
+    """
+
+    __slots__ = ("end", "fault", "is_number_wanted", "number", "start", "values")
+
+    def __init__(
+        self,
+        number: int,
+        start: int,
+        end: int,
+        values: Values = (),
+        fault: CorruptData | None = None,
+        is_number_wanted: bool = False,
+    ) -> None:
+        self.number = number
+        self.start = start
+        self.end = end
+        self.values = values
+        self.fault = fault
+        self.is_number_wanted = is_number_wanted
+
+
+class TextCheckpoint:
+    """A checkpoint up to byte `end`; an empty file has no entries. `position` is how far it has been read."""
+
+    def __init__(self, source: Source, fields: Fields, *, end: int | None = None) -> None:
+        self.position = 0
+        self._source = source
+        self._fields = fields
+        self._end = source.size if end is None else min(end, source.size)
+
+    def lines(self) -> Iterator[Line]:
+        """All entries, and all that is wrong, in the order of the lines. After very many bad lines nothing is read on."""
+        version: int | None = None
+        expected: int | None = None
+        found = bad = number = start = stop = 0
+        for number, start, stop, data in _lines(self._source, self._end):
+            self.position = stop
+            if number == 1:
+                version = _number(data)
+                if version is None:
+                    yield _malformed(number, start, stop, "line 1 has to be the version, and is no number")
+                elif version != VERSION:
+                    message = f"version {version}, where {VERSION} is known"
+                    yield Line(number, start, stop, fault=CorruptData("checkpoint-version-unknown", message, version=version))
+            elif number == 2:
+                expected = _number(data)
+                if expected is None:
+                    yield _malformed(number, start, stop, "line 2 has to be the count of entries, and is no number")
+            else:
+                found += 1
+                line = _entry(number, start, stop, data, self._fields)
+                yield line
+                bad += line.fault is not None
+                if bad >= _MAX_BAD_LINES:
+                    return
+        if number == 1 and version is not None:
+            yield Line(1, start, stop, fault=CorruptData("checkpoint-cut", "the file ends behind the version, without a count"))
+        if expected is not None and found != expected and self._end == self._source.size:
+            message = f"line 2 says that {expected:,} entries follow, and {found:,} do"
+            yield Line(2, 0, stop, fault=CorruptData("checkpoint-count-mismatch", message, expected=expected, found=found))
+
+
+def entry_of(source: Source, topic: str, partition: int, *, max_size: int = 64 << 20) -> Line | None:
+    """The entry of one partition, found without reading all others; None if it has none, or a bad one."""
+    wanted = f"\n{topic} {partition} ".encode("utf-8", "surrogateescape")
+    position, rest = 0, b""
+    while position < min(source.size, max_size):
+        data = rest + source.read(position, 1 << 20)
+        base = position - len(rest)
+        if len(data) == len(rest):
+            return None
+        at = data.find(wanted)
+        if at >= 0:
+            start = base + at + 1
+            raw = source.read(start, _MAX_LINE_SIZE)
+            end = raw.find(b"\n")
+            raw = raw[: end if end >= 0 else len(raw)]
+            entry = _entry(0, start, start + len(raw), raw, OFFSET_FIELDS)
+            return entry if entry.values else None
+        position = base + len(data)
+        rest = data[-len(wanted) :]
+    return None
+
+
+def _number(data: bytes) -> int | None:
+    try:
+        return file_name.parse_number(_text(data), 32)
+    except CorruptData:
+        return None
+
+
+def _malformed(number: int, start: int, end: int, message: str, *, is_number_wanted: bool = False) -> Line:
+    fault = CorruptData("checkpoint-line-malformed", message)
+    return Line(number, start, end, fault=fault, is_number_wanted=is_number_wanted)
+
+
+def _entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Line:
+    try:
+        words = _words(_text(data))
+    except CorruptData as fault:
+        return _malformed(number, start, end, f"line {number}: {fault.message}")
+    if len(words) != len(fields):
+        return _malformed(number, start, end, f"line {number} has {len(words)} words, not {len(fields)}")
+    values: list[int | str] = []
+    for word, (name, bits) in zip(words, fields, strict=True):
+        try:
+            values.append(_parsed(word, bits) if bits else word)
+        except CorruptData:
+            message = f"the {name} in line {number} is no number of {bits} bits"
+            return _malformed(number, start, end, message, is_number_wanted=True)
+    return Line(number, start, end, tuple(values))
+
+
+def _parsed(word: str, bits: int) -> int:
+    if len(word) < _SHORT and word.isascii() and word.isdecimal():
+        return int(word)
+    return file_name.parse_number(word, bits)
+
+
+def _text(data: bytes) -> str:
+    if b"\0" in data:
+        raise CorruptData("checkpoint-line-malformed", "zero bytes stand where text should be")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise CorruptData("checkpoint-line-malformed", "bytes that are no text stand in a line") from None
+
+
+def _words(text: str) -> list[str]:
+    """As Java splits at white space: what stands behind a blank at the begin is the second word."""
+    words = text.translate(_BLANKS).split(" ") if text else []
+    return words if all(words) else [words[0], *filter(None, words[1:])]
+
+
+def _lines(source: Source, size: int) -> Iterator[tuple[int, int, int, bytes]]:
+    """Number, first byte, byte behind it (its line end counted) and text of each line. Very long lines are cut into pieces."""
+    number, start, data = 0, 0, b""
+    position = 0
+    while position < size or data:
+        end = data.find(b"\n")
+        if end < 0 and position < size and len(data) < _MAX_LINE_SIZE:
+            more = source.read(position, min(_WINDOW_SIZE, size - position))
+            if not more:
+                size = position  # the file was cut off meanwhile
+                continue
+            position += len(more)
+            data += more
+            continue
+        taken = 0
+        while end >= 0 or len(data) - taken >= _MAX_LINE_SIZE or position >= size and taken < len(data):
+            stop = end + 1 if end >= 0 else min(taken + _MAX_LINE_SIZE, len(data))
+            number += 1
+            line = data[taken:stop]
+            yield number, start + taken, start + stop, line.rstrip(b"\r\n")
+            taken = stop
+            end = data.find(b"\n", taken)
+        start += taken
+        data = data[taken:]

@@ -1,0 +1,447 @@
+"""A check told to people: the worst first, plain words, where exactly, what a restart would do, what to type next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from textwrap import wrap
+
+from kdump.binary.java_text import escaped
+from kdump.checks import catalogue
+from kdump.checks.catalogue import entry
+from kdump.checks.finding import ERROR, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, Accounts
+from kdump.formats import file_name
+from kdump.output.findings.sizes import number_text, size_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kdump.checks.finding import FileReport, Finding, Summary
+    from kdump.output.findings import Look
+
+_FILES_PER_CODE = 5  # whose findings are told; those of others are counted
+_MAPS = 20  # files of one directory that are drawn
+_GROUPS = 20  # directories with findings that get a line
+_CLEAN_GROUPS = 5
+_RESTARTS = 3  # directories of which a restart is told
+_CODES_TO_EXPLAIN = 3
+
+_INDENT = 9  # of what is said of a finding: behind its severity
+_MAP_WIDTH = 40
+_MIN_MAP_WIDTH = 12
+_NUMBERS_WIDTH = 14  # what stands around a map: gaps, and the percentage
+_MIN_WIDTH = 40
+_LABEL_WIDTH = 9
+
+_COLORS = {ERROR: "31", WARNING: "33", INFO: "36", "clean": "32"}
+_CELLS = {  # by status: what stands for it, and its colour; the worst first
+    Accounts.DAMAGED: ("▒", "31"),
+    Accounts.SALVAGED: ("▓", "33"),
+    Accounts.NOT_EXAMINED: ("?", "35"),
+    Accounts.ZERO: ("░", "36"),
+    Accounts.INTACT: ("█", "32"),
+}
+_RESTART_ORDER = (
+    entry.DIE,
+    entry.OFFLINE,
+    entry.WIPE,
+    entry.CUT,
+    entry.RESCAN,
+    entry.SPLIT,
+    entry.DELETE,
+    entry.BLIND,
+)
+_KINDS_WITH_MAP = ("log", "checkpoint")
+
+
+class TextReport:
+    """Collects what there is to say, folded, and says it at the end, when it is known what is worst."""
+
+    def __init__(self, write: Callable[[str], None], look: Look) -> None:
+        self._write = write
+        self._look = look
+        self._width = max(look.width, _MIN_WIDTH)
+        self._groups: dict[str, _Group] = {}
+        self._folds: dict[tuple[str, str, str, int], _Fold] = {}
+        self._files_of_code: dict[tuple[str, str], int] = {}
+        self._beyond: dict[tuple[str, str], _Beyond] = {}
+
+    def finding(self, finding: Finding, group: str, *, is_known: bool) -> None:
+        if is_known:
+            return
+        self._group(group).note(finding)
+        number = len(self._folds) if self._look.shows_all else 0
+        key = (finding.severity, finding.code, finding.path, number)
+        fold = self._folds.get(key)
+        if fold is not None:
+            fold.count += 1
+            return
+        kind = key[:2]
+        if not self._look.shows_all and self._files_of_code.get(kind, 0) >= _FILES_PER_CODE:
+            self._beyond.setdefault(kind, _Beyond()).count(finding.path)
+            return
+        self._files_of_code[kind] = self._files_of_code.get(kind, 0) + 1
+        self._folds[key] = _Fold(finding, group)
+
+    def file(self, report: FileReport, group: str) -> None:
+        self._group(group).add(report)
+
+    def end(self, summary: Summary) -> None:
+        if not self._groups:
+            self._say("There is nothing to check.")
+        self._say_groups()
+        if not self._folds and not summary.known and summary.is_complete:
+            return
+        if self._folds:
+            self._say_findings()
+            self._say_maps()
+            self._say_restarts()
+            self._say_next()
+        known = f" {number_text(summary.known, 'finding')} known from the baseline." if summary.known else ""
+        missing = "" if summary.is_complete else " Not everything could be examined."
+        examined = f"Examined {size_text(summary.bytes)} in {number_text(summary.files, 'file')} in {summary.seconds:.1f} s."
+        self._say_wrapped(f"{examined}{known}{missing} Exit status {summary.exit_code}.", 0)
+
+    def _group(self, path: str) -> _Group:
+        group = self._groups.get(path)
+        if group is None:
+            group = self._groups[path] = _Group(path)
+        return group
+
+    def _say(self, line: str = "") -> None:
+        self._write(line.rstrip() + "\n")
+
+    def _say_wrapped(self, text: str, indent: int) -> None:
+        for line in _wrapped(text, self._width - indent):
+            self._say(" " * indent + line)
+
+    def _colored(self, text: str, color: str) -> str:
+        return f"\x1b[{color}m{text}\x1b[0m" if self._look.has_colors else text
+
+    def _shown(self, text: str) -> str:
+        return escaped(text) if self._look.is_terminal else text
+
+    # the lines of directories
+
+    def _say_groups(self) -> None:
+        groups = [group for group in self._groups.values() if group.files or group.counts]
+        clean = [group for group in groups if not group.counts]
+        others = [group for group in groups if group.counts]
+        others.sort(key=lambda group: group.rank, reverse=True)
+        shown_clean = clean if len(clean) <= _CLEAN_GROUPS else []
+        shown = others[:_GROUPS] + shown_clean
+        name_width = max((len(self._shown(group.name)) for group in shown), default=0)
+        for group in shown:
+            self._say_group(group, name_width)
+        if len(others) > _GROUPS:
+            self._say(f"{len(others) - _GROUPS:,} more directories with findings")
+        if len(clean) > _CLEAN_GROUPS:
+            size = size_text(sum(group.size for group in clean))
+            self._say(
+                f"{len(clean):,} {'more ' if others else ''}directories, {size}   " + self._colored("clean", _COLORS["clean"])
+            )
+
+    def _say_group(self, group: _Group, name_width: int) -> None:
+        head = f"{self._shown(group.name):{name_width}}   {group.about()}"
+        verdict = group.verdict()
+        color = _COLORS[min(group.counts, key=SEVERITIES.index) if group.counts else "clean"]
+        gap = " " * max(3, self._width - len(head) - len(verdict)) if group.counts else "   "
+        if len(head) + len(gap) + len(verdict) > self._width:
+            self._say_wrapped(head, 0)
+            head, gap = "", "   "
+        self._say(head + gap + self._colored(verdict, color))
+
+    # findings
+
+    def _say_findings(self) -> None:
+        folds = self._worst_first()
+        code_width = max(len(fold.finding.code) for fold in folds)
+        several = len({fold.group for fold in folds}) > 1
+        last_of = {(fold.finding.severity, fold.finding.code): fold for fold in folds}
+        previous = ""
+        for fold in folds:
+            if fold.finding.severity != previous:
+                self._say()
+                previous = fold.finding.severity
+            self._say_finding(fold, code_width, several)
+            kind = (fold.finding.severity, fold.finding.code)
+            if last_of[kind] is fold and kind in self._beyond:
+                beyond = self._beyond[kind]
+                of_them = f"{number_text(beyond.findings, 'more finding')} of {fold.finding.code}"
+                more = f"{of_them} in {number_text(beyond.files, 'other file')}"
+                self._say_wrapped(more + "; --all shows each.", _INDENT)
+
+    def _worst_first(self) -> list[_Fold]:
+        """Findings by severity, those of one code together."""
+        first_seen: dict[str, int] = {}
+        for fold in self._folds.values():
+            first_seen.setdefault(fold.finding.code, len(first_seen))
+        return sorted(
+            self._folds.values(),
+            key=lambda fold: (SEVERITIES.index(fold.finding.severity), first_seen[fold.finding.code]),
+        )
+
+    def _say_finding(self, fold: _Fold, code_width: int, several: bool) -> None:
+        finding = fold.finding
+        name = finding.path.rpartition("/")[2]
+        if several:
+            name = f"{fold.group.rstrip('/').rpartition('/')[2]}/{name}"
+        name = self._shown(name)
+        where = name + _range(finding)
+        severity = self._colored(finding.severity, _COLORS[finding.severity]) + " " * (_INDENT - len(finding.severity))
+        if _INDENT + code_width + 2 + len(where) <= self._width:
+            self._say(f"{severity}{finding.code:{code_width}}  {where}")
+        else:
+            self._say(severity + finding.code)
+            lines = [where] if _INDENT + len(where) <= self._width else [name, _range(finding).removeprefix(", ")]
+            for line in lines:
+                self._say(" " * _INDENT + line)
+        entries = f" {fold.count:,} entries like this." if fold.count > 1 else ""
+        self._say_wrapped(_sentence(self._shown(finding.message)) + entries, _INDENT)
+
+    # maps
+
+    def _say_maps(self) -> None:
+        groups = [group for group in self._groups.values() if group.counts]
+        groups.sort(key=lambda group: group.rank, reverse=True)
+        for group in groups[:_RESTARTS]:
+            drawn = group.drawn()
+            if not drawn:
+                continue
+            self._say()
+            if len(groups) > 1:
+                self._say(self._shown(group.name))
+            names = [self._shown(report.path.rpartition("/")[2]) for report in drawn]
+            name_width = max(map(len, names))
+            notes = [_note(report) for report in drawn]
+            sizes = [size_text(report.size) for report in drawn]
+            size_width = max(map(len, sizes))
+            room = self._width - name_width - size_width - _NUMBERS_WIDTH
+            note_width = max(map(len, notes)) + 3
+            is_beside = room - note_width >= _MIN_MAP_WIDTH  # otherwise notes stand below
+            width = max(_MIN_MAP_WIDTH, min(_MAP_WIDTH, room - note_width * is_beside))
+            for report, name, size, note in zip(drawn, names, sizes, notes, strict=True):
+                line = f"{name:{name_width}}  {self._map(report, width)}  {_percent(report):>8}  {size:>{size_width}}"
+                self._say(f"{line}   {note}" if is_beside else line)
+                if note and not is_beside:
+                    self._say_wrapped(note, name_width + 2)
+            if len(drawn) < group.files:
+                self._say(f"and {number_text(group.files - len(drawn), 'more file')}")
+
+    def _map(self, report: FileReport, width: int) -> str:
+        """A file as a row of cells: each shows the worst that lies in its part of the file."""
+        cells = [report.cells[cell * MAP_CELLS // width : max((cell + 1) * MAP_CELLS // width, 1)] for cell in range(width)]
+        statuses = [_worst_status(cell) for cell in cells] if report.size else [None] * width
+        text = ""
+        start = 0
+        for end in range(1, width + 1):
+            if end == width or statuses[end] != statuses[start]:
+                status = statuses[start]
+                sign, color = _CELLS[status] if status else ("·", "2")
+                text += self._colored(sign * (end - start), color)
+                start = end
+        return text
+
+    # what comes next
+
+    def _say_restarts(self) -> None:
+        words = [word for word in _RESTART_ORDER if any(word in group.restarts for group in self._groups.values())]
+        if words:
+            self._say()
+            self._say("If this broker restarts")
+        for word in words:
+            self._say_labelled(word, catalogue.FORECASTS[word])
+            groups = sorted((g for g in self._groups.values() if word in g.restarts), key=lambda g: g.rank, reverse=True)
+            for group in groups[:_RESTARTS]:
+                name = f"{group.name}/" if len(self._groups) > 1 else ""
+                self._say_labelled("", f"here: {self._shown(name + group.restart(word))}")
+            if len(groups) > _RESTARTS:
+                self._say_labelled("", f"and in {number_text(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
+
+    def _say_next(self) -> None:
+        lines = []
+        worst = self._worst_first()
+        first = worst[0].finding
+        if first.severity == ERROR and first.broker_forecast.partition(" ")[0] not in (entry.IGNORE, entry.BLIND):
+            lines.append(f"cp -a {shlex.quote(worst[0].group)} ELSEWHERE   # before any restart")
+        damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
+        if damaged is not None:
+            lines.append(f"kdump log --output table --from-position {damaged.start} {shlex.quote(damaged.path)}")
+        codes = list(dict.fromkeys(fold.finding.code for fold in worst))[:_CODES_TO_EXPLAIN]
+        lines += [f"kdump explain {code}" for code in codes]
+        self._say()
+        self._say("Next")
+        for line in lines:
+            self._say("  " + self._shown(line))  # a command stays on one line, to be copied
+
+    def _say_labelled(self, label: str, text: str) -> None:
+        for number, line in enumerate(_wrapped(text, self._width - _LABEL_WIDTH - 2)):
+            self._say(f"  {'' if number else label:{_LABEL_WIDTH}}{line}")
+
+
+class _Fold:
+    """Findings of one code in one file, of which the first is told."""
+
+    __slots__ = ("count", "finding", "group")
+
+    def __init__(self, finding: Finding, group: str) -> None:
+        self.finding = finding
+        self.group = group
+        self.count = 1
+
+
+class _Beyond:
+    """Findings of one code that are only counted; those of a file come together."""
+
+    __slots__ = ("_path", "files", "findings")
+
+    def __init__(self) -> None:
+        self.findings = self.files = 0
+        self._path = ""
+
+    def count(self, path: str) -> None:
+        self.findings += 1
+        self.files += path != self._path
+        self._path = path
+
+
+class _Group:
+    """What is known of one directory."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.files = self.segments = self.size = 0
+        self.first_offset = self.last_offset = NO_OFFSET
+        self.counts: dict[str, int] = {}
+        self.restarts: dict[str, list[Finding]] = {}
+        self._logs: list[FileReport] = []
+        self._log_names: list[str] = []
+        self._with_findings: set[str] = set()
+        self._drawn: list[FileReport] = []
+
+    @property
+    def name(self) -> str:
+        """How the directory is called."""
+        return os.path.basename(os.path.abspath(self.path)) or self.path
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """The larger, the worse."""
+        return tuple(self.counts.get(severity, 0) for severity in SEVERITIES)
+
+    def note(self, finding: Finding) -> None:
+        self.counts[finding.severity] = self.counts.get(finding.severity, 0) + 1
+        if len(self._with_findings) < _MAPS:
+            self._with_findings.add(finding.path)
+        word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
+        if finding.severity != INFO:
+            kept = self.restarts.setdefault(word, [])
+            if not any(known.path == finding.path for known in kept) and len(kept) < _MAPS:
+                kept.append(finding)
+
+    def add(self, report: FileReport) -> None:
+        self.files += 1
+        self.size += report.size
+        if report.file_type == "log":
+            self.segments += 1
+            self._log_names.append(report.path.rpartition("/")[2])
+            if report.first_offset != NO_OFFSET:
+                is_first = self.first_offset == NO_OFFSET or report.first_offset < self.first_offset
+                self.first_offset = report.first_offset if is_first else self.first_offset
+                self.last_offset = max(self.last_offset, report.last_offset)
+        has_finding = report.path in self._with_findings
+        if has_finding and (report.size or report.file_type in _KINDS_WITH_MAP):
+            self._drawn.append(report)
+        elif report.file_type in _KINDS_WITH_MAP and len(self._logs) < _MAPS:
+            self._logs.append(report)
+
+    def drawn(self) -> list[FileReport]:
+        """The files to be drawn: those with findings before others, but shown in the order of their names."""
+        kept = self._drawn[:_MAPS]
+        kept += self._logs[: _MAPS - len(kept)]
+        return sorted(kept, key=lambda report: report.path)
+
+    def about(self) -> str:
+        """What it holds, in a line."""
+        if not self.files:
+            return "not examined"
+        parts = [
+            number_text(self.segments, "segment") if self.segments else number_text(self.files, "file"),
+            size_text(self.size),
+        ]
+        if self.first_offset != NO_OFFSET:
+            parts.append(f"offsets {self.first_offset:,} to {self.last_offset:,}")
+        return ", ".join(parts)
+
+    def verdict(self) -> str:
+        """How many findings of each severity, the worst first."""
+        return ", ".join(number_text(self.counts[word], word) for word in SEVERITIES if word in self.counts) or "clean"
+
+    def restart(self, word: str) -> str:
+        """Where what this word says would happen, and what that would cost, as far as it is known."""
+        findings = sorted(self.restarts[word], key=lambda finding: (finding.path, finding.start))
+        first = findings[0]
+        name = first.path.rpartition("/")[2]
+        if word != entry.CUT or not first.path.endswith(file_name.LOG):
+            more = f" and {number_text(len(findings) - 1, 'more file')}" if len(findings) > 1 else ""
+            return name + more
+        text = f"{name} at byte {first.start:,}"
+        if first.offset_first is not None:
+            text += f", offset {first.offset_first:,}"
+            if self.last_offset >= first.offset_first:
+                text += f"; {number_text(self.last_offset - first.offset_first + 1, 'offset')} from there on"
+        later = sum(other > name for other in self._log_names)
+        if later:
+            text += f"; {number_text(later, 'later segment')}"
+        return text
+
+
+def _range(finding: Finding) -> str:
+    """Where in a file a finding is; nothing where it is about all of it."""
+    if finding.end > finding.start:
+        last = finding.end - 1
+        return f", bytes {finding.start:,} to {last:,}" if last > finding.start else f", byte {finding.start:,}"
+    return f", byte {finding.start:,}" if finding.start else ""
+
+
+def _worst_status(cells: bytes) -> str | None:
+    bits = 0
+    for cell in cells:
+        bits |= cell
+    return next((status for status in _CELLS if bits & STATUS_BITS[status]), None)
+
+
+def _percent(report: FileReport) -> str:
+    """How much of a file is intact; 100 only where all of it is."""
+    if not report.size:
+        return "empty"
+    if report.bytes_intact == report.size:
+        return "100 %"
+    thousandths = report.bytes_intact * 100_000 // report.size
+    return f"{thousandths / 1000:.3f}".rstrip("0").rstrip(".") + " %"
+
+
+def _note(report: FileReport) -> str:
+    notes = []
+    if report.batches_lost:
+        notes.append(f"{number_text(report.batches_lost, 'batch', 'batches')} damaged")
+    elif report.bytes_damaged:
+        notes.append(f"{number_text(report.bytes_damaged, 'byte')} damaged")
+    if report.batches_salvaged:
+        notes.append(f"{report.batches_salvaged:,} salvaged")
+    if report.bytes_zero:
+        notes.append("zeros")
+    if report.bytes_not_examined:
+        notes.append("not examined" if report.bytes_not_examined == report.size else "partly examined")
+    return ", ".join(notes)
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _wrapped(text: str, width: int) -> Iterable[str]:
+    """Lines that break between words, never in one; so no number, name or path is ever broken."""
+    return wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,148 @@
+"""Faults of directories."""
+
+from tests.builders.files import checkpoint, file_name
+from tests.builders.records import batch, record
+
+from .case import LOG_DIRECTORY, PARTITION_DIRECTORY, FaultCase, partition_files
+
+
+def _batch(offset: int, count: int = 2) -> bytes:
+    return batch(base_offset=offset, records=[record(value=b"value")] * count)
+
+
+_WHOLE = {0: [_batch(0), _batch(2)], 4: [_batch(4)]}
+_SOUND = dict(partition_files(_WHOLE))
+_OF_SECOND = {name: data for name, data in _SOUND.items() if name.startswith(f"{4:020d}")}
+
+
+def _with_suffix(suffix: str, *, base_offset: int = 0) -> dict[str, bytes]:
+    """The files of a segment once more, with one more suffix, beside all others."""
+    more = {name + suffix: data for name, data in _SOUND.items() if name.startswith(f"{base_offset:020d}")}
+    return _SOUND | more
+
+
+def _log_dir(partition: str = "orders-3", **files: bytes) -> dict[str, bytes]:
+    """A log directory with one partition of the offsets 0 to 5, and files of its own by names with _ for -."""
+    return {name.replace("_", "-"): data for name, data in files.items()} | {
+        f"{partition}/{name}": data for name, data in _SOUND.items()
+    }
+
+
+def _offsets(offset: int) -> bytes:
+    return checkpoint(entries=[("orders", 2, 17), ("orders", 3, offset), ("orders-3", 3, 99)])
+
+
+_META = b"#\n#Tue Nov 14 22:13:20 UTC 2023\nnode.id=1\nversion=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\n"
+
+CASES: tuple[FaultCase, ...] = (
+    FaultCase(
+        "segments-overlap",
+        shown=partition_files({0: [_batch(0), _batch(2)], 3: [_batch(3, 3)]}),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "segments-gap",
+        shown=partition_files({0: [_batch(0)], 4: [_batch(4)]}),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "segments-gap",
+        shown=partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+        settings={"cleanup_policy": "delete"},
+        name="not-compacted",
+    ),
+    FaultCase(
+        "segment-empty-middle",
+        shown=partition_files({0: [_batch(0)], 2: [], 4: [_batch(4)]}),
+        near_miss=partition_files({0: [_batch(0)], 2: []}),
+        also={"segments-gap"},
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "segment-empty-newest",
+        shown=partition_files({0: [_batch(0)], 2: []}),
+        near_miss=partition_files({0: [_batch(0)]}),
+        also={"file-empty"},
+        near_also={"file-empty"},
+        scope=PARTITION_DIRECTORY,
+        settings={"is_pedantic": True},
+    ),
+    FaultCase(
+        "log-start-beyond-end",
+        shown=_log_dir(log_start_offset_checkpoint=_offsets(7)),
+        near_miss=_log_dir(log_start_offset_checkpoint=_offsets(6)),
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase(
+        "recovery-point-beyond-end",
+        shown=_log_dir(recovery_point_offset_checkpoint=_offsets(7)),
+        near_miss=_log_dir(recovery_point_offset_checkpoint=_offsets(6)),
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase("leftover-cleaned", shown=_with_suffix(".cleaned"), near_miss=_SOUND, scope=PARTITION_DIRECTORY),
+    FaultCase("leftover-swap", shown=_with_suffix(".swap"), near_miss=_SOUND, scope=PARTITION_DIRECTORY),
+    FaultCase(
+        "leftover-swap",
+        shown=_with_suffix(".swap", base_offset=4) | {f"{0:020d}.log.cleaned": b""},
+        near_miss=_SOUND,
+        also={"leftover-cleaned"},
+        scope=PARTITION_DIRECTORY,
+        name="above-cleaned",
+    ),
+    FaultCase(
+        "leftover-swap",
+        shown=_SOUND | {f"{4:020d}.index.swap": b"", f"{4:020d}.timeindex.swap": b""},
+        near_miss=_SOUND | {f"{4:020d}.log.bak": b""},
+        scope=PARTITION_DIRECTORY,
+        name="without-log",
+    ),
+    FaultCase("leftover-deleted", shown=_with_suffix(".deleted"), near_miss=_SOUND, scope=PARTITION_DIRECTORY),
+    FaultCase(
+        "dir-odd",
+        shown=_log_dir("orders-3.0123456789abcdef0123456789abcdef-delete")
+        | {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""},
+        near_miss=_log_dir() | {"meta.properties": _META, "remote-log-index-cache/0_a.index": b""},
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase(
+        "name-not-numeric",
+        shown=_SOUND | {"foo.snapshot.bak": b"", "99999999999999999999.timeindex": b"", "-0000000000000000005.timeindex": b""},
+        near_miss=_SOUND | {"foo.log.bak": b"", "foo.txt": b"text"},
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "name-width-odd",
+        shown={name.replace(f"{4:020d}.log", "4.log"): data for name, data in _SOUND.items()},
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "name-width-odd",
+        shown=_SOUND | {"4.log": _OF_SECOND[file_name(4, ".log")]},
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+        name="twice",
+    ),
+    FaultCase(
+        "name-not-utf8",
+        shown=_SOUND | {"no\nte,s": b"", "\x1b[31mred": b""},
+        near_miss=_SOUND | {"größe 4": b""},
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "log-dir-file-bad",
+        shown=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80},
+        near_miss=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n1\norders 3 6\n", "meta.properties": _META},
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase(
+        "log-dir-file-bad",
+        shown={"replication-offset-checkpoint": b"0\n2\norders 3 6\norders three 1\n"},
+        near_miss={"replication-offset-checkpoint": b"0\n2\norders 3 6\norders 4 1\n"},
+        name="alone",
+    ),
+)

@@ -1,0 +1,199 @@
+"""Faults of files as objects, and the limits of a run."""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
+
+from kdump.binary.source import Source
+from kdump.checks import segment
+from kdump.checks.context import FileContext
+from kdump.checks.segment import SegmentFacts
+from tests.builders.files import file_name
+from tests.builders.records import batch, record
+
+from .case import PARTITION_DIRECTORY, FaultCase, partition_files
+
+_LOG = file_name(0, ".log")
+_NEXT_LOG = file_name(1, ".log")
+_BATCH = batch(records=[record(key=b"key", value=b"value")])
+_NEXT = batch(records=[record(key=b"key", value=b"value")], base_offset=1)
+_PARTITION = partition_files({0: [_BATCH], 1: [_NEXT]}, topic="orders", partition=3)
+_WITHOUT_NEXT = {name: data for name, data in _PARTITION.items() if name != _NEXT_LOG}
+_BROKEN = _BATCH[:-1] + b"X"
+_ZSTD = batch(records=[record(key=b"key", value=b"value" * 20)], base_offset=1, codec="zstd")
+_HOLE = 2 << 20
+
+
+def _once_open(act: Callable[[str], None]) -> Callable[[Path], contextlib.AbstractContextManager[object]]:
+    """Act on the first file when it has been opened."""
+
+    @contextlib.contextmanager
+    def during(_path: Path) -> Iterator[None]:
+        is_over = False
+        opened = Source.__init__
+
+        def open_and_act(self: Source, path: str, *, may_be_directory: bool = False) -> None:
+            nonlocal is_over
+            opened(self, path, may_be_directory=may_be_directory)
+            if not is_over:
+                is_over = True
+                act(path)
+
+        with mock.patch.object(Source, "__init__", open_and_act):
+            yield
+
+    return during
+
+
+def _append(path: str) -> None:
+    with open(path, "ab") as file:
+        file.write(_NEXT[30:])
+
+
+def _truncate(path: str) -> None:
+    os.truncate(path, len(_BATCH))
+
+
+def _replace(path: str) -> None:
+    Path(path + ".swap").write_bytes(_BATCH)
+    os.replace(path + ".swap", path)
+
+
+def _remove_next(path: str) -> None:
+    Path(path).with_name(_NEXT_LOG).unlink()
+
+
+def _refused(_path: Path) -> contextlib.AbstractContextManager[object]:
+    """No file can be opened; root may open all, so that modes are of no use."""
+    return mock.patch("os.open", side_effect=PermissionError(13, "Permission denied"))
+
+
+def _bad_sector(_path: Path) -> contextlib.AbstractContextManager[object]:
+    """The first block of a file cannot be read."""
+    pread = os.pread
+
+    def failing(descriptor: int, count: int, position: int) -> bytes:
+        if position < 4096:
+            raise OSError(5, "Input/output error")
+        return pread(descriptor, count, position)
+
+    return mock.patch("os.pread", failing)
+
+
+def _fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _link(target: str) -> Callable[[Path], None]:
+    """The next log of a partition directory is a link."""
+
+    def link(directory: Path) -> None:
+        outside = directory.parent / "elsewhere"
+        outside.mkdir()
+        (outside / _NEXT_LOG).write_bytes(_NEXT)
+        (directory / _NEXT_LOG).symlink_to(target)
+
+    return link
+
+
+def _link_inside(directory: Path) -> None:
+    (directory / _NEXT_LOG).rename(directory / "stored")
+    (directory / _NEXT_LOG).symlink_to("stored")
+
+
+def _with_hole(path: Path) -> None:
+    os.truncate(path, len(_BATCH) + _HOLE)
+
+
+def _without_zstd(_path: Path) -> contextlib.AbstractContextManager[object]:
+    """The package that reads zstd is not installed."""
+    return mock.patch.dict(sys.modules, {"zstandard": None})
+
+
+def _killed(_path: Path) -> contextlib.AbstractContextManager[object]:
+    """The process that checks the first segment dies."""
+    check = segment.check
+
+    def killed(context: FileContext) -> SegmentFacts:
+        if context.base_offset == 0:
+            context.source.read(0, 10)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return check(context)
+
+    return mock.patch.object(segment, "check", killed)
+
+
+CASES = (
+    FaultCase(
+        "active-tail",
+        shown={_LOG: _BATCH + _NEXT[:30]},
+        also={"torn-tail"},
+        near_miss={_LOG: _BATCH + _NEXT},
+        during=_once_open(_append),
+    ),
+    FaultCase("file-shrank", shown={_LOG: _BATCH + _NEXT}, near_miss={_LOG: _BATCH}, during=_once_open(_truncate)),
+    FaultCase("file-replaced", shown={_LOG: _BATCH + _NEXT}, near_miss={_LOG: _BATCH}, during=_once_open(_replace)),
+    FaultCase(
+        "file-vanished",
+        shown=_PARTITION,
+        near_miss=_PARTITION,
+        scope=PARTITION_DIRECTORY,
+        during=_once_open(_remove_next),
+    ),
+    FaultCase("file-vanished", name="named", shown={_LOG: _BATCH}, near_miss={_LOG: _BATCH}, arranged=Path.unlink),
+    FaultCase("permission-denied", shown={_LOG: _BATCH}, near_miss={_LOG: _BATCH}, during=_refused),
+    FaultCase(
+        "io-error",
+        shown={_LOG: _BATCH * 54 + _NEXT},
+        near_miss={_LOG: _BATCH},
+        during=_bad_sector,
+    ),
+    FaultCase("not-regular", shown={_LOG: b""}, near_miss={_LOG: b""}, arranged=_fifo),
+    FaultCase(
+        "symlink-loop",
+        shown=_WITHOUT_NEXT,
+        near_miss=_PARTITION,
+        scope=PARTITION_DIRECTORY,
+        arranged=_link(_NEXT_LOG),
+        near_arranged=_link_inside,
+    ),
+    FaultCase(
+        "symlink-outside",
+        shown=_WITHOUT_NEXT,
+        near_miss=_PARTITION,
+        scope=PARTITION_DIRECTORY,
+        arranged=_link(f"../elsewhere/{_NEXT_LOG}"),
+        near_arranged=_link_inside,
+    ),
+    FaultCase("sparse-file", shown={_LOG: _BATCH}, also={"zero-tail"}, near_miss={_LOG: _BATCH}, arranged=_with_hole),
+    FaultCase("file-empty", shown={_LOG: b""}, near_miss={_LOG: _BATCH}, settings={"is_pedantic": True}),
+    FaultCase(
+        "finding-flood",
+        shown={_LOG: _BROKEN * 3 + _NEXT},
+        also={"crc-mismatch"},
+        near_miss={_LOG: _BROKEN + _NEXT},
+        near_also={"crc-mismatch"},
+        settings={"max_findings": 1},
+    ),
+    FaultCase(
+        "codec-package-missing",
+        shown={_LOG: _BATCH + _ZSTD},
+        near_miss={_LOG: _BATCH + _ZSTD},
+        settings={"level": "deep"},
+        during=_without_zstd,
+    ),
+    FaultCase("time-limit", shown={_LOG: _BATCH}, near_miss={_LOG: b""}, settings={"time_limit": 0.0}),
+    FaultCase(
+        "check-crashed",
+        shown=_PARTITION,
+        near_miss=_PARTITION,
+        scope=PARTITION_DIRECTORY,
+        during=_killed,
+        is_isolated=True,
+    ),
+)

@@ -1,0 +1,256 @@
+"""Faults of leader epochs, partition metadata, and KRaft's snapshots and records."""
+
+from tests.builders.files import checkpoint, partition_metadata
+from tests.builders.messages import int16, int32, string
+from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
+
+from .case import LOG_DIRECTORY, PARTITION_DIRECTORY, FaultCase, Files, partition_files
+
+
+def _epoch_batch(offset: int, epoch: int) -> bytes:
+    return batch(base_offset=offset, records=[record(value=b"value")] * 2, partition_leader_epoch=epoch)
+
+
+_EPOCHS = "leader-epoch-checkpoint"
+_METADATA = "partition.metadata"
+_SEGMENTS = {0: [_epoch_batch(0, 0), _epoch_batch(2, 3)], 4: [_epoch_batch(4, 3), _epoch_batch(6, 4)]}
+_SOUND = dict(partition_files(_SEGMENTS))
+
+
+def _with(name: str, data: bytes) -> dict[str, bytes]:
+    return {**_SOUND, name: data}
+
+
+def _with_epochs(*entries: tuple[int, int]) -> dict[str, bytes]:
+    return _with(_EPOCHS, checkpoint(entries=entries))
+
+
+_SNAPSHOT_NAME = "00000000000000000010-0000000003.checkpoint"
+_NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
+_HEADER = batch(records=[snapshot_header_record()], is_control=True)
+_DATA = batch(base_offset=1, records=[record(value=_NO_OP)] * 2)
+_FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
+_EMPTY_FOOTER = batch(base_offset=1, records=[snapshot_footer_record()], is_control=True)
+_SNAPSHOT = _HEADER + _DATA + _FOOTER
+
+
+def _metadata_log(log: dict[int, bytes], **snapshots: bytes) -> dict[str, bytes]:
+    """The directory of the metadata topic in a log directory; names of snapshots by their end offsets, as `_7`."""
+    files = partition_files({base_offset: [data] for base_offset, data in log.items()})
+    files = {**files, **{f"{int(end[1:]):020d}-0000000000.checkpoint": data for end, data in snapshots.items()}}
+    return {f"__cluster_metadata-0/{name}": data for name, data in files.items()}
+
+
+def _metadata_batch(offset: int, value: bytes = _NO_OP) -> bytes:
+    return batch(base_offset=offset, records=[record(value=value)])
+
+
+def _offsets_log(key: bytes, value: bytes | None) -> dict[str, bytes]:
+    files = partition_files({0: [batch(records=[record(key=key, value=value)])]})
+    return {f"__consumer_offsets-7/{name}": data for name, data in files.items()}
+
+
+_OFFSET_KEY = int16(1) + string("group") + string("topic") + int32(0)
+_KRAFT_META = {"meta.properties": b"node.id=1\nversion=1\n"}
+
+
+def _in_log_dir(files: Files, partition: str = "orders-3") -> dict[str, bytes]:
+    return {f"{partition}/{name}": data for name, data in files.items()}
+
+
+CASES: tuple[FaultCase, ...] = (
+    FaultCase(
+        "epochs-malformed",
+        shown=_with(_EPOCHS, b"0\n3\n0 0\n3 2 2\n4 6\n"),
+        near_miss=_with(_EPOCHS, b"0\r\n3\r\n0\t0\r\n3  2\r\n+4 6"),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-malformed",
+        shown={_EPOCHS: bytes(14)},
+        near_miss={_EPOCHS: b""},
+        name="zeros",
+    ),
+    FaultCase(
+        "epochs-malformed",
+        shown={_EPOCHS: b"0\n2\nzero nought\n\xff\xfe 1\n"},
+        near_miss={_EPOCHS: b"0\n0\n"},
+        name="words",
+    ),
+    FaultCase(
+        "epochs-malformed",
+        shown={_EPOCHS: b"0\n"},
+        near_miss={_EPOCHS: b"0\n0"},
+        name="cut",
+    ),
+    FaultCase(
+        "epochs-count-mismatch",
+        shown=_with(_EPOCHS, checkpoint(entries=[(0, 0), (3, 2), (4, 6)], entry_count=4)),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-version-unknown",
+        shown={_EPOCHS: checkpoint(entries=[(0, 0)], version=1)},
+        near_miss={_EPOCHS: checkpoint(entries=[(0, 0)])},
+    ),
+    FaultCase(
+        "epochs-not-monotonic",
+        shown=_with_epochs((0, 0), (4, 6), (3, 2)),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-not-monotonic",
+        shown={_EPOCHS: checkpoint(entries=[(-1, -1), (2, 5), (3, 5)])},
+        near_miss={_EPOCHS: checkpoint(entries=[(0, 0), (2, 5), (3, 6)])},
+        name="negative",
+    ),
+    FaultCase(
+        "epochs-not-monotonic",
+        shown=_with_epochs((0, 0), (2, 2), (3, 2), (4, 6)),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+        name="without-records",
+    ),
+    FaultCase(
+        "epochs-beyond-log",
+        shown=_with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
+        near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (7, 8)),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-disagree",
+        shown=_with_epochs((0, 0), (4, 6)),
+        near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (5, 8)),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-disagree",
+        shown=_with_epochs((4, 6)),
+        near_miss=_with_epochs((3, 3), (4, 6)),  # records up to offset 2 were deleted: the log starts inside the first segment
+        scope=PARTITION_DIRECTORY,
+        name="late",
+    ),
+    FaultCase(
+        "epochs-missing",
+        shown=partition_files(_SEGMENTS, {_EPOCHS: None}),
+        near_miss=partition_files({0: [_epoch_batch(0, -1)]}, {_EPOCHS: None}),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "epochs-missing",
+        shown=_with(_EPOCHS, b""),
+        near_miss=partition_files({0: []}, {_EPOCHS: b""}),
+        scope=PARTITION_DIRECTORY,
+        name="empty",
+    ),
+    FaultCase(
+        "checkpoint-name-bad",
+        shown={"0000000000000000001x-0000000003.checkpoint": _SNAPSHOT},
+        near_miss={"bootstrap.checkpoint": _SNAPSHOT},
+    ),
+    FaultCase("checkpoint-no-header", shown={_SNAPSHOT_NAME: _DATA + _FOOTER}, near_miss={_SNAPSHOT_NAME: _SNAPSHOT}),
+    FaultCase(
+        "checkpoint-no-header", shown={_SNAPSHOT_NAME: b""}, near_miss={_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER}, name="empty"
+    ),
+    FaultCase("checkpoint-no-footer", shown={_SNAPSHOT_NAME: _HEADER + _DATA}, near_miss={_SNAPSHOT_NAME: _SNAPSHOT}),
+    FaultCase(
+        "checkpoint-bad-batch",
+        shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(key=b"key", value=_NO_OP)] * 2) + _FOOTER},
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+    ),
+    FaultCase(
+        "checkpoint-bad-batch",
+        shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(value=_NO_OP)] * 2, codec="gzip") + _FOOTER},
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+        name="compressed",
+    ),
+    FaultCase(
+        "checkpoint-bad-batch",
+        shown={_SNAPSHOT_NAME: _HEADER + _DATA[:-1] + b"X" + _FOOTER},
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+        also={"crc-mismatch"},
+        name="damaged",
+    ),
+    FaultCase(
+        "metadata-record-undecodable",
+        shown=_metadata_log({0: _metadata_batch(0) + _metadata_batch(1, b"\x01\x7f\x00\x00") + _metadata_batch(2, b"\x01\x14")}),
+        near_miss=_metadata_log({0: _metadata_batch(0)}),
+        scope=LOG_DIRECTORY,
+        settings={"level": "deep"},
+    ),
+    FaultCase(
+        "metadata-record-undecodable",
+        shown=_offsets_log(_OFFSET_KEY, int16(99)),
+        near_miss=_offsets_log(_OFFSET_KEY, None),
+        scope=LOG_DIRECTORY,
+        settings={"level": "deep"},
+        name="coordinator",
+    ),
+    FaultCase(
+        "metadata-record-undecodable",
+        shown=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
+        near_miss=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
+        scope=LOG_DIRECTORY,
+        settings={"level": "deep"},
+        name="without-key",
+    ),
+    FaultCase(
+        "checkpoint-leftover",
+        shown=_with(_SNAPSHOT_NAME + ".part", _HEADER),
+        near_miss=_with("quorum-state", b"{}"),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "snapshot-gap-metadata",
+        shown=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT),
+        near_miss=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown=_with(_METADATA, b""),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA")},
+        near_miss={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==") + b"\n"},
+        name="zero-id",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: bytes(43)},
+        near_miss={_METADATA: partition_metadata()},
+        name="zeros",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(version=1)},
+        near_miss={_METADATA: partition_metadata()},
+        name="version",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(topic_id="not-a-uuid-by-far-too-long")},
+        near_miss={_METADATA: partition_metadata()},
+        name="id",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown=_KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
+        near_miss={"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
+        scope=LOG_DIRECTORY,
+        name="missing",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown=_in_log_dir(_SOUND)
+        | _in_log_dir(_with(_METADATA, partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAg")), "orders-4"),
+        near_miss=_in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
+        scope=LOG_DIRECTORY,
+        name="of-another-topic",
+    ),
+)

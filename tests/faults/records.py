@@ -1,0 +1,377 @@
+"""Faults of records, and of compressed payloads."""
+
+import struct
+import zlib
+
+import zstandard
+
+from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
+from tests.builders.files import file_name
+from tests.builders.records import Record, batch, encode_record, message_set, record, unsigned_varint, varint, wrapper
+from tests.builders.records import message as message_of
+
+from .case import FaultCase, Files
+
+_LOG = file_name(0, ".log")
+_DEEP = {"level": "deep"}
+_BOTH = {"level": "deep", "is_pedantic": True}
+_RECORDS = [record(key=b"k", value=b"first"), record(key=b"k", value=b"second"), record(key=b"k", value=b"third")]
+_PLAIN = b"".join(encode_record(one, row=row) for row, one in enumerate(_RECORDS))
+_SOUND = batch(records=_RECORDS)
+_AFTER_1, _AFTER_2, _AFTER = (batch(records=[record(value=b"after")], base_offset=offset) for offset in (1, 2, 3))
+_MESSAGES = [message_of(value=b"first"), message_of(value=b"second")]
+_OLD = [message_of(value=b"first", magic=0), message_of(value=b"second", magic=0)]
+
+
+def _with(second: Record | bytes) -> Files:
+    """Three records, the second as given, and a sound batch behind them."""
+    return {_LOG: batch(records=[_RECORDS[0], second, _RECORDS[2]], last_offset_delta=2) + _AFTER}
+
+
+def _compressed(codec: Codec, payload: bytes, records: list[Record] = _RECORDS) -> Files:
+    """A batch with this payload, and a sound one behind it."""
+    after = batch(records=[record(value=b"after")], base_offset=len(records))
+    return {_LOG: batch(records=records, codec=codec, payload=payload) + after}
+
+
+def _wrapped(**changes: object) -> Files:
+    return {_LOG: wrapper(**{"messages": _MESSAGES, **changes})}  # type: ignore[arg-type]
+
+
+def _raw(body: bytes) -> bytes:
+    """A record of these bytes behind its length."""
+    return varint(len(body)) + body
+
+
+_HEADER = [("trace", b"1")]
+_RAW_START = b"\0\0" + varint(1)  # attributes, timestamp delta 0, offset delta 1
+_LONG_VALUE = [record(value=bytes(1000))] * 3
+_BOMB = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+_BOMB_PAYLOAD = _BOMB.compress(encode_record(record(value=bytes(3 << 20)))) + _BOMB.flush()
+_BIG_WINDOW = b"\x28\xb5\x2f\xfd\x00" + bytes([18 << 3]) + zstd_frames(_PLAIN)[6:]
+_ATTRIBUTES_ONLY = record(value=b"second", attributes=5)
+
+_CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
+
+CASES = (
+    FaultCase(
+        "record-length-bad",
+        name="past-end",
+        shown=_with(record(value=b"v", length=1000)),
+        near_miss=_with(_RECORDS[1]),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "record-length-bad", name="zero", shown=_with(record(value=b"v", length=0)), near_miss=_with(_RECORDS[1]), settings=_DEEP
+    ),
+    FaultCase(
+        "record-length-bad",
+        name="negative",
+        shown=_with(record(value=b"v", length=-3)),
+        near_miss=_with(_RECORDS[1]),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "record-length-bad",
+        name="compressed",
+        shown={_LOG: batch(records=[_RECORDS[0], record(value=b"v", length=-3), _RECORDS[2]], codec="gzip") + _AFTER},
+        near_miss={_LOG: batch(records=_RECORDS, codec="gzip") + _AFTER},
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "record-length-bad",
+        name="inner-message",
+        shown=_wrapped(messages=[message_of(value=b"first", size=3), message_of(value=b"second")]),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "record-body-mismatch", shown=_with(record(value=b"v", trailing=b"??")), near_miss=_with(_RECORDS[1]), settings=_DEEP
+    ),
+    FaultCase(
+        "varint-too-long",
+        name="of-length",
+        shown=_with(record(value=b"v", length=b"\xff" * 6)),
+        near_miss=_with(record(value=b"v", length=unsigned_varint(14, size_in_bytes=5))),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "varint-too-long",
+        name="of-offset",
+        shown=_with(_raw(b"\0\0" + b"\xff" * 5 + b"\x01" * 10)),
+        near_miss=_with(_raw(b"\0\0" + unsigned_varint(2, size_in_bytes=5) + b"\x01\x01\0")),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "varint-truncated",
+        shown={_LOG: batch(records=[_RECORDS[0], b"\x80"], codec="gzip", last_offset_delta=1) + _AFTER_2},
+        near_miss={_LOG: batch(records=[_RECORDS[0]], codec="gzip")},
+        also={"record-count-too-high"},
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "varint-noncanonical",
+        shown=_with(_raw(b"\0\0" + unsigned_varint(2, size_in_bytes=3) + b"\x01\x01\0")),
+        near_miss=_with(_raw(b"\0\0" + unsigned_varint(2) + b"\x01\x01\0")),
+        settings=_BOTH,
+    ),
+    FaultCase(
+        "key-length-bad",
+        name="past-end",
+        shown=_with(record(key=b"k", key_length=5000)),
+        near_miss=_with(record()),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "key-length-bad",
+        name="negative",
+        shown=_with(record(key_length=-2)),
+        near_miss=_with(record(key_length=-1)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "key-length-bad",
+        name="negative-compressed",
+        shown={_LOG: batch(records=[record(value_length=-7)], codec="zstd")},
+        near_miss={_LOG: batch(records=[record()], codec="zstd")},
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "key-length-bad",
+        name="message",
+        shown={_LOG: message_set(messages=[message_of(value=b"v", value_length=9), message_of(key_length=-5)])},
+        near_miss={_LOG: message_set(messages=[message_of(value=b"v", value_length=1), message_of(key_length=-1)])},
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "header-count-bad", name="negative", shown=_with(record(headers_count=-1)), near_miss=_with(record()), settings=_DEEP
+    ),
+    FaultCase(
+        "header-count-bad", name="too-high", shown=_with(record(headers_count=70)), near_miss=_with(record()), settings=_DEEP
+    ),
+    FaultCase(
+        "header-key-null",
+        shown=_with(record(headers=[(None, b"v")])),
+        near_miss=_with(record(headers=[("", b"v")])),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "header-bytes-odd",
+        name="past-end",
+        shown=_with(_raw(_RAW_START + b"\x01\x01" + varint(1) + varint(1) + b"k" + varint(3000))),
+        near_miss=_with(record(headers=_HEADER)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "header-bytes-odd",
+        name="negative",
+        shown=_with(_raw(_RAW_START + b"\x01\x01" + varint(1) + varint(1) + b"k" + varint(-2))),
+        near_miss=_with(record(headers=[("k", None)])),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "header-bytes-odd",
+        name="no-text",
+        shown=_with(record(headers=[(b"\xff\xfe", b"v")])),
+        near_miss=_with(record(headers=[("é", b"v")])),
+        settings=_DEEP,
+    ),
+    FaultCase("record-attributes-set", shown=_with(_ATTRIBUTES_ONLY), near_miss=_with(_RECORDS[1]), settings=_DEEP),
+    FaultCase(
+        "key-missing-compacted",
+        shown=_with(record(value=b"second")),
+        near_miss={_LOG: _SOUND},
+        settings={"level": "deep", "cleanup_policy": "compact,delete"},
+    ),
+    FaultCase(
+        "codec-unknown",
+        shown={_LOG: batch(records=_RECORDS, attributes=6) + _AFTER},
+        near_miss={_LOG: batch(records=_RECORDS, codec="zstd") + _AFTER},
+    ),
+    FaultCase(
+        "codec-not-allowed",
+        shown={_LOG: wrapper(messages=_MESSAGES, codec="zstd")},
+        near_miss={_LOG: wrapper(messages=_MESSAGES, codec="lz4")},
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-bad-header",
+        name="other-codec",
+        shown=_compressed("gzip", zstd_frames(_PLAIN)),
+        near_miss=_compressed("gzip", gzip_members(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-bad-header",
+        name="snappy",
+        shown=_compressed("snappy", b"no snappy at all"),
+        near_miss=_compressed("snappy", snappy_raw(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-bad-header",
+        name="wrapper",
+        shown=_wrapped(payload=b"no gzip at all"),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    *(
+        FaultCase(
+            "frame-truncated",
+            name=codec,
+            shown=_compressed(codec, compress(_PLAIN, codec=codec)[:-4]),
+            near_miss=_compressed(codec, compress(_PLAIN, codec=codec)),
+            settings=_DEEP,
+        )
+        for codec in _CODECS
+    ),
+    FaultCase(
+        "frame-damaged",
+        shown=_compressed("gzip", gzip_members(_PLAIN)[:10] + b"\xff" + gzip_members(_PLAIN)[11:]),
+        near_miss=_compressed("gzip", gzip_members(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-checksum-mismatch",
+        name="gzip",
+        shown=_compressed("gzip", gzip_members(_PLAIN)[:-8] + bytes(4) + struct.pack("<I", len(_PLAIN))),
+        near_miss=_compressed("gzip", gzip_members(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-checksum-mismatch",
+        name="lz4",
+        shown=_compressed("lz4", lz4_frame(_PLAIN, has_block_checksums=True, block_checksum=1)),
+        near_miss=_compressed("lz4", lz4_frame(_PLAIN, has_content_checksum=True, content_checksum=1)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-checksum-mismatch",
+        name="zstd",
+        shown=_compressed("zstd", zstd_frames(_PLAIN, has_checksum=True)[:-1] + b"\0"),
+        near_miss=_compressed("zstd", zstd_frames(_PLAIN, has_checksum=True)),
+        settings=_DEEP,
+    ),
+    *(
+        FaultCase(
+            "frame-trailing-bytes",
+            name=codec,
+            shown=_compressed(codec, compress(_PLAIN, codec=codec) + trailing),
+            near_miss=_compressed(codec, compress(_PLAIN, codec=codec)),
+            settings=_DEEP,
+        )
+        for codec, trailing in zip(_CODECS, (bytes(5), b"abc", b"abcd", b"abcde"), strict=True)
+    ),
+    FaultCase(
+        "frame-trailing-bytes",
+        name="snappy-long",
+        shown=_compressed("snappy", snappy_xerial(_PLAIN) + b"\xaa" * 7),
+        near_miss=_compressed("snappy", snappy_xerial(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-multi-member",
+        name="gzip",
+        shown=_compressed("gzip", gzip_members(_PLAIN, member_count=3)),
+        near_miss=_compressed("gzip", gzip_members(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-multi-member",
+        name="lz4",
+        shown=_compressed("lz4", lz4_frame(_PLAIN) + lz4_frame(_PLAIN)),
+        near_miss=_compressed("lz4", lz4_frame(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "frame-multi-member",
+        name="zstd",
+        shown=_compressed("zstd", zstd_frames(_PLAIN, frame_count=2)),
+        near_miss=_compressed("zstd", zstd_frames(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "snappy-raw",
+        shown=_compressed("snappy", snappy_raw(_PLAIN)),
+        near_miss=_compressed("snappy", snappy_xerial(_PLAIN)),
+        settings=_BOTH,
+    ),
+    FaultCase(
+        "lz4-legacy-header",
+        name="magic-1",
+        shown=_wrapped(codec="lz4", compressor=lambda plain: lz4_frame(plain, is_header_checksum_broken=True)),
+        near_miss=_wrapped(codec="lz4"),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "lz4-legacy-header",
+        name="magic-0",
+        shown=_wrapped(codec="lz4", magic=0, messages=_OLD),
+        near_miss=_wrapped(codec="gzip", magic=0, messages=_OLD),
+        settings=_BOTH,
+    ),
+    FaultCase(
+        "payload-empty-compressed",
+        shown=_compressed("zstd", b""),
+        near_miss={_LOG: batch(codec="zstd") + _AFTER_1},
+    ),
+    FaultCase(
+        "decompression-limit",
+        shown=_compressed("zstd", _BOMB_PAYLOAD, [record(value=b"")]),
+        near_miss=_compressed(
+            "zstd", zstd_frames(b"".join(encode_record(one, row=row) for row, one in enumerate(_LONG_VALUE))), _LONG_VALUE
+        ),
+        settings={"level": "deep", "max_payload": 1 << 20},
+    ),
+    FaultCase(
+        "declared-size-forged",
+        name="snappy",
+        shown=_compressed("snappy", snappy_xerial(b"")[:16] + struct.pack(">i", 9) + unsigned_varint(2_000_000_000) + b"abcd"),
+        near_miss=_compressed("snappy", snappy_xerial(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "declared-size-forged",
+        name="snappy-chunk",
+        shown=_compressed("snappy", snappy_xerial(b"")[:16] + struct.pack(">i", -2) + b"abcd"),
+        near_miss=_compressed("snappy", snappy_xerial(_PLAIN, is_header_repeated=True)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "declared-size-forged",
+        name="lz4",
+        shown=_compressed("lz4", lz4_frame(b"")[:7] + struct.pack("<I", 0x7FFFFFFF) + b"abcd"),
+        near_miss=_compressed("lz4", lz4_frame(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "declared-size-forged",
+        name="zstd-window",
+        shown=_compressed("zstd", _BIG_WINDOW),
+        near_miss=_compressed("zstd", zstd_frames(_PLAIN)),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-inner-magic",
+        shown=_wrapped(messages=[message_of(value=b"first"), message_of(value=b"second", magic=0)]),
+        near_miss=_wrapped(magic=0, messages=_OLD),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-nested-compression",
+        shown=_wrapped(messages=[wrapper(messages=_MESSAGES)], inner_offsets=[0]),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    FaultCase("legacy-wrapper-empty", name="null", shown=_wrapped(has_null_value=True), near_miss=_wrapped(), settings=_DEEP),
+    FaultCase("legacy-wrapper-empty", name="no-messages", shown=_wrapped(messages=[]), near_miss=_wrapped(), settings=_DEEP),
+    FaultCase("legacy-wrapper-empty", name="no-bytes", shown=_wrapped(payload=b""), near_miss=_wrapped(), settings=_DEEP),
+    FaultCase("legacy-wrapper-offset", name="low", shown=_wrapped(inner_offsets=[0, 5]), near_miss=_wrapped(), settings=_DEEP),
+    FaultCase("legacy-wrapper-offset", name="zero", shown=_wrapped(offset=0), near_miss=_wrapped(), settings=_DEEP),
+    FaultCase(
+        "legacy-inner-crc",
+        shown=_wrapped(messages=[message_of(value=b"first"), message_of(value=b"second", crc=zlib.crc32(b""))]),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+)

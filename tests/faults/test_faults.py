@@ -1,0 +1,104 @@
+"""Every fault of the catalogue is found where it is, and not where it nearly is."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.catalogue import FAULTS
+from kdump.checks.check import jobs, run
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.isolation import Isolation
+from kdump.checks.settings import Settings
+from kdump.tables import Row
+
+from . import directories, files, framing, indexes, metadata_files, order, records, snapshots, timestamps, transactions
+from .case import NOW, FaultCase, write
+
+CASES = (
+    *framing.CASES,
+    *order.CASES,
+    *timestamps.CASES,
+    *transactions.CASES,
+    *records.CASES,
+    *indexes.CASES,
+    *snapshots.CASES,
+    *metadata_files.CASES,
+    *directories.CASES,
+    *files.CASES,
+)
+GOLDEN = Path(__file__).parents[2] / "golden_outputs" / "faults"
+REMAKE = "KDUMP_REMAKE_FAULTS"
+"""Set to write the golden finding lists anew; what changed is then to be read in the diff."""
+
+
+def _rows(files_root: Path, case: FaultCase) -> list[Row]:
+    rows: list[Row] = []
+    settings = Settings(now=NOW, **case.settings)  # type: ignore[arg-type]  # of any setting's type
+    if case.is_isolated:
+        return [row for _, rows in Isolation(jobs(str(files_root)), settings).results() for row in rows]
+    for job in jobs(str(files_root)):
+        run(job, settings, rows.append)
+    return rows
+
+
+def _shown_rows(case: FaultCase, folder: Path) -> list[Row]:
+    root = write(case.shown, folder, case.scope)
+    case.arranged(root)
+    with case.during(root):
+        return _rows(root, case)
+
+
+def _findings(rows: list[Row]) -> list[Finding]:
+    return [row for row in rows if isinstance(row, Finding)]
+
+
+def _lines(rows: list[Row], root: Path) -> Iterator[str]:
+    for row in rows:
+        values = {column.key: getattr(row, column.name) for column in row.schema}
+        values["path"] = os.path.relpath(str(values["path"]), root)
+        kind = "finding" if isinstance(row, Finding) else "file"
+        yield json.dumps({"kind": kind, **values}, ensure_ascii=False)
+
+
+def _id(case: FaultCase) -> str:
+    return f"{case.code}-{case.name}" if case.name else case.code
+
+
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_a_fault_is_found(case: FaultCase, tmp_path: Path) -> None:
+    codes = {finding.code for finding in _findings(_shown_rows(case, tmp_path))}
+    assert case.code in codes
+    assert codes - {case.code} == set(case.also)
+
+
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_a_near_miss_is_none(case: FaultCase, tmp_path: Path) -> None:
+    root = write(case.near_miss, tmp_path, case.scope)
+    case.near_arranged(root)
+    codes = {finding.code for finding in _findings(_rows(root, case))}
+    assert codes == set(case.near_also)
+
+
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_findings_are_what_they_were(case: FaultCase, tmp_path: Path) -> None:
+    text = "".join(line + "\n" for line in _lines(_shown_rows(case, tmp_path), tmp_path))
+    golden = GOLDEN / f"{_id(case)}.ndjson"
+    if REMAKE in os.environ:
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> None:
+    reports = [row for row in _shown_rows(case, tmp_path) if isinstance(row, FileReport)]
+    for report in reports:
+        counted = (report.bytes_intact, report.bytes_salvaged, report.bytes_damaged, report.bytes_zero, report.bytes_not_examined)
+        assert min(counted) >= 0
+        assert sum(counted) == report.size
+
+
+def test_every_code_has_a_case() -> None:
+    assert {case.code for case in CASES} == set(FAULTS)

@@ -1,0 +1,128 @@
+"""Faults of timestamps."""
+
+from tests.builders.files import file_name
+from tests.builders.records import TIMESTAMP, batch, record
+
+from .case import FaultCase, Files
+
+_LOG = file_name(0, ".log")
+_DAY = 24 * 3600 * 1000
+_DEEP = {"level": "deep"}
+_PEDANTIC = {"is_pedantic": True}
+_BOTH = {"level": "deep", "is_pedantic": True}
+_YEAR_2100 = 4_102_444_800_000
+_TWO = [record(value=b"a", timestamp=TIMESTAMP), record(value=b"b", timestamp=TIMESTAMP + 5)]
+
+
+def _at(*timestamps: int, timestamp_type: str = "CreateTime") -> Files:
+    """A log with a batch of one record for each of these times."""
+    batches = [
+        batch(records=[record(value=b"v", timestamp=timestamp)], base_offset=offset, timestamp_type=timestamp_type)  # type: ignore[arg-type]
+        for offset, timestamp in enumerate(timestamps)
+    ]
+    return {_LOG: b"".join(batches)}
+
+
+def _batch(**changes: object) -> Files:
+    return {_LOG: batch(records=_TWO, **changes)}  # type: ignore[arg-type]
+
+
+CASES = (
+    FaultCase(
+        "max-timestamp-mismatch",
+        shown=_batch(max_timestamp=TIMESTAMP + 7),
+        near_miss=_batch(max_timestamp=TIMESTAMP + 7, timestamp_type="LogAppendTime"),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "max-timestamp-mismatch",
+        name="single-records",
+        shown={_LOG: _at(TIMESTAMP)[_LOG] + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=TIMESTAMP + 1)},
+        near_miss=_at(TIMESTAMP, TIMESTAMP + 1),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "base-timestamp-odd",
+        shown={_LOG: batch(records=[record(value=b"a", timestamp=TIMESTAMP + 5)], base_timestamp=TIMESTAMP)},
+        near_miss={_LOG: batch(records=[record(value=b"a", timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + _DAY)},
+        settings=_BOTH,
+    ),
+    FaultCase(
+        "timestamp-out-of-order",
+        shown=_at(TIMESTAMP, TIMESTAMP - 3 * _DAY, TIMESTAMP - _DAY),
+        near_miss=_at(TIMESTAMP, TIMESTAMP, TIMESTAMP + 1),
+        settings=_PEDANTIC,
+    ),
+    FaultCase(
+        "timestamp-future", shown=_at(TIMESTAMP, _YEAR_2100, _YEAR_2100 - _DAY), near_miss=_at(TIMESTAMP, TIMESTAMP + _DAY)
+    ),
+    FaultCase(
+        "timestamp-unit-suspect",
+        name="seconds",
+        shown=_at(TIMESTAMP // 1000, TIMESTAMP // 1000 + 1),
+        near_miss=_at(31 * _DAY),
+    ),
+    FaultCase("timestamp-unit-suspect", name="zero", shown=_at(0), near_miss=_at(-1)),
+    FaultCase("timestamp-unit-suspect", name="small", shown=_at(6), near_miss=_at(-1)),
+    FaultCase(
+        "timestamp-unit-suspect",
+        name="nanoseconds",
+        shown=_at(TIMESTAMP * 1_000_000),
+        near_miss=_at(_YEAR_2100),
+        also={"timestamp-future"},
+        near_also={"timestamp-future"},
+    ),
+    FaultCase(
+        "timestamp-unit-suspect",
+        name="no-date",
+        shown=_at(TIMESTAMP * 1000, 2**63 - 1),
+        near_miss=_at(2**63 - 1),  # no unit makes a date of it
+        also={"timestamp-future"},
+        near_also={"timestamp-future"},
+    ),
+    FaultCase("timestamp-negative", shown=_at(-2, -(2**63)), near_miss=_at(-1, TIMESTAMP)),
+    FaultCase(
+        "timestamp-overflow",
+        shown={
+            _LOG: batch(
+                records=[record(value=b"v", timestamp_delta=2**62)], base_timestamp=2**63 - 10, max_timestamp=2**62 - 10 - 2**63
+            )
+        },
+        near_miss={
+            _LOG: batch(records=[record(value=b"v", timestamp_delta=-(2**63 - 10 - TIMESTAMP))], base_timestamp=2**63 - 10)
+        },
+        also={"timestamp-negative"},
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "log-append-time-odd",
+        name="mixed",
+        shown={_LOG: _at(TIMESTAMP)[_LOG] + _batch(base_offset=1, timestamp_type="LogAppendTime")[_LOG]},
+        near_miss=_at(TIMESTAMP, TIMESTAMP, timestamp_type="LogAppendTime"),
+    ),
+    FaultCase(
+        "log-append-time-odd",
+        name="unset",
+        shown=_at(-1, timestamp_type="LogAppendTime"),
+        near_miss=_at(-1),
+    ),
+    FaultCase(
+        "delete-horizon-odd",
+        name="far",
+        shown=_batch(delete_horizon_ms=TIMESTAMP + 5000 * _DAY),
+        near_miss=_batch(delete_horizon_ms=TIMESTAMP + _DAY),
+    ),
+    FaultCase(
+        "delete-horizon-odd",
+        name="early",
+        shown=_batch(delete_horizon_ms=TIMESTAMP - _DAY),
+        near_miss=_batch(delete_horizon_ms=TIMESTAMP + _DAY),
+    ),
+    FaultCase(
+        "delete-horizon-odd",
+        name="not-compacted",
+        shown=_batch(delete_horizon_ms=TIMESTAMP + _DAY),
+        near_miss=_batch(),
+        settings={"cleanup_policy": "delete"},
+    ),
+)
