@@ -8,8 +8,9 @@ from typing import NamedTuple
 from unittest import mock
 
 from kdump.binary import kernel
-from kdump.cli import commands, dropin, listing
+from kdump.cli import commands, dropin
 from kdump.cli.dropin import logs
+from kdump.cli.listing import lister
 from kdump.formats import log
 from kdump.output import kernel_text, parallel
 
@@ -94,8 +95,8 @@ def listed(arguments: Sequence[str | Path]) -> Printed:
     """What a command of kdump prints in this process."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
     with (
-        mock.patch.object(listing, "open", lambda *_, **__: contextlib.nullcontext(stdout), create=True),
-        mock.patch.object(listing, "_stderr", lambda: contextlib.nullcontext(stderr)),
+        mock.patch.object(lister, "open", lambda *_, **__: contextlib.nullcontext(stdout), create=True),
+        mock.patch.object(lister, "_stderr", lambda: contextlib.nullcontext(stderr)),
     ):
         exit_code = commands.main([*map(str, arguments)])
     return Printed(exit_code, stdout.getvalue(), stderr.getvalue())
