@@ -9,7 +9,6 @@ from unittest import mock
 
 from kdump.binary import kernel
 from kdump.cli import commands, dropin
-from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
 from kdump.formats import log
 from kdump.output import kernel_text, parallel
@@ -69,8 +68,8 @@ def sizes(given: Sizes) -> Iterator[None]:
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
         put(kernel_text, OUT_SIZE=given.out, _GAPS=given.gaps, _MAX_PAYLOAD=given.payload)
         if given.piece is not None:
-            put(logs, _WORTH_THREADS=0)
-            put(parallel, MIN_SIZE=1, OUT_SIZE=given.out, _PIECE_SIZE=given.piece, _LARGEST_PIECE=4 * given.piece)
+            put(kernel_text, WORTH_THREADS=1)
+            put(parallel, OUT_SIZE=given.out, _PIECE_SIZE=given.piece, _LARGEST_PIECE=4 * given.piece)
             put(parallel, _OVERLAP=max(given.piece // 8, 1), _PAUSE=2 * given.piece)
         yield
 

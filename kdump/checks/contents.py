@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary import compression, kernel
 from kdump.binary.codecs import CODECS, NONE
+from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set, record
 from kdump.formats.record_batch import COMPRESSION_MASK
@@ -129,8 +130,7 @@ class Contents:
     def end(self) -> None:
         """Report what could not be read for want of a package."""
         for missing, (start, end, count) in self._missed.items():
-            batches = "1 batch" if count == 1 else f"{count:,} batches"
-            message = f"{missing}. The records of {batches} were not examined."
+            message = f"{missing}. The records of {counted(count, 'batch', 'batches')} were not examined."
             self._context.report("codec-package-missing", start, end, message)
 
     def _miss(self, chunk: Chunk, missing: MissingPackage) -> None:

@@ -17,9 +17,6 @@ NAME = "partition.metadata"
 MAX_SIZE = 1 << 12
 """The file has 43 bytes."""
 
-VERSIONS = (0, 1)
-"""Those that brokers of 3.9 and later read; older ones read 0 only."""
-
 _ZERO_ID = bytes(16)
 _MAX_ID_LENGTH = 24
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")

@@ -61,6 +61,11 @@ class RecordBatch(Row):
     crc: UInt32
     isvalid: Bool
 
+    @property
+    def first_offset(self) -> int:
+        """The first offset that a batch claims; of a message, the only one."""
+        return self.last_offset if self.base_offset is None else self.base_offset
+
 
 def table_of_batches(headers: Sequence[BatchHeader], positions: Sequence[int], valid: Sequence[bool]) -> Table[RecordBatch]:
     """Batches of magic 2 whose headers were unpacked, in the order given."""

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     Write = Callable[[memoryview], None]
     Complain = Callable[[int, int], None]
 
+WORTH_THREADS = 64 << 20
+"""From this size on, a log, or what is left of it, is worth several threads."""
+
 OUT_SIZE = 1 << 20
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
 _WORDS = 64 << 10  # more than a line takes without keys, values and headers

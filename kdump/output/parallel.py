@@ -12,6 +12,7 @@ from threading import Condition, Thread
 
 from kdump.binary import kernel
 from kdump.formats.record_batch import as_int64
+from kdump.output import kernel_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.output.kernel_text import Complain, KernelText, Write
-
-MIN_SIZE = 64 << 20
-"""From this size on, what is left of a log is worth several threads."""
 
 OUT_SIZE = 4 << 20
 """A thread holds so much text until it is its turn."""
@@ -90,7 +88,7 @@ class ParallelText:
 
         The answer is where in the log that ends.
         """
-        if position < self._next_try or end - position < MIN_SIZE:
+        if position < self._next_try or end - position < kernel_text.WORTH_THREADS:
             return position
         run = _Run(self, position, end, text.previous_offset)
         run.to_end()

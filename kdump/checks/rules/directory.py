@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules import kraft_snapshot, leader_epochs, leftovers, names, offset_checkpoints, partition_metadata
 from kdump.checks.rules.missing_indexes import missing_indexes
+from kdump.checks.wording import offset_range
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -92,16 +93,11 @@ def _ends_well(facts: SegmentFacts) -> bool:
 def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: int, last: int, own_last: int) -> None:
     shared = max(min(last, own_last), base_offset)
     before, log = _log(partition, base_before), _log(partition, base_offset)
-    message = (
-        f"{before} goes on to offset {last:,}, but {log} starts at {base_offset:,}. Both claim {_range(base_offset, shared)}."
-    )
+    both = offset_range(base_offset, shared)
+    message = f"{before} goes on to offset {last:,}, but {log} starts at {base_offset:,}. Both claim {both}."
     partition.context(log).report(
         "segments-overlap", 0, 0, message, offsets=(base_offset, shared), expected=f"at least {last + 1}", found=base_offset
     )
-
-
-def _range(first: int, last: int) -> str:
-    return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
 
 
 def _report_gaps(partition: PartitionFacts, gaps: list[tuple[int, int, int]]) -> None:
@@ -109,14 +105,16 @@ def _report_gaps(partition: PartitionFacts, gaps: list[tuple[int, int, int]]) ->
     if not partition.settings.may_be_compacted:
         for end, base_offset, base_before in gaps:
             where = f"between {_log(partition, base_before)} and the next segment"
-            message = f"Missing {where}: {_range(end, base_offset - 1)}. The topic is not compacted, so a segment is lost."
+            message = f"Missing {where}: {offset_range(end, base_offset - 1)}. The topic is not compacted, so a segment is lost."
             _report_gap(partition, end, base_offset, base_offset, message, ERROR)
         return
     end, base_offset, _ = gaps[0]
-    where = f"Missing between two segments: {_range(end, base_offset - 1)}"
+    where = f"Missing between two segments: {offset_range(end, base_offset - 1)}"
     if len(gaps) > 1:
         missing = sum(base_offset - end for end, base_offset, _ in gaps)
-        where = f"Missing between segments, at {len(gaps):,} places: {missing:,} offsets, first {_range(end, base_offset - 1)}"
+        where = (
+            f"Missing between segments, at {len(gaps):,} places: {missing:,} offsets, first {offset_range(end, base_offset - 1)}"
+        )
     message = f"{where}. Lawful if the topic is compacted; if not, say --cleanup-policy delete."
     _report_gap(partition, end, base_offset, gaps[-1][1], message, INFO)
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.finding import WARNING, Accounts
-from kdump.checks.rules.wording import counted
+from kdump.checks.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

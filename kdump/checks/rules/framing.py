@@ -14,9 +14,11 @@ from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks import salvage
 from kdump.checks.finding import BY_LENGTH, BY_REPAIRED_LENGTH, END, ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.wording import counted, offset_range
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import records
 from kdump.formats.file_name import OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX
+from kdump.formats.record_batch import RecordBatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.log import Chunk
-    from kdump.formats.record_batch import RecordBatch
 
 _MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file
 _ATTRIBUTES_IN_USE = 0x7F
@@ -101,7 +102,7 @@ class Framing(SegmentRule):
 
     def _report(self, code: str, batch: RecordBatch, message: str, **values: object) -> None:
         """Report on a whole batch."""
-        first = batch.last_offset if batch.base_offset is None else batch.base_offset
+        first = batch.first_offset
         end = batch.position + batch.size
         self.context.report(code, batch.position, end, message, offsets=(first, batch.last_offset), **values)  # type: ignore[arg-type]
 
@@ -113,8 +114,8 @@ class Framing(SegmentRule):
             return
         count, last = len(rows), rows[-1]
         message = (
-            f"{_count(count, 'batch', 'batches')} stand{'s' if count == 1 else ''} inside the bytes that a damaged batch claims. "
-            "They may be its payload, or the batches that really follow it."
+            f"{counted(count, 'batch', 'batches')} stand{'s' if count == 1 else ''} inside the bytes "
+            "that a damaged batch claims. They may be its payload, or the batches that really follow it."
         )
         self.context.report("resync-nested-candidate", positions[0], positions[last] + sizes[last], message, found=count)
 
@@ -195,7 +196,7 @@ class Framing(SegmentRule):
             for part in records.read(self.context.source, chunk.slice(row, row + 1)):
                 count += len(part.records)
         except CorruptData as fault:
-            return "records", f"{_count(count, 'record', 'records')} decode, then: {fault.message}."
+            return "records", f"{counted(count, 'record', 'records')} decode, then: {fault.message}."
         return "payload", "All records decode; the damage is inside a key, a value, a header or a time."
 
     def _look_at_magic(self, section: Section) -> None:
@@ -259,7 +260,7 @@ class Framing(SegmentRule):
         elif code == "torn-tail":
             self._tell_torn_tail(damage)
         elif code == "torn-header":
-            message = f"The file ends with {_count(end - start, 'byte', 'bytes')}, too few for the header of a batch."
+            message = f"The file ends with {counted(end - start, 'byte', 'bytes')}, too few for the header of a batch."
             self._tell(damage, message, severity=self._severity_of_tail())
         elif code == "garbage-region" and start == 0 and (self._file_kind() or end >= self.context.source.size):
             self._tell_no_segment(damage)
@@ -301,8 +302,8 @@ class Framing(SegmentRule):
         """Report on a damaged range; offsets are those that its header claims."""
         row = damage.row
         if offsets is None and row is not None and damage.through == "isvalid":
-            first = row.last_offset if row.base_offset is None else row.base_offset  # type: ignore[attr-defined]
-            offsets = (first, row.last_offset)  # type: ignore[attr-defined]
+            assert isinstance(row, RecordBatch)
+            offsets = (row.first_offset, row.last_offset)
         self.context.report(
             damage.code,
             damage.start,
@@ -341,10 +342,12 @@ class Framing(SegmentRule):
         if len(header) == kernel.BATCH_HEADER_SIZE and header[16] == 2:
             fields = kernel.BATCH_HEADER.unpack(header)
             first, last = fields[0], fields[0] + max(fields[6], 0)
-            message = f"The last batch, {_span(first, last)}, says it is {size:,} bytes long; {missing:,} of them are missing."
+            message = (
+                f"The last batch, {offset_range(first, last)}, says it is {size:,} bytes long; {missing:,} of them are missing."
+            )
             if not fields[5] & 7:
                 whole = self._whole_records(start + kernel.BATCH_HEADER_SIZE, damage.end, fields[12])
-                message += f" Whole, and to be salvaged, are {whole:,} of {_count(fields[12], 'record', 'records')}."
+                message += f" Whole, and to be salvaged, are {whole:,} of {counted(fields[12], 'record', 'records')}."
             offsets = (first, last)
         self._tell(damage, message, severity=self._severity_of_tail(), offsets=offsets, expected=size, found=there)
 
@@ -431,13 +434,13 @@ class Framing(SegmentRule):
             if behind > 0:
                 last = max(islice(facts.last_offsets, count, None))
                 message += (
-                    f" {_count(behind, 'batch', 'batches')} behind, offsets {facts.first_offsets[count]:,} to {last:,}: "
+                    f" {counted(behind, 'batch', 'batches')} behind, offsets {facts.first_offsets[count]:,} to {last:,}: "
                     "a restart that scans this segment deletes them."
                 )
             self._tell(damage, message, found=behind)
         if self._empty_count:
             (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
-            message = f"{_count(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."
+            message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."
             end = last + kernel.BATCH_HEADER_SIZE
             self.context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
         if source.size > _MAX_SEGMENT:
@@ -463,22 +466,12 @@ def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
     return None
 
 
-def _count(count: int, singular: str, plural: str) -> str:
-    return f"{count:,} {singular if count == 1 else plural}"
-
-
 def _offsets(batch: RecordBatch) -> str:
-    if batch.base_offset is None:
-        return f"offset {batch.last_offset:,}"
-    return _span(batch.base_offset, batch.last_offset)
-
-
-def _span(first: int, last: int) -> str:
-    return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
+    return offset_range(batch.first_offset, batch.last_offset)
 
 
 def _records(batch: RecordBatch) -> str:
-    return "" if batch.count is None or batch.count < 0 else f" ({_count(batch.count, 'record', 'records')})"
+    return "" if batch.count is None or batch.count < 0 else f" ({counted(batch.count, 'record', 'records')})"
 
 
 def _looks(sample: bytes, start: int, end: int) -> str:

@@ -12,7 +12,7 @@ from kdump.checks.catalogue.entry import DIE
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.rules.entry_file import EntryFile
 from kdump.checks.rules.log_beside import LogBeside, rows_of, size_now, values_at
-from kdump.checks.rules.wording import counted, offset_range
+from kdump.checks.wording import counted, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, time_index
 from kdump.formats.offset_index import ENTRY_SIZE

@@ -397,7 +397,7 @@ class RecordOrder(SegmentRule):
         if status == salvage.DAMAGED or code not in ("record-count-too-high", "record-count-too-low"):
             return
         batch = chunk.batches.row(0)
-        first = batch.last_offset if batch.base_offset is None else batch.base_offset
+        first = batch.first_offset
         if code == "record-count-too-high":
             message = (
                 f"The batch of offsets {first:,} to {batch.last_offset:,} says it has {batch.count:,} records, and holds fewer."

@@ -9,7 +9,8 @@ from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.checks import frames, record_bytes, salvage
 from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally, counted
+from kdump.checks.rules.tally import Tally
+from kdump.checks.wording import counted
 from kdump.formats import record
 from kdump.formats.record_batch import COMPRESSION_MASK
 
@@ -82,7 +83,7 @@ class Codecs(SegmentRule):
         self._report("codec-unknown", batch, message, expected="0 to 4", found=name)
 
     def _report(self, code: str, batch: RecordBatch, message: str, *, expected: object = None, found: object = None) -> None:
-        first = batch.last_offset if batch.base_offset is None else batch.base_offset
+        first = batch.first_offset
         self.context.report(
             code,
             batch.position,
@@ -199,7 +200,7 @@ class Unread(SegmentRule):
             elif has_place:
                 what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of what was decompressed: {what}"
             message = f"{what[0].upper()}{what[1:]} {decoded:,} of {counted(batch.count, 'record')} can be read."
-        first = batch.last_offset if batch.base_offset is None else batch.base_offset
+        first = batch.first_offset
         self.context.report(
             code,
             start,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.checks.wording import counted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
@@ -31,8 +33,3 @@ class Tally:
         if self.count:
             text = message.format(count=counted(self.count, self.one, self.many), note=self.note)
             context.report(code, self.start, self.end, text, severity=severity, offsets=self.offsets, found=self.count)
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """A number with its noun: `1 record`, `2,000 records`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -9,7 +9,7 @@ from struct import Struct
 from kdump.checks.finding import INFO
 from kdump.checks.rules.entry_file import EntryFile
 from kdump.checks.rules.log_beside import LogBeside, rows_of, values_at
-from kdump.checks.rules.wording import counted, time
+from kdump.checks.wording import counted, time
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
 

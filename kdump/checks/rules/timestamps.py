@@ -8,8 +8,9 @@ from operator import lt
 
 from kdump.checks import salvage
 from kdump.checks.rules.rule import SegmentRule
-from kdump.checks.rules.tally import Tally, counted
+from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
+from kdump.checks.wording import counted
 from kdump.formats.record_batch import (
     DELETE_HORIZON_BIT,
     LOG_APPEND_TIME,
@@ -75,7 +76,7 @@ def _sound(section: Section) -> Table[RecordBatch]:
 
 
 def _offsets(batch: RecordBatch) -> tuple[int, int]:
-    return (batch.last_offset if batch.base_offset is None else batch.base_offset), batch.last_offset
+    return batch.first_offset, batch.last_offset
 
 
 class Headers(SegmentRule):

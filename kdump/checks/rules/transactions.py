@@ -15,6 +15,7 @@ from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction, Rows
 from kdump.checks.rules import control_batches
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.settings import DELETE
+from kdump.checks.wording import counted, number_range, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, transaction_index
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE
@@ -235,10 +236,10 @@ class Transactions(SegmentRule):
 
     def _report_duplicate(self, batches: Table[RecordBatch], row: int, expected: int, earlier: tuple[int, int]) -> None:
         batch = batches.row(row)
-        sequences = _range("sequence", batch.base_sequence or 0, batch.last_sequence or 0)
+        sequences = number_range("sequence", batch.base_sequence or 0, batch.last_sequence or 0)
         message = (
             f"Producer {batch.producer_id:,}, epoch {batch.producer_epoch}: {sequences}, which the log has at "
-            f"{_range('offset', *earlier)} already, came again at offset {batch.base_offset:,}."
+            f"{offset_range(*earlier)} already, came again at offset {batch.base_offset:,}."
         )
         self._report("sequence-duplicate", batches, row, message, expected=expected, found=batch.base_sequence)
 
@@ -261,7 +262,7 @@ class Transactions(SegmentRule):
             self.lawful_gaps.add(producer_id, batches, row)
             return
         missing = base - expected & _MAX_SEQUENCE
-        count = f": {_counted(missing, 'number')} left out" if base > expected else ""
+        count = f": {counted(missing, 'number')} left out" if base > expected else ""
         self._report(
             "sequence-gap",
             batches,
@@ -374,7 +375,7 @@ class Transactions(SegmentRule):
                 "sequence-gap",
                 gaps.start,
                 gaps.end,
-                f"{_counted(gaps.count, 'batch', 'batches')} of {gaps.who()} did not go on with the next sequence, first at "
+                f"{counted(gaps.count, 'batch', 'batches')} of {gaps.who()} did not go on with the next sequence, first at "
                 f"offset {gaps.first_offset:,}: the batches between are not in the log any more, or it started anew with 0.",
                 severity=INFO,
                 offsets=(gaps.first_offset, gaps.last_offset),
@@ -384,7 +385,7 @@ class Transactions(SegmentRule):
                 "marker-without-txn",
                 markers.start,
                 markers.end,
-                f"{_counted(markers.count, 'marker')} of {markers.who()} without data in view, first at offset "
+                f"{counted(markers.count, 'marker')} of {markers.who()} without data in view, first at offset "
                 f"{markers.first_offset:,}: the data are not in the log any more, or there were none.",
                 offsets=(markers.first_offset, markers.last_offset),
             )
@@ -399,7 +400,7 @@ class Transactions(SegmentRule):
         if file_name.OFFSET_INDEX not in beside:
             return  # a log without its files, or one that a broker scans when it opens it
         if name is None:
-            count = _counted(len(aborted.last_offsets), "transaction")
+            count = counted(len(aborted.last_offsets), "transaction")
             self.context.report(
                 "txn-aborted-not-indexed",
                 aborted.positions[0],
@@ -564,14 +565,6 @@ def _greatest(timestamps: Iterable[int], now: int) -> int:
     """The greatest that is not in the future, which no clock can have meant."""
     greatest = max(timestamps, default=-1)
     return greatest if greatest <= now else max((timestamp for timestamp in timestamps if timestamp <= now), default=-1)
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _range(what: str, first: int, last: int) -> str:
-    return f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
 
 
 def _duration(elapsed_ms: int) -> str:

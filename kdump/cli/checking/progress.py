@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from kdump.output.findings.sizes import number_text
+from kdump.checks.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ProgressBar:
         self._next = now + _INTERVAL
         if self._bar is None:
             self._start(progress.total)
-        findings = number_text(self.findings, "finding") if self.findings else ""
+        findings = counted(self.findings, "finding") if self.findings else ""
         self._bar.update(self._task, completed=min(progress.bytes, progress.total), findings=findings)
         self._bar.refresh()
 

@@ -11,10 +11,11 @@ from kdump.checks import catalogue
 from kdump.checks.check import Job, jobs
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, Finding, Summary
 from kdump.checks.isolation import Isolation
+from kdump.checks.wording import counted
 from kdump.cli.checking.progress import progress_bar
 from kdump.output.blocks import Blocks
 from kdump.output.findings import Look, form_of
-from kdump.output.findings.sizes import number_text, size_text
+from kdump.output.findings.sizes import size_text
 from kdump.output.parallel import jobs_here
 
 TYPE_CHECKING = False
@@ -92,8 +93,8 @@ class _Run:
         progress = self._progress.last if self._progress is not None else None
         if progress is None:
             return "interrupted"
-        found = f"{number_text(self._counts[ERROR], 'error')} and {number_text(self._counts[WARNING], 'warning')} so far"
-        done = f"{number_text(progress.files, 'file')}, {size_text(progress.bytes)} of {size_text(progress.total)}"
+        found = f"{counted(self._counts[ERROR], 'error')} and {counted(self._counts[WARNING], 'warning')} so far"
+        done = f"{counted(progress.files, 'file')}, {size_text(progress.bytes)} of {size_text(progress.total)}"
         return f"interrupted after {done}; {found}"
 
     def _take(self, rows: list[Row], group: str) -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     Decoder = Callable[[bytes], str]
 
-_WORTH_THREADS = 64 << 20  # bytes of a log
 _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
 
@@ -150,7 +149,7 @@ def _kernel_text(
     """What the kernel in C shows of this log, where it is there and the output is as it stands in Kafka's words."""
     if kernel.native is None or tool.is_terminal:
         return None
-    from kdump.output.kernel_text import KernelText
+    from kdump.output.kernel_text import WORTH_THREADS, KernelText
 
     path = absolute(source.path)
 
@@ -171,7 +170,7 @@ def _kernel_text(
         )
 
     kernel_text = text(tool.out.write_bytes, complain)
-    if source.size >= _WORTH_THREADS and tool.jobs != 1 and source.manners is None:
+    if source.size >= WORTH_THREADS and tool.jobs != 1 and source.manners is None:
         from kdump.output import parallel
 
         jobs = tool.jobs or parallel.jobs_here()

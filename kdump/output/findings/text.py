@@ -10,8 +10,9 @@ from kdump.binary.java_text import escaped
 from kdump.checks import catalogue
 from kdump.checks.catalogue import entry
 from kdump.checks.finding import ERROR, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, Accounts
+from kdump.checks.wording import counted
 from kdump.formats import file_name
-from kdump.output.findings.sizes import number_text, size_text
+from kdump.output.findings.sizes import size_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ class TextReport:
             self._say_maps()
             self._say_restarts()
             self._say_next()
-        known = f" {number_text(summary.known, 'finding')} known from the baseline." if summary.known else ""
+        known = f" {counted(summary.known, 'finding')} known from the baseline." if summary.known else ""
         missing = "" if summary.is_complete else " Not everything could be examined."
-        examined = f"Examined {size_text(summary.bytes)} in {number_text(summary.files, 'file')} in {summary.seconds:.1f} s."
+        examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
         self._say_wrapped(f"{examined}{known}{missing} Exit status {summary.exit_code}.", 0)
 
     def _group(self, path: str) -> _Group:
@@ -168,8 +169,8 @@ class TextReport:
             kind = (fold.finding.severity, fold.finding.code)
             if last_of[kind] is fold and kind in self._beyond:
                 beyond = self._beyond[kind]
-                of_them = f"{number_text(beyond.findings, 'more finding')} of {fold.finding.code}"
-                more = f"{of_them} in {number_text(beyond.files, 'other file')}"
+                of_them = f"{counted(beyond.findings, 'more finding')} of {fold.finding.code}"
+                more = f"{of_them} in {counted(beyond.files, 'other file')}"
                 self._say_wrapped(more + "; --all shows each.", _INDENT)
 
     def _worst_first(self) -> list[_Fold]:
@@ -227,7 +228,7 @@ class TextReport:
                 if note and not is_beside:
                     self._say_wrapped(note, name_width + 2)
             if len(drawn) < group.files:
-                self._say(f"and {number_text(group.files - len(drawn), 'more file')}")
+                self._say(f"and {counted(group.files - len(drawn), 'more file')}")
 
     def _map(self, report: FileReport, width: int) -> str:
         """A file as a row of cells: each shows the worst that lies in its part of the file."""
@@ -257,7 +258,7 @@ class TextReport:
                 name = f"{group.name}/" if len(self._groups) > 1 else ""
                 self._say_labelled("", f"here: {self._shown(name + group.restart(word))}")
             if len(groups) > _RESTARTS:
-                self._say_labelled("", f"and in {number_text(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
+                self._say_labelled("", f"and in {counted(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
 
     def _say_next(self) -> None:
         lines = []
@@ -367,7 +368,7 @@ class _Group:
         if not self.files:
             return "not examined"
         parts = [
-            number_text(self.segments, "segment") if self.segments else number_text(self.files, "file"),
+            counted(self.segments, "segment") if self.segments else counted(self.files, "file"),
             size_text(self.size),
         ]
         if self.first_offset != NO_OFFSET:
@@ -376,7 +377,7 @@ class _Group:
 
     def verdict(self) -> str:
         """How many findings of each severity, the worst first."""
-        return ", ".join(number_text(self.counts[word], word) for word in SEVERITIES if word in self.counts) or "clean"
+        return ", ".join(counted(self.counts[word], word) for word in SEVERITIES if word in self.counts) or "clean"
 
     def restart(self, word: str) -> str:
         """Where what this word says would happen, and what that would cost, as far as it is known."""
@@ -384,16 +385,16 @@ class _Group:
         first = findings[0]
         name = first.path.rpartition("/")[2]
         if word != entry.CUT or not first.path.endswith(file_name.LOG):
-            more = f" and {number_text(len(findings) - 1, 'more file')}" if len(findings) > 1 else ""
+            more = f" and {counted(len(findings) - 1, 'more file')}" if len(findings) > 1 else ""
             return name + more
         text = f"{name} at byte {first.start:,}"
         if first.offset_first is not None:
             text += f", offset {first.offset_first:,}"
             if self.last_offset >= first.offset_first:
-                text += f"; {number_text(self.last_offset - first.offset_first + 1, 'offset')} from there on"
+                text += f"; {counted(self.last_offset - first.offset_first + 1, 'offset')} from there on"
         later = sum(other > name for other in self._log_names)
         if later:
-            text += f"; {number_text(later, 'later segment')}"
+            text += f"; {counted(later, 'later segment')}"
         return text
 
 
@@ -425,9 +426,9 @@ def _percent(report: FileReport) -> str:
 def _note(report: FileReport) -> str:
     notes = []
     if report.batches_lost:
-        notes.append(f"{number_text(report.batches_lost, 'batch', 'batches')} damaged")
+        notes.append(f"{counted(report.batches_lost, 'batch', 'batches')} damaged")
     elif report.bytes_damaged:
-        notes.append(f"{number_text(report.bytes_damaged, 'byte')} damaged")
+        notes.append(f"{counted(report.bytes_damaged, 'byte')} damaged")
     if report.batches_salvaged:
         notes.append(f"{report.batches_salvaged:,} salvaged")
     if report.bytes_zero:

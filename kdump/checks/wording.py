@@ -12,7 +12,12 @@ def counted(count: int, singular: str, plural: str = "") -> str:
 
 def offset_range(first: int, last: int) -> str:
     """One offset, or several: `offset 5`, `offsets 5 to 1,200`."""
-    return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
+    return number_range("offset", first, last)
+
+
+def number_range(what: str, first: int, last: int) -> str:
+    """The same of other numbers."""
+    return f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
 
 
 def time(milliseconds: int) -> str:
