@@ -98,6 +98,7 @@ class TextReport:
             self._say_findings()
             self._say_maps()
             self._say_restarts()
+            self._say_remedies()
             self._say_next()
         known = f" {counted(summary.known, 'finding')} known from the baseline." if summary.known else ""
         missing = "" if summary.is_complete else " Not everything could be examined."
@@ -260,6 +261,22 @@ class TextReport:
             if len(groups) > _RESTARTS:
                 self._say_labelled("", f"and in {counted(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
 
+    def _say_remedies(self) -> None:
+        codes = self._codes_to_explain()
+        if codes:
+            self._say()
+            self._say("What is lost, and what to do")
+        for code in codes:
+            kind = catalogue.FAULTS[code]
+            self._say(f"  {code}")
+            self._say_labelled("lost", kind.loss)
+            self._say_labelled("to do", kind.remedy)
+
+    def _codes_to_explain(self) -> list[str]:
+        """Of what is no mere information, the worst."""
+        codes = dict.fromkeys(fold.finding.code for fold in self._worst_first() if fold.finding.severity != INFO)
+        return list(codes)[:_CODES_TO_EXPLAIN]
+
     def _say_next(self) -> None:
         lines = []
         worst = self._worst_first()
@@ -269,7 +286,7 @@ class TextReport:
         damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
         if damaged is not None:
             lines.append(f"kdump log --output table --from-position {damaged.start} {shlex.quote(damaged.path)}")
-        codes = list(dict.fromkeys(fold.finding.code for fold in worst))[:_CODES_TO_EXPLAIN]
+        codes = self._codes_to_explain() or list(dict.fromkeys(fold.finding.code for fold in worst))[:_CODES_TO_EXPLAIN]
         lines += [f"kdump explain {code}" for code in codes]
         self._say()
         self._say("Next")
@@ -426,7 +443,9 @@ def _percent(report: FileReport) -> str:
 def _note(report: FileReport) -> str:
     notes = []
     if report.batches_lost:
-        notes.append(f"{counted(report.batches_lost, 'batch', 'batches')} damaged")
+        is_log = report.file_type in _KINDS_WITH_MAP
+        things = counted(report.batches_lost, "batch", "batches") if is_log else counted(report.batches_lost, "entry", "entries")
+        notes.append(f"{things} damaged")
     elif report.bytes_damaged:
         notes.append(f"{counted(report.bytes_damaged, 'byte')} damaged")
     if report.batches_salvaged:
