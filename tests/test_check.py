@@ -169,8 +169,20 @@ def test_a_file_that_is_not_there_is_not_examined(tmp_path: Path) -> None:
     assert "Not everything could be examined. Exit status 3." in out
 
 
-def test_an_empty_directory_is_nothing_to_check(tmp_path: Path) -> None:
-    assert _run("check", tmp_path) == (CLEAN, "There is nothing to check.\n", "")
+def test_a_directory_with_nothing_of_kafkas_is_not_clean(tmp_path: Path) -> None:
+    code, out, err = _run("check", tmp_path)
+    assert (code, err) == (NOT_EXAMINED, "")
+    assert out.startswith("There is nothing to check: no file of Kafka's is here.\n")
+
+
+def test_directories_of_one_name_are_told_by_their_brokers(tmp_path: Path) -> None:
+    for broker in ("b1", "b2"):
+        folder = write_partition(tmp_path / broker / "data", topic="orders", partition=0, segments={0: _batches(0, 2)})
+        _change(folder / LOG, 100)
+    code, out, _ = _run("check", tmp_path)
+    assert code == FINDINGS
+    assert out.startswith("b1/data/orders-0   1 segment")
+    assert f"\nerror    crc-mismatch  b2/data/orders-0/{LOG}, bytes " in out
 
 
 def test_patterns_stand_for_files(broken: Path) -> None:
@@ -408,7 +420,9 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert "If this broker restarts\n  cut      when the segment is scanned:" in out
     # the torn batch is not there to be lost
     assert f" here: {LOG} at byte 0, offset 0; 5 offsets from there on; 1 later segment What is lost" in " ".join(out.split())
-    assert "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
+    assert (
+        "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
+    )
     assert "\n  to do    compare with another replica; keep a copy; let a healthy replica serve," in out
     assert f"  cp -a {broken} ELSEWHERE   # before any restart\n" in out
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out

@@ -96,9 +96,11 @@ def is_partition(path: str) -> bool:
     names = os.listdir(path)
     if any(name in names for name in LOG_DIR_FILES):
         return False
-    if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(file_name.suffix(name) in SEGMENT_SUFFIXES for name in names):
+    of_segments = [name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES]
+    if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(base_offset_of(name) is not None for name in of_segments):
         return True
-    return directory_name(path) is not None and not any(os.path.isdir(os.path.join(path, name)) for name in names)
+    has_name = bool(of_segments) or directory_name(path) is not None  # a folder of log directories may hold a server.log
+    return has_name and not any(os.path.isdir(os.path.join(path, name)) for name in names)
 
 
 def parent(path: str) -> str:
@@ -128,6 +130,13 @@ def partitions(path: str) -> list[str]:
         if is_directory and entry.name != REMOTE_INDEX_CACHE:
             found.append(entry.path)
     return found
+
+
+def folders(paths: list[str]) -> list[str]:
+    """Of the directories inside of another, those that may hold log directories; none if one of them is a partition's."""
+    if any(os.path.isdir(path) and is_partition(path) for path in paths):
+        return []
+    return [path for path in paths if _is_directory(path)]
 
 
 def log_dir_files(path: str) -> list[str]:

@@ -81,6 +81,8 @@ class _Run:
                 is_group = job.kind != Job.FILE or len(all_jobs) == 1
                 self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
                 self._progress.findings = sum(self._counts.values())
+        if not self._files and not self._known and not any(self._counts.values()):
+            self._is_complete = False  # a path that is mistaken is not clean
         code = self._exit_code()
         seconds = round(time.monotonic() - started, 3)
         counts = [self._counts[severity] for severity in (ERROR, WARNING, INFO)]

@@ -89,8 +89,9 @@ class TextReport:
         self._group(group).add(report)
 
     def end(self, summary: Summary) -> None:
+        self._name_groups()
         if not self._groups:
-            self._say("There is nothing to check.")
+            self._say("There is nothing to check: no file of Kafka's is here.")
         self._say_groups()
         if not self._folds and not summary.known and summary.is_complete:
             return
@@ -104,6 +105,14 @@ class TextReport:
         missing = "" if summary.is_complete else " Not everything could be examined."
         examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
         self._say_wrapped(f"{examined}{known}{missing} Exit status {summary.exit_code}.", 0)
+
+    def _name_groups(self) -> None:
+        """Where directories of one name may stand in several places, tell them by their paths from where these part."""
+        paths = {group.path: os.path.abspath(group.path) for group in self._groups.values()}
+        if len({os.path.dirname(path) for path in paths.values()}) > 1:
+            common = os.path.commonpath(paths.values())
+            for group in self._groups.values():
+                group.name = os.path.relpath(paths[group.path], common)
 
     def _group(self, path: str) -> _Group:
         group = self._groups.get(path)
@@ -188,7 +197,7 @@ class TextReport:
         finding = fold.finding
         name = finding.path.rpartition("/")[2]
         if several:
-            name = f"{fold.group.rstrip('/').rpartition('/')[2]}/{name}"
+            name = f"{self._groups[fold.group].name}/{name}"
         name = self._shown(name)
         where = name + _range(finding)
         severity = self._colored(finding.severity, _COLORS[finding.severity]) + " " * (_INDENT - len(finding.severity))
@@ -329,6 +338,7 @@ class _Group:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.name = os.path.basename(os.path.abspath(path)) or path
         self.files = self.segments = self.size = 0
         self.first_offset = self.last_offset = NO_OFFSET
         self.counts: dict[str, int] = {}
@@ -337,11 +347,6 @@ class _Group:
         self._log_names: list[str] = []
         self._with_findings: set[str] = set()
         self._drawn: list[FileReport] = []
-
-    @property
-    def name(self) -> str:
-        """How the directory is called."""
-        return os.path.basename(os.path.abspath(self.path)) or self.path
 
     @property
     def rank(self) -> tuple[int, ...]:
