@@ -43,10 +43,17 @@ def read(data: bytes) -> tuple[int, bytes]:
     topic_id = fields.get(b"topic_id")
     if topic_id is None:
         raise CorruptData("metadata-line-malformed", "there is no topic id")
-    return int(version), _uuid(topic_id)
+    uuid = uuid_of(topic_id)
+    if uuid == _ZERO_ID:
+        raise CorruptData("metadata-id-zero", "the topic id is all zeros, which stands for none")
+    return int(version), uuid
 
 
-def _uuid(text: bytes) -> bytes:
+def uuid_of(text: bytes) -> bytes:
+    """The 16 bytes that text stands for, base64 as Kafka's UUIDs have it.
+
+    Raises CorruptData with the code `metadata-id-malformed`.
+    """
     digits = text.rstrip(b"=")
     if len(text) > _MAX_ID_LENGTH or not _ALPHABET.issuperset(digits):
         raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters and is no UUID in base64")
@@ -56,6 +63,4 @@ def _uuid(text: bytes) -> bytes:
         uuid = b""
     if len(uuid) != len(_ZERO_ID):
         raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters, not the 22 of a UUID in base64")
-    if uuid == _ZERO_ID:
-        raise CorruptData("metadata-id-zero", "the topic id is all zeros, which stands for none")
     return uuid

@@ -51,6 +51,12 @@ def _offsets_log(key: bytes, value: bytes | None) -> dict[str, bytes]:
 
 
 _OFFSET_KEY = int16(1) + string("group") + string("topic") + int32(0)
+_QUORUM = "__cluster_metadata-0/quorum-state"
+_QUORUM_STATE = b'{"leaderId":1,"leaderEpoch":41,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
+_OLD_QUORUM_STATE = (
+    b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,'
+    b'"currentVoters":[{"voterId":1}],"data_version":0}'
+)
 _KRAFT_META = {"meta.properties": b"node.id=1\nversion=1\n"}
 
 
@@ -252,5 +258,38 @@ CASES: tuple[FaultCase, ...] = (
         near_miss=_in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
         scope=LOG_DIRECTORY,
         name="of-another-topic",
+    ),
+    *(
+        FaultCase(
+            "quorum-state-bad",
+            shown=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: data},
+            near_miss=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: near},
+            scope=LOG_DIRECTORY,
+            name=name,
+        )
+        for name, data, near in (
+            ("", b"", _QUORUM_STATE),
+            ("zeros", bytes(150), _QUORUM_STATE + b"xyz"),
+            ("not-json", b"leaderId: 1", _QUORUM_STATE + b"\nleaderId: 1"),
+            ("list", b"[1,2]", b" \t" + _QUORUM_STATE),
+            ("without-version", _QUORUM_STATE.replace(b"data_version", b"version"), _QUORUM_STATE.replace(b"}", b',"more":[1]}')),
+            ("version", _QUORUM_STATE.replace(b":1}", b":2}"), _OLD_QUORUM_STATE.replace(b":0}", b':"0"}')),
+            ("field", _QUORUM_STATE.replace(b"votedId", b"voted"), _QUORUM_STATE.replace(b"-1", b"77")),
+            ("text-for-number", _QUORUM_STATE.replace(b"41", b'"41"'), _QUORUM_STATE.replace(b"41", b"-5")),
+            ("large-number", _QUORUM_STATE.replace(b"41", b"8589934592"), _QUORUM_STATE.replace(b"41", b"2147483647")),
+            ("fraction", _QUORUM_STATE.replace(b"41", b"2.5"), _QUORUM_STATE.replace(b"41", b"2")),
+            (
+                "id",
+                _QUORUM_STATE.replace(b"AAAAAAAAAAAAAAAAAAAAAA", b"zz"),
+                _QUORUM_STATE.replace(b"AAAAAAAAAAAAAAAAAAAAAA", b"xuNFeVKBTimjCGKSv9Pz9Q"),
+            ),
+            (
+                "voters",
+                _OLD_QUORUM_STATE.replace(b'[{"voterId":1}]', b"null"),
+                _OLD_QUORUM_STATE.replace(b'[{"voterId":1}]', b"[]"),
+            ),
+            ("voter", _OLD_QUORUM_STATE.replace(b'{"voterId":1}', b"{}"), _OLD_QUORUM_STATE),
+            ("not-utf-8", _OLD_QUORUM_STATE.replace(b'""', b'"\xff"'), _OLD_QUORUM_STATE.replace(b'""', b'"\xc3\xa9"')),
+        )
     ),
 )

@@ -265,6 +265,17 @@ EPOCH_AND_METADATA_FAULTS = (
         remedy="with the broker stopped, copy the file from another replica, or from another partition of the topic",
         see=("dir-odd",),
     ),
+    FaultKind(
+        "quorum-state-bad",
+        ERROR,
+        DIE,
+        "quorum-state cannot be read.",
+        cause="an unclean stop while it was written, a full disk, an edit by hand, a node of an older release",
+        kafka="the node does not start; without the file it starts, and takes part in elections as if it had never voted",
+        loss="which leader and epoch this node knew, and for whom it voted",
+        remedy="with the node stopped, remove the file if all other voters are up: the node then learns the epoch from them",
+        see=("snapshot-gap-metadata",),
+    ),
 )
 
 FAULTS: tuple[FaultKind, ...] = (*PRODUCER_SNAPSHOT_FAULTS, *EPOCH_AND_METADATA_FAULTS)

@@ -18,6 +18,7 @@ from kdump.checks.rules import (
     order,
     partition_metadata,
     producer_snapshot,
+    quorum_state,
     records,
     time_index,
     timestamps,
@@ -25,6 +26,7 @@ from kdump.checks.rules import (
     transactions,
 )
 from kdump.formats import file_name
+from kdump.formats.quorum_state import NAME as QUORUM_STATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ FILE_CHECKS: dict[str, Callable[[FileContext], None]] = {
     file_name.CHECKPOINT: kraft_snapshot.check,
     tree.LEADER_EPOCHS: leader_epochs.check,
     tree.PARTITION_METADATA: partition_metadata.check,
+    QUORUM_STATE: quorum_state.check,
     leftovers.SWAP: leftovers.check_swap,
     **offset_checkpoints.CHECKS,
 }
