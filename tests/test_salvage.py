@@ -1,6 +1,7 @@
 """Going on behind damage: what was not touched is listed, and every byte is accounted for once."""
 
 import os
+import random
 import struct
 import time
 from collections.abc import Callable
@@ -259,3 +260,18 @@ def test_hostile_bytes_take_bounded_time(name: str) -> None:
             end = item.end if isinstance(item, Damage) else item.chunk.batches["position"][-1] + item.chunk.batches["size"][-1]
     assert end == len(data)
     assert time.process_time() - started < 20  # a few seconds; quadratic would be minutes
+
+
+def test_a_damaged_batch_of_many_records_does_not_use_up_the_search(tmp_path: Path) -> None:
+    random_ = random.Random(7)
+    records = [record(offset_delta=row, timestamp_delta=1, key=b"k", value=random_.randbytes(40)) for row in range(2000)]
+    first, large, last = _batch(0), batch(base_offset=1, records=records), _batch(2001)
+    broken = large[:-20_000] + random_.randbytes(300_000)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(first + broken + last)
+    os.truncate(path, 64 << 20)  # what claims to be large may be
+    with Source(str(path)) as source:
+        damaged = [(item.code, item.status) for item in walk(source) if isinstance(item, Damage)]
+        listed = [(found.start, found.status) for found in _ranges_of(source) if found.status]
+    assert damaged == [("crc-mismatch", "damaged"), ("zero-tail", "zero")]
+    assert listed == [(0, INTACT), (len(first + broken), SALVAGED)]

@@ -34,6 +34,7 @@ NOT_EXAMINED = "not_examined"
 LONGEST_BATCH = 1 << 27
 """No batch is believed to be larger: Kafka's default limit is 1 MiB."""
 
+_USUAL_SIZE = 1 << 20  # Kafka's default limit
 _KNOWN_MAGIC = 2  # the highest
 _NEAR = 16 << 10  # bytes to read first where the next damage may be close
 _SECTOR = 512  # the shortest run of zeros that is told apart inside a damaged range
@@ -713,11 +714,17 @@ def is_plausible(header: bytes, rest: int) -> bool:
 
 
 def _may_be_header(header: bytes, rest: int) -> bool:
-    """Whether this may be the header of a batch, if only its CRC fits: as plausible, but for what a foreign writer may do."""
+    """Whether this may be the header of a batch, if only its CRC fits: as plausible, but for what a foreign writer may do.
+
+    One that claims to be large has to be plausible in all: in random bytes every 12,000th position looks like one by length
+    and magic alone, and each would cost the CRC of what it claims.
+    """
     if len(header) < (kernel.BATCH_HEADER_SIZE if header[_MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD + kernel.LOG_OVERHEAD):
         return False
     length = int.from_bytes(header[8:12], "big")
-    return (kernel.MIN_BATCH_LENGTH if header[_MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD) <= length <= rest - kernel.LOG_OVERHEAD
+    if not (kernel.MIN_BATCH_LENGTH if header[_MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD) <= length <= rest - kernel.LOG_OVERHEAD:
+        return False
+    return length <= _USUAL_SIZE or is_plausible(header, rest)
 
 
 def _is_plausible_message(header: bytes, length: int) -> bool:

@@ -205,7 +205,7 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "checkpoint-leftover",
         shown=_with(_SNAPSHOT_NAME + ".part", _HEADER),
-        near_miss=_with("quorum-state", b"{}"),
+        near_miss=_with("quorum-state", _QUORUM_STATE),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
