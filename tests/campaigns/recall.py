@@ -33,6 +33,7 @@ from tests.builders.records import batch, record
 from tests.campaigns.damage import DAMAGES, Entry, entries
 
 LARGEST_SOURCE = 256 * 1024
+LARGEST_OF_LOGS = 4 << 20
 NOW = 1_700_000_500_000
 
 Listed = dict[int, tuple[str, tuple[int, ...], int]]
@@ -123,8 +124,10 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 @functools.cache
-def originals() -> list[Original]:
-    """The clean logs: those of the goldens that are sound, and built ones."""
+def originals(logs: tuple[str, ...] = ()) -> list[Original]:
+    """The clean logs: those of the goldens that are sound, and built ones; or else the first MiBs of these `logs`."""
+    if logs:
+        return [_original(Path(path)) for path in logs]
     found = [*_built()]
     for case in cases():
         for path in sorted((CASES / case).rglob("*.log")):
@@ -134,6 +137,19 @@ def originals() -> list[Original]:
                 if batches and batches[-1].end == len(data) and _is_sound(data):
                     found.append(Original(path.name, data, batches))
     return found
+
+
+def _original(path: Path) -> Original:
+    """What a log begins with, up to the end of a batch. Raises ValueError if that is not sound."""
+    with path.open("rb") as file:
+        data = file.read(LARGEST_OF_LOGS)
+    batches = entries(data)
+    while batches and batches[-1].end > len(data):
+        batches.pop()
+    data = data[: batches[-1].end if batches else 0]
+    if not batches or not _is_sound(data):
+        raise ValueError(f"{path} is not sound")
+    return Original(path.name, data, batches)
 
 
 def _is_sound(data: bytes) -> bool:
@@ -175,12 +191,12 @@ def _built() -> list[Original]:
 # --- mutants
 
 
-def mutant(seed: int, number: int) -> Mutant:
-    """The mutant of this number."""
+def mutant(seed: int, number: int, logs: tuple[str, ...] = ()) -> Mutant:
+    """The mutant of this number, of one of the `originals`."""
     chance = random.Random(f"recall/{seed}/{number}")
-    original = chance.choice(originals())
+    original = chance.choice(originals(logs))
     if chance.random() < 0.25:
-        other = chance.choice(originals())
+        other = chance.choice(originals(logs))
         way = chance.choice(DAMAGES[".log"])
         damaged = way(original.data, other.data, chance)
         if damaged is not None:
@@ -237,7 +253,7 @@ def header_bit_flip(original: Original, chance: random.Random) -> tuple[list[Pie
 def byte_run(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
     """Random bytes in place of others."""
     start = chance.randrange(len(original.data))
-    end = min(len(original.data), start + chance.choice((2, 8, 40, 200, 1000, 5000)))
+    end = min(len(original.data), start + chance.choice((2, 8, 40, 200, 1000, 5000, len(original.data) // 8 + 2)))
     return _replaced(original, start, end, chance.randbytes(end - start), f"{end - start} random bytes")
 
 
@@ -502,13 +518,13 @@ def _clean_seconds(original: Original, folder: Path) -> float:
     return _clean_seconds_of(original.name, original.data, folder)
 
 
-def measure(numbers: Sequence[int], seed: int) -> tuple[Counter[str], list[str]]:
+def measure(numbers: Sequence[int], seed: int, logs: tuple[str, ...] = ()) -> tuple[Counter[str], list[str]]:
     """Judge these mutants."""
     counts: Counter[str] = Counter()
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="kdump-recall-") as folder:
         for number in numbers:
-            one = mutant(seed, number)
+            one = mutant(seed, number, logs)
             judgement = judge(one, Path(folder))
             counts += judgement.counts
             counts["mutants"] += 1
@@ -523,13 +539,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", type=int)
     parser.add_argument("--show", type=int, default=20)
+    parser.add_argument("--logs", nargs="+", default=[], help="clean segments to damage instead of the golden ones")
     options = parser.parse_args()
     numbers = range(options.count) if options.mutant is None else [options.mutant]
     started = time.monotonic()
-    measure(range(0), options.seed)
-    originals()
+    logs = tuple(options.logs)
+    measure(range(0), options.seed, logs)
+    originals(logs)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    counts, failures = measure(numbers, options.seed)
+    counts, failures = measure(numbers, options.seed, logs)
     for failure in failures[: options.show]:
         print(failure)
     for name, count in counts.items():
