@@ -52,30 +52,14 @@ static inline int64_t added(int64_t a, int64_t b) /* wraps, as Java's does */
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* A zig-zag varint of 32 bits. Returns what is behind it, or NULL: it reaches past the end, or is longer than 32 bits are. */
-static inline const uint8_t *varint32(const uint8_t *p, const uint8_t *end, int32_t *value)
-{
-    uint32_t raw = 0;
-    for (int shift = 0; p < end; shift += 7) {
-        uint8_t byte = *p++;
-        if (shift == 28 && byte > 0x0f)
-            return NULL;
-        raw |= (uint32_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *value = (int32_t)(raw >> 1 ^ (0u - (raw & 1)));
-            return p;
-        }
-    }
-    return NULL;
-}
-
-/* The same of 64 bits. */
-static inline const uint8_t *varint64(const uint8_t *p, const uint8_t *end, int64_t *value)
+/* A zig-zag varint of up to `most` bits. Returns what is behind it, or NULL: it reaches past the end, or is longer than these
+   bits are. */
+static const uint8_t *any_varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
 {
     uint64_t raw = 0;
     for (int shift = 0; p < end; shift += 7) {
         uint8_t byte = *p++;
-        if (shift == 63 && byte > 1)
+        if (shift + 7 > most && byte >> (most - shift))
             return NULL;
         raw |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
@@ -84,6 +68,34 @@ static inline const uint8_t *varint64(const uint8_t *p, const uint8_t *end, int6
         }
     }
     return NULL;
+}
+
+/* The same; nearly all have one or two bytes, and those of the next record as many, so that branches are guessed well. */
+static inline const uint8_t *varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
+{
+    if (p < end && p[0] < 0x80) {
+        *value = p[0] >> 1 ^ -(p[0] & 1);
+        return p + 1;
+    }
+    if (end - p >= 2 && p[1] < 0x80) {
+        int raw = (p[0] & 0x7f) | p[1] << 7;
+        *value = raw >> 1 ^ -(raw & 1);
+        return p + 2;
+    }
+    return any_varint(p, end, most, value);
+}
+
+static inline const uint8_t *varint64(const uint8_t *p, const uint8_t *end, int64_t *value)
+{
+    return varint(p, end, 64, value);
+}
+
+static inline const uint8_t *varint32(const uint8_t *p, const uint8_t *end, int32_t *value)
+{
+    int64_t wide = 0;
+    p = varint(p, end, 32, &wide);
+    *value = (int32_t)wide;
+    return p;
 }
 
 /* The sequence number `increment` later: behind 2147483647 follows 0. */
@@ -136,37 +148,60 @@ static const char *crc32c_name = "tables";
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAS_CRC_INSTRUCTION 1
-#include <nmmintrin.h>
-#define WITH_CRC __attribute__((target("sse4.2")))
-#define CRC_8(crc, p) _mm_crc32_u64(crc, loaded64(p))
-#define CRC_4(crc, p) _mm_crc32_u32((uint32_t)(crc), loaded32(p))
-#define CRC_1(crc, p) _mm_crc32_u8((uint32_t)(crc), *(p))
+#include <immintrin.h>
+#define WITH_CRC __attribute__((target("sse4.2,pclmul")))
+#define CRC_8(crc, word) _mm_crc32_u64(crc, word)
+#define CRC_1(crc, byte) _mm_crc32_u8((uint32_t)(crc), byte)
+#define WORTH_STRIPS 64
 static int has_crc_instruction(void)
 {
-    return __builtin_cpu_supports("sse4.2");
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+/* The product of two polynomials. */
+WITH_CRC static inline uint64_t product(uint32_t a, uint32_t b)
+{
+    __m128i both = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)a), _mm_cvtsi32_si128((int)b), 0);
+    return (uint64_t)_mm_cvtsi128_si64(both);
 }
 #elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&                               \
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* clang names its builtins otherwise; the bytes of a word are to come in order */
 #define HAS_CRC_INSTRUCTION 1
 #include <sys/auxv.h>
 #define WITH_CRC __attribute__((target("+crc")))
-#define CRC_8(crc, p) __builtin_aarch64_crc32cx((uint32_t)(crc), loaded64(p))
-#define CRC_4(crc, p) __builtin_aarch64_crc32cw((uint32_t)(crc), loaded32(p))
-#define CRC_1(crc, p) __builtin_aarch64_crc32cb((uint32_t)(crc), *(p))
+#define CRC_8(crc, word) __builtin_aarch64_crc32cx((uint32_t)(crc), word)
+#define CRC_1(crc, byte) __builtin_aarch64_crc32cb((uint32_t)(crc), byte)
+#define WORTH_STRIPS 1536 /* bytes: products are dear here */
 static int has_crc_instruction(void)
 {
     return (getauxval(AT_HWCAP) & 1 << 7) != 0; /* HWCAP_CRC32 */
 }
+
+static inline uint64_t product(uint32_t a, uint32_t b)
+{
+    uint64_t sum = 0;
+    for (int bit = 0; bit < 32; bit++)
+        sum ^= (0 - (uint64_t)(b >> bit & 1)) & (uint64_t)a << bit;
+    return sum;
+}
 #endif
 
 #ifdef HAS_CRC_INSTRUCTION
-/* The instruction takes three cycles but one can start in each, so three strips of a block are done side by side. What the
-   first strips give is then moved behind the zeros that would stand in for the strips after them, by tables. */
+/* The instruction takes three cycles but one can start in each, so three strips are done side by side. What the first two give
+   has to be moved over the bytes behind them, which is a product: by x^(8 * bytes), modulo the polynomial. The instruction
+   itself does the modulo, when the products are added to the word behind the strips. */
 
-#define LONG_STRIP 4096
-#define SHORT_STRIP 256
+#define MOST_WORDS 512 /* in a strip */
+#define MOST_BYTES (24 * MOST_WORDS + 8)
 
-static uint32_t behind_long[4][256], behind_short[4][256];
+static uint32_t power[2 * MOST_WORDS + 2]; /* of x: 64 * words - 33, for the instruction multiplies by x^32, reflection by x */
+
+WITH_CRC static void fill_powers(void)
+{
+    power[1] = 1; /* x^31, reflected */
+    for (size_t words = 2; words < sizeof power / sizeof *power; words++)
+        power[words] = (uint32_t)CRC_8(power[words - 1], 0);
+}
 
 static inline uint64_t loaded64(const uint8_t *p)
 {
@@ -175,65 +210,38 @@ static inline uint64_t loaded64(const uint8_t *p)
     return value;
 }
 
-static inline uint32_t loaded32(const uint8_t *p)
+/* Three strips of so many words, and the word behind them. */
+WITH_CRC static inline uint32_t crc32c_of_strips(uint32_t crc, const uint8_t *p, size_t words)
 {
-    uint32_t value;
-    memcpy(&value, p, 4);
-    return value;
-}
-
-static void fill_behind(uint32_t table[4][256], size_t zeros)
-{
-    /* The register is linear: where each of its bits goes is enough. */
-    uint32_t bit_goes_to[32];
-    for (int bit = 0; bit < 32; bit++) {
-        uint32_t crc = 1u << bit;
-        for (size_t zero = 0; zero < zeros; zero++)
-            crc = crc >> 8 ^ crc32c_table[0][crc & 0xff];
-        bit_goes_to[bit] = crc;
-    }
-    for (int place = 0; place < 4; place++)
-        for (uint32_t byte = 0; byte < 256; byte++) {
-            uint32_t crc = 0;
-            for (int bit = 0; bit < 8; bit++)
-                if (byte >> bit & 1)
-                    crc ^= bit_goes_to[8 * place + bit];
-            table[place][byte] = crc;
-        }
-}
-
-static inline uint32_t moved_behind(uint32_t table[4][256], uint32_t crc)
-{
-    return table[0][crc & 0xff] ^ table[1][crc >> 8 & 0xff] ^ table[2][crc >> 16 & 0xff] ^ table[3][crc >> 24];
-}
-
-WITH_CRC static inline uint32_t three_strips(uint32_t crc, const uint8_t *p, size_t strip, uint32_t behind[4][256])
-{
+    size_t strip = 8 * words;
     uint64_t first = crc, second = 0, third = 0;
     for (const uint8_t *end = p + strip; p < end; p += 8) {
-        first = CRC_8(first, p);
-        second = CRC_8(second, p + strip);
-        third = CRC_8(third, p + 2 * strip);
+        first = CRC_8(first, loaded64(p));
+        second = CRC_8(second, loaded64(p + strip));
+        third = CRC_8(third, loaded64(p + 2 * strip));
     }
-    return moved_behind(behind, moved_behind(behind, (uint32_t)first) ^ (uint32_t)second) ^ (uint32_t)third;
+    uint64_t moved = product((uint32_t)first, power[2 * words + 1]) ^ product((uint32_t)second, power[words + 1]);
+    return (uint32_t)CRC_8(third, loaded64(p + 2 * strip) ^ moved);
 }
 
 WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, size_t size)
 {
-    for (; size >= 3 * LONG_STRIP; p += 3 * LONG_STRIP, size -= 3 * LONG_STRIP)
-        crc = three_strips(crc, p, LONG_STRIP, behind_long);
-    for (; size >= 3 * SHORT_STRIP; p += 3 * SHORT_STRIP, size -= 3 * SHORT_STRIP)
-        crc = three_strips(crc, p, SHORT_STRIP, behind_short);
-    uint64_t rest = crc;
-    for (; size >= 8; p += 8, size -= 8)
-        rest = CRC_8(rest, p);
-    crc = (uint32_t)rest;
-    if (size >= 4) {
-        crc = CRC_4(crc, p);
-        p += 4, size -= 4;
+    for (; size >= MOST_BYTES + WORTH_STRIPS; p += MOST_BYTES, size -= MOST_BYTES)
+        crc = crc32c_of_strips(crc, p, MOST_WORDS);
+    if (size >= WORTH_STRIPS) {
+        /* What is too much for strips comes first: 1 to 8 bytes, at the end of a word that begins with zeros, for these leave a
+           register of 0 as it is; then up to 2 words, without branches, which small batches would make guess wrongly. */
+        size_t words = (size - 9) / 24, too_much = size - 9 - 24 * words, few = too_much % 8 + 1;
+        crc = (uint32_t)CRC_8(0, (loaded64(p) ^ crc) << (64 - 8 * few)) ^ (uint32_t)((uint64_t)crc >> 4 * few >> 4 * few);
+        p += few;
+        crc ^= (crc ^ (uint32_t)CRC_8(crc, loaded64(p))) & (0u - (too_much >= 8));
+        crc ^= (crc ^ (uint32_t)CRC_8(crc, loaded64(p + 8))) & (0u - (too_much >= 16));
+        return crc32c_of_strips(crc, p + (too_much & 24), words);
     }
+    for (; size >= 8; p += 8, size -= 8)
+        crc = (uint32_t)CRC_8(crc, loaded64(p));
     for (; size; size--)
-        crc = CRC_1(crc, p++);
+        crc = CRC_1(crc, *p++);
     return crc;
 }
 #endif
@@ -244,8 +252,7 @@ static void choose_checksums(void)
     fill_table(crc32_table, 0xedb88320);
 #ifdef HAS_CRC_INSTRUCTION
     if (has_crc_instruction()) {
-        fill_behind(behind_long, LONG_STRIP);
-        fill_behind(behind_short, SHORT_STRIP);
+        fill_powers();
         crc32c_of = crc32c_by_instruction;
         crc32c_name = "instruction";
     }
@@ -267,33 +274,67 @@ static inline uint32_t crc32_over(const uint8_t *p, size_t size)
 /* Whoever writes has made sure that there is room; the room ends SLACK bytes before the buffer does, for copies of fixed size. */
 #define SLACK 64
 
-static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
-                                 "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
-                                 "9293949596979899";
-
-/* A number below 100,000,000 with all of its eight digits. */
-static inline void put_eight_digits(uint8_t *out, uint32_t number)
+/* The lowest byte first, whatever the machine; one instruction where that is its own order. */
+static inline void put_bytes(uint8_t *out, uint64_t bytes, int count)
 {
-    uint32_t high = number / 10000, low = number % 10000;
-    memcpy(out, two_digits + 2 * (high / 100), 2);
-    memcpy(out + 2, two_digits + 2 * (high % 100), 2);
-    memcpy(out + 4, two_digits + 2 * (low / 100), 2);
-    memcpy(out + 6, two_digits + 2 * (low % 100), 2);
+    for (int at = 0; at < count; at++)
+        out[at] = (uint8_t)(bytes >> 8 * at);
 }
 
-/* The same without zeros in front. */
+/* The digits, as numbers from 0 to 9, of the two numbers below 10,000 in the halves of a word; the first digit in the lowest
+   byte. Fours are halved into twos, and those into ones, all of a word by the same multiplication. */
+static inline uint64_t digits_of(uint64_t fours)
+{
+    uint64_t hundreds = fours * 5243 >> 19 & 0x0000007f0000007fu; /* 5243 / 2^19 is near enough to 1/100 */
+    uint64_t twos = hundreds | (fours - 100 * hundreds) << 16;
+    uint64_t tens = twos * 103 >> 10 & 0x000f000f000f000fu; /* and 103 / 2^10 to 1/10 */
+    return tens | (twos - 10 * tens) << 8;
+}
+
+#define ZEROS 0x3030303030303030u
+
+/* A number below 10,000, with zeros in front. */
+static inline uint8_t *put_four_digits(uint8_t *out, uint32_t number)
+{
+    put_bytes(out, digits_of(number) | ZEROS, 4);
+    return out + 4;
+}
+
+/* A number below 100,000,000, with zeros in front. */
+static inline uint8_t *put_eight_digits(uint8_t *out, uint32_t number)
+{
+    put_bytes(out, digits_of(number / 10000 | (uint64_t)(number % 10000) << 32) | ZEROS, 8);
+    return out + 8;
+}
+
+/* How many of `count` bytes are 0 in front of the first that is not; the last does not count. */
+static inline int zeros_in_front(uint64_t digits, int count)
+{
+    digits |= 1ull << 8 * (count - 1);
+#if defined(__GNUC__)
+    return __builtin_ctzll(digits) / 8;
+#else
+    int zeros = 0;
+    for (; !(digits & 0xff); digits >>= 8)
+        zeros++;
+    return zeros;
+#endif
+}
+
+/* Digits without zeros in front. Eight bytes are written, whatever the number: they are written over, or lie behind the line. */
+static inline uint8_t *put_significant(uint8_t *out, uint64_t digits, int count)
+{
+    int zeros = zeros_in_front(digits, count);
+    put_bytes(out, (digits | ZEROS) >> 8 * zeros, 8);
+    return out + count - zeros;
+}
+
+/* A number below 100,000,000. */
 static inline uint8_t *put_few_digits(uint8_t *out, uint32_t number)
 {
-    uint8_t digits[16];
-    int zeros = 7 - (number >= 10) - (number >= 100) - (number >= 1000) - (number >= 10000) - (number >= 100000) -
-                (number >= 1000000) - (number >= 10000000);
-    if (number < 10) {
-        *out = (uint8_t)('0' + number);
-        return out + 1;
-    }
-    put_eight_digits(digits, number);
-    memcpy(out, digits + zeros, 8); /* more than there are; they are written over, or lie behind the line */
-    return out + 8 - zeros;
+    if (number < 10000)
+        return put_significant(out, digits_of(number), 4);
+    return put_significant(out, digits_of(number / 10000 | (uint64_t)(number % 10000) << 32), 8);
 }
 
 static inline uint8_t *put_number(uint8_t *out, int64_t number)
@@ -311,11 +352,9 @@ static inline uint8_t *put_number(uint8_t *out, int64_t number)
     } else {
         out = put_few_digits(out, (uint32_t)(rest / (eight * eight)));
         rest %= eight * eight;
-        put_eight_digits(out, (uint32_t)(rest / eight));
-        out += 8;
+        out = put_eight_digits(out, (uint32_t)(rest / eight));
     }
-    put_eight_digits(out, (uint32_t)(rest % eight));
-    return out + 8;
+    return put_eight_digits(out, (uint32_t)(rest % eight));
 }
 
 static inline int continues(const uint8_t *p, const uint8_t *end)
@@ -440,6 +479,7 @@ enum operation {
 #define MAX_TEXTS 8
 #define POOL_SIZE 4096
 #define COPY_SIZE 32 /* short texts are copied at this size, whatever theirs is */
+#define NUMBER_SIZE 20
 
 typedef struct {
     uint16_t at, size; /* in the pool */
@@ -474,6 +514,11 @@ static int parsed_text(const uint8_t **p, const uint8_t *end, Program *program, 
     return 1;
 }
 
+static inline Text text_between(const uint8_t *pool, const uint8_t *from, const uint8_t *to)
+{
+    return (Text){(uint16_t)(from - pool), (uint16_t)(to - from)};
+}
+
 /* Lines of records show their texts, each at most once: that much room is made for them. Other lines have none. */
 enum { WITHOUT_TEXTS, WITH_TEXTS };
 
@@ -503,19 +548,19 @@ static int parse_program(const uint8_t *p, size_t size, int with_texts, Program 
                 return 0;
         if (!parsed_text(&p, end, program, &pool_end, &step->literal))
             return 0;
-        program->max_size += 20; /* a number, or the brackets of headers */
+        program->max_size += NUMBER_SIZE; /* or the brackets of headers */
         if (step->column == C_isvalid && step->operation == CHOICE)
             program->uses_crc = 1;
     }
     return 1;
 }
 
-static inline uint8_t *put(uint8_t *out, const Program *program, Text text)
+/* A text of a pool. It is copied in pieces of fixed size: what is too much is written over, or lies behind the line. */
+static inline uint8_t *put(uint8_t *out, const uint8_t *pool, Text text)
 {
-    const uint8_t *source = program->pool + text.at;
-    memcpy(out, source, COPY_SIZE);
-    if (text.size > COPY_SIZE)
-        memcpy(out + COPY_SIZE, source + COPY_SIZE, text.size - COPY_SIZE);
+    pool += text.at;
+    for (size_t at = 0; at < text.size; at += COPY_SIZE)
+        memcpy(out + at, pool + at, COPY_SIZE);
     return out + text.size;
 }
 
@@ -537,57 +582,180 @@ static uint8_t *put_headers(uint8_t *out, const Row *row)
     return out;
 }
 
-static inline uint8_t *put_contents(uint8_t *out, const Program *program, const Step *step, const Row *row)
+static inline uint8_t *put_contents(uint8_t *out, const uint8_t *pool, const Step *step, const Row *row)
 {
     int has_key = row->column[C_key_size] >= 0, has_value = row->column[C_value_size] >= 0;
     if (!has_value && (!has_key || step->column & NEEDS_VALUE))
         return out;
     if (has_key) {
-        out = put(out, program, step->texts[0]);
+        out = put(out, pool, step->texts[0]);
         out = put_text(out, row->key, (size_t)row->column[C_key_size]);
     }
     if (has_value) {
-        out = put(out, program, step->texts[has_key ? 2 : 1]);
+        out = put(out, pool, step->texts[has_key ? 2 : 1]);
         out = put_text(out, row->value, (size_t)row->column[C_value_size]);
     }
     return out;
 }
 
-static uint8_t *put_line(uint8_t *out, const Program *program, const Row *row)
+/* What stands behind the literal of a step; the texts are in this pool. */
+static inline uint8_t *put_field(uint8_t *out, const uint8_t *pool, const Step *step, const Row *row)
 {
+    int64_t value = row->column[step->column];
+    switch (step->operation) {
+    case NUMBER:
+        return put_number(out, value);
+    case CHOICE:
+        return value >= 0 && value < step->text_count ? put(out, pool, step->texts[value]) : out;
+    case OPTIONAL:
+        if (!row->column[step->column - 1])
+            return put(out, pool, step->texts[0]);
+        out = put(out, pool, step->texts[1]);
+        out = put_number(out, value);
+        return put(out, pool, step->texts[2]);
+    case HEADERS:
+        return put_headers(out, row);
+    case CONTENTS:
+        return put_contents(out, pool, step, row);
+    default:
+        return out;
+    }
+}
+
+
+/* --- Lines in a row ------------------------------------------------------------------------------------------------- */
+
+/* A line resembles the one before. A `Line` is a program in use, folded: what has not varied so far is part of its literals, and
+   what is left to do are a few steps, and to look whether those columns are still what they were. One that is not counts as
+   varying from then on.
+
+   Numbers that vary mostly go up by a little: all but their last four digits are part of the literal before them, too. */
+
+#define RANGE 10000        /* so many numbers have these digits */
+#define FAR (10 * RANGE)   /* numbers this far from each other are not expected to share any */
+#define LEADING_SIZE 16
+
+typedef struct {
+    const Step *step;
+    Text literal;          /* in the line's pool, with the leading digits at its end */
+    uint16_t leading_size; /* of the digits */
+    uint16_t range;        /* RANGE, or 0 where there are none */
+    int64_t from;          /* the first number that has these digits */
+    int64_t last;          /* that had not */
+} LineStep;
+
+typedef struct {
+    const Program *program;
+    uint32_t varying; /* columns, as bits */
+    int is_folded, step_count, still_count;
+    LineStep steps[MAX_STEPS];
+    Text last_literal;
+    struct {
+        int64_t value;
+        int column;
+    } still[COLUMN_COUNT];
+    uint8_t pool[POOL_SIZE + MAX_STEPS * NUMBER_SIZE + COPY_SIZE];
+} Line;
+
+#define NO_COLUMN (1u << 31) /* headers, keys and values: they always vary */
+
+static void begin_line(Line *line, const Program *program)
+{
+    line->program = program;
+    line->varying = NO_COLUMN;
+    line->is_folded = line->step_count = line->still_count = 0;
+}
+
+/* The columns that decide what a step puts, as bits. */
+static inline uint32_t columns_of(const Step *step)
+{
+    switch (step->operation) {
+    case NOTHING:
+        return 0;
+    case NUMBER:
+    case CHOICE:
+        return 1u << step->column;
+    case OPTIONAL:
+        return 3u << (step->column - 1);
+    default:
+        return NO_COLUMN;
+    }
+}
+
+static void fold(Line *line, const Row *row)
+{
+    const Program *program = line->program;
+    uint32_t still = 0;
+    uint8_t *literal = line->pool, *end = line->pool;
+    for (int at = 0; at < line->still_count; at++)
+        if (row->column[line->still[at].column] != line->still[at].value)
+            line->varying |= 1u << line->still[at].column;
+    line->step_count = line->still_count = 0;
     for (int at = 0; at < program->step_count; at++) {
         const Step *step = &program->steps[at];
-        int64_t value = row->column[step->column];
-        if (step->literal.size)
-            out = put(out, program, step->literal);
-        switch (step->operation) {
-        case NUMBER:
-            out = put_number(out, value);
-            break;
-        case CHOICE:
-            if (value >= 0 && value < step->text_count)
-                out = put(out, program, step->texts[value]);
-            break;
-        case OPTIONAL:
-            if (row->column[step->column - 1]) {
-                out = put(out, program, step->texts[1]);
-                out = put_number(out, value);
-                out = put(out, program, step->texts[2]);
-            } else {
-                out = put(out, program, step->texts[0]);
-            }
-            break;
-        case HEADERS:
-            out = put_headers(out, row);
-            break;
-        case CONTENTS:
-            out = put_contents(out, program, step, row);
-            break;
-        default:
-            break;
+        uint32_t columns = columns_of(step);
+        end = put(end, program->pool, step->literal);
+        if (columns & line->varying) {
+            line->steps[line->step_count++] = (LineStep){.step = step, .literal = text_between(line->pool, literal, end)};
+            literal = end += step->operation == NUMBER ? LEADING_SIZE : 0;
+        } else {
+            end = put_field(end, program->pool, step, row);
+            still |= columns;
         }
     }
-    return out;
+    line->last_literal = text_between(line->pool, literal, end);
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (still >> column & 1) {
+            line->still[line->still_count].value = row->column[column];
+            line->still[line->still_count++].column = column;
+        }
+    line->is_folded = 1;
+}
+
+static inline int is_as_folded(const Line *line, const Row *row)
+{
+    int64_t difference = 0;
+    for (int at = 0; at < line->still_count; at++)
+        difference |= row->column[line->still[at].column] ^ line->still[at].value;
+    return line->is_folded && !difference;
+}
+
+/* A number that does not begin with the leading digits. If it is near to the last such number, its own will lead from now on. */
+static uint8_t *put_other_number(uint8_t *out, uint8_t *pool, LineStep *step, int64_t number)
+{
+    int is_near = (uint64_t)number - (uint64_t)step->last + FAR < 2 * FAR;
+    step->last = number;
+    if (is_near && number >= RANGE && number <= INT64_MAX - RANGE) {
+        uint8_t *literal = pool + step->literal.at, *leading = literal + step->literal.size - step->leading_size;
+        uint8_t *end = put_number(leading, number / RANGE);
+        step->literal = text_between(pool, literal, end);
+        step->leading_size = (uint16_t)(end - leading);
+        step->from = number - number % RANGE;
+        step->range = RANGE;
+    }
+    return put_number(out, number);
+}
+
+static inline uint8_t *put_line(uint8_t *out, Line *line, const Row *row)
+{
+    if (!is_as_folded(line, row))
+        fold(line, row);
+    for (LineStep *step = line->steps, *end = step + line->step_count; step < end; step++) {
+        out = put(out, line->pool, step->literal);
+        if (step->step->operation == NUMBER) {
+            int64_t number = row->column[step->step->column];
+            uint64_t rest = (uint64_t)number - (uint64_t)step->from;
+            if (rest < step->range)
+                out = put_four_digits(out, (uint32_t)rest);
+            else if ((uint64_t)number < RANGE)
+                out = put_significant(out - step->leading_size, digits_of((uint64_t)number), 4);
+            else
+                out = put_other_number(out - step->leading_size, line->pool, step, number);
+        } else {
+            out = put_field(out, line->program->pool, step->step, row);
+        }
+    }
+    return put(out, line->pool, line->last_literal);
 }
 
 /* --- Batches, messages and records as rows -------------------------------------------------------------------------- */
@@ -628,7 +796,7 @@ static inline void read_batch(const uint8_t *p, int64_t position, int with_crc, 
     column[C_is_transactional] = (attributes & TRANSACTIONAL_BIT) != 0;
     column[C_is_control] = (attributes & CONTROL_BIT) != 0;
     column[C_has_delete_horizon] = (attributes & DELETE_HORIZON_BIT) != 0;
-    column[C_delete_horizon_ms] = (int64_t)be64(p + 27);
+    column[C_delete_horizon_ms] = column[C_has_delete_horizon] ? (int64_t)be64(p + 27) : 0;
     column[C_position] = position;
     column[C_timestamp_type] = (attributes & TIMESTAMP_TYPE_BIT) != 0;
     column[C_batch_timestamp] = (int64_t)be64(p + 35);
@@ -765,6 +933,7 @@ enum {
 
 typedef struct {
     const Plan *plan;
+    Line line[PROGRAM_COUNT];
     const uint8_t *window, *window_end;
     int64_t window_position;
     const uint8_t *payload; /* the decompressed records of the batch that comes first, or NULL */
@@ -774,9 +943,9 @@ typedef struct {
     int64_t gap_capacity;
 } Dump;
 
-static inline int has_room(const Dump *dump, const Program *program, uint64_t text_size)
+static inline int has_room(const Dump *dump, const Line *line, uint64_t text_size)
 {
-    return (uint64_t)(dump->out_end - dump->out) >= program->max_size + 3 * text_size;
+    return (uint64_t)(dump->out_end - dump->out) >= line->program->max_size + 3 * text_size;
 }
 
 /* Notes an offset. Returns whether there was room for what had to be noted. */
@@ -807,7 +976,7 @@ static int are_regular(const uint8_t *p, const uint8_t *end, int32_t count)
    then they had been looked at before. */
 static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int *is_done)
 {
-    const Program *program = &dump->plan->program[BATCH_RECORD_PROGRAM];
+    Line *line = &dump->line[BATCH_RECORD_PROGRAM];
     const uint8_t *start = dump->payload ? dump->payload : batch + BATCH_HEADER_SIZE;
     const uint8_t *end = dump->payload ? dump->payload + dump->payload_size : batch + row->column[C_size];
     int64_t *state = dump->state;
@@ -824,14 +993,14 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
             break;
         int64_t gaps = state[GAP_COUNT], previous = state[PREVIOUS_OFFSET];
         place_record(&record, batch, row);
-        if (!has_room(dump, program, (uint64_t)(next - p)) || !note_offset(dump, row->column[C_offset])) {
+        if (!has_room(dump, line, (uint64_t)(next - p)) || !note_offset(dump, row->column[C_offset])) {
             state[GAP_COUNT] = gaps, state[PREVIOUS_OFFSET] = previous;
             if (!is_checked && !are_regular(p, end, (int32_t)left))
                 break;
             state[RECORD_START] = p - start, state[RECORDS_LEFT] = left;
             return FULL;
         }
-        dump->out = put_line(dump->out, program, row);
+        dump->out = put_line(dump->out, line, row);
         p = next;
     }
     if (left || p != end) { /* the reference will say what is wrong */
@@ -862,9 +1031,9 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, Row *row, int *is_do
     }
     read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
-        if (!has_room(dump, &plan->program[BATCH_PROGRAM], 0))
+        if (!has_room(dump, &dump->line[BATCH_PROGRAM], 0))
             return FULL;
-        dump->out = put_line(dump->out, &plan->program[BATCH_PROGRAM], row);
+        dump->out = put_line(dump->out, &dump->line[BATCH_PROGRAM], row);
     }
     if (!(flags & SHOWS_RECORDS)) {
         *is_done = 1;
@@ -896,9 +1065,9 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     if (flags & SHOWS_RECORDS && !note_offset(dump, row->column[C_offset]))
         return FULL;
     if (flags & SHOWS_BATCHES)
-        dump->out = put_line(dump->out, program, row);
+        dump->out = put_line(dump->out, &dump->line[MESSAGE_PROGRAM], row);
     if (flags & SHOWS_RECORDS)
-        dump->out = put_line(dump->out, record_program, row);
+        dump->out = put_line(dump->out, &dump->line[MESSAGE_RECORD_PROGRAM], row);
     *is_done = 1;
     return STOPPED;
 }
@@ -1007,18 +1176,19 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
         goto end;
     }
-    Dump dump = {
-        .plan = plan,
-        .window = window.buf,
-        .window_end = (const uint8_t *)window.buf + window.len,
-        .window_position = window_position,
-        .payload = payload.buf,
-        .payload_size = (size_t)payload.len,
-        .out = (uint8_t *)out.buf + filled,
-        .out_end = (uint8_t *)out.buf + out.len - SLACK,
-        .state = numbers,
-        .gap_capacity = gap_capacity,
-    };
+    Dump dump;
+    dump.plan = plan;
+    dump.window = window.buf;
+    dump.window_end = (const uint8_t *)window.buf + window.len;
+    dump.window_position = window_position;
+    dump.payload = payload.buf;
+    dump.payload_size = (size_t)payload.len;
+    dump.out = (uint8_t *)out.buf + filled;
+    dump.out_end = (uint8_t *)out.buf + out.len - SLACK;
+    dump.state = numbers;
+    dump.gap_capacity = gap_capacity;
+    for (int program = 0; program < PROGRAM_COUNT; program++)
+        begin_line(&dump.line[program], &plan->program[program]);
     const uint8_t *position = dump.window + start;
     enum reason reason;
     Py_BEGIN_ALLOW_THREADS;
@@ -1147,7 +1317,9 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
     const uint8_t *p = (const uint8_t *)entries.buf + start, *entries_end = (const uint8_t *)entries.buf + entries.len;
     int64_t *pairs = mismatches.buf;
     Py_BEGIN_ALLOW_THREADS;
+    Line line;
     Row row;
+    begin_line(&line, program);
     memset(&row, 0, sizeof row);
     for (int64_t before = 0; entries_end - p >= INDEX_ENTRY_SIZE; p += INDEX_ENTRY_SIZE, is_first = 0) {
         int64_t offset = added(base_offset, (int32_t)be32(p)), position = (int32_t)be32(p + 4), found;
@@ -1166,7 +1338,7 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
         }
         row.column[C_offset] = offset;
         row.column[C_position] = position;
-        to = put_line(to, program, &row);
+        to = put_line(to, &line, &row);
     }
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nnni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf), count,
@@ -1347,7 +1519,9 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
     uint8_t *to = (uint8_t *)out.buf + filled, *to_end = (uint8_t *)out.buf + out.len - SLACK;
     const uint8_t *p = (const uint8_t *)entries.buf + start, *entries_end = (const uint8_t *)entries.buf + entries.len;
     Py_BEGIN_ALLOW_THREADS;
+    Line line;
     Row row;
+    begin_line(&line, program);
     memset(&row, 0, sizeof row);
     for (; entries_end - p >= TIME_INDEX_ENTRY_SIZE; p += TIME_INDEX_ENTRY_SIZE) {
         int64_t timestamp = (int64_t)be64(p), offset = added(base_offset, (int32_t)be32(p + 8));
@@ -1362,7 +1536,7 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         previous = timestamp;
         row.column[C_timestamp] = timestamp;
         row.column[C_offset] = offset;
-        to = put_line(to, program, &row);
+        to = put_line(to, &line, &row);
     }
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nnLLni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf),
