@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 
 from kdump.binary.java_text import escaped, text_of
 from kdump.binary.source import NoSource, Source
@@ -132,7 +131,9 @@ class DumpTool:
             raise CorruptData("name-without-dot", "the name has no suffix", path=path, length=len(name))
         if suffix in self.profile.suffixes:
             module = "message_logs" if suffix == file_name.LOG and self.profile.knows_messages_only else _DUMPS[suffix]
-            import_module("kdump.cli.dropin." + module).dump(self, path, name, arguments)
+            __import__("kdump.cli.dropin." + module, fromlist=["dump"]).dump(
+                self, path, name, arguments
+            )  # as importlib, without it
         else:
             self.say(f"Ignoring unknown file {path}\n")
 
