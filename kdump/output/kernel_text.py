@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WORTH_THREADS = 64 << 20
 """From this size on, a log, or what is left of it, is worth several threads."""
 
-OUT_SIZE = 1 << 20
+OUT_SIZE = 512 << 10
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
 _WORDS = 64 << 10  # more than a line takes without keys, values and headers
 _GAPS = 1024  # pairs of offsets that can be noted before they are looked at

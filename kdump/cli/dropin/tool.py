@@ -8,7 +8,7 @@ from kdump.binary.java_text import escaped, text_of
 from kdump.binary.source import NoSource, Source
 from kdump.cli.joptsimple import Arguments
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
-from kdump.formats import file_name, offset_index
+from kdump.formats import file_name
 from kdump.formats.log import LogRules
 from kdump.output.kafka_text import KafkaText
 from kdump.releases import history
@@ -156,6 +156,8 @@ class DumpTool:
 
     def open_index(self, path: str) -> Source:
         """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so."""
+        from kdump.formats import offset_index
+
         try:
             index = Source(path)
             if self.profile.index_size_is_checked and index.size % offset_index.ENTRY_SIZE:
