@@ -29,6 +29,12 @@
 #define CONTROL_BIT 0x20
 #define DELETE_HORIZON_BIT 0x40
 
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* of what runs for each record: calls would be a tenth of it */
+#else
+#define ALWAYS_INLINE inline
+#endif
+
 /* --- Numbers as they lie in files ---------------------------------------------------------------------------------- */
 
 static inline uint64_t be64(const uint8_t *p)
@@ -589,27 +595,33 @@ WITH_SHUFFLE static int is_well_formed_by_shuffles(const uint8_t *p, size_t size
 }
 #endif
 
+/* The bytes at `p` and those at `last`, which may be some of the same: copied, and what bits they have together. */
+static inline uint64_t copy_twice(uint8_t *out, const uint8_t *p, size_t last, size_t size)
+{
+    uint64_t first = 0, second = 0;
+    memcpy(&first, p, size);
+    memcpy(&second, p + last, size);
+    memcpy(out, &first, size);
+    memcpy(out + last, &second, size);
+    return first | second;
+}
+
 /* Copies text, and says whether it is ASCII. */
 static inline int copy_ascii(uint8_t *out, const uint8_t *p, size_t size)
 {
-    uint64_t bytes[2], seen = 0;
+    uint64_t seen = 0;
     if (size >= 16) {
         for (size_t at = 0; at < size; at += 16) {
             if (size - at < 16)
-                at = size - 16; /* again some of those before */
-            memcpy(bytes, p + at, 16);
-            memcpy(out + at, bytes, 16);
-            seen |= bytes[0] | bytes[1];
+                at = size - 16;
+            seen |= copy_twice(out + at, p + at, 8, 8);
         }
     } else if (size >= 8) {
-        memcpy(bytes, p, 8);
-        memcpy(bytes + 1, p + size - 8, 8);
-        memcpy(out, bytes, 8);
-        memcpy(out + size - 8, bytes + 1, 8);
-        seen = bytes[0] | bytes[1];
-    } else {
-        for (size_t at = 0; at < size; at++)
-            seen |= out[at] = p[at];
+        seen = copy_twice(out, p, size - 8, 8);
+    } else if (size >= 4) {
+        seen = copy_twice(out, p, size - 4, 4);
+    } else if (size) {
+        seen = copy_twice(out, p, size - 1, 1) | (out[size / 2] = p[size / 2]);
     }
     return !(seen & 0x8080808080808080u);
 }
@@ -636,7 +648,7 @@ static void choose_text_check(void)
     _(base_offset) _(last_offset) _(count) _(base_sequence) _(last_sequence) _(producer_id) _(producer_epoch)                  \
     _(partition_leader_epoch) _(is_transactional) _(is_control) _(has_delete_horizon) _(delete_horizon_ms) _(position)         \
     _(timestamp_type) _(batch_timestamp) _(size) _(magic) _(compresscodec) _(crc) _(isvalid)                                   \
-    _(offset) _(timestamp) _(key_size) _(value_size) _(sequence)
+    _(offset) _(timestamp) _(key_size) _(value_size) _(sequence) _(header_count)
 
 #define AS_MEMBER(name) C_##name,
 #define AS_TEXT(name) #name,
@@ -648,7 +660,6 @@ static const char *const column_names[] = {COLUMNS(AS_TEXT)};
 typedef struct {
     int64_t column[COLUMN_COUNT];
     const uint8_t *key, *value, *headers; /* headers: of which there are `header_count`, checked before */
-    int32_t header_count;
 } Row;
 
 /* --- Lines as programs --------------------------------------------------------------------------------------------- */
@@ -762,7 +773,7 @@ static uint8_t *put_headers(uint8_t *out, const Row *row)
 {
     const uint8_t *p = row->headers;
     *out++ = '[';
-    for (int32_t header = 0; header < row->header_count; header++) {
+    for (int64_t header = 0; header < row->column[C_header_count]; header++) {
         int32_t size = 0;
         p = varint32(p, p + 5, &size);
         if (header)
@@ -851,7 +862,7 @@ typedef struct {
     uint8_t pool[POOL_SIZE + MAX_STEPS * NUMBER_SIZE + COPY_SIZE];
 } Line;
 
-#define NO_COLUMN (1u << 31) /* headers, keys and values: they always vary */
+#define NO_COLUMN (1u << 31) /* texts of headers, keys and values: they always vary */
 
 static void begin_line(Line *line, const Program *program)
 {
@@ -861,7 +872,7 @@ static void begin_line(Line *line, const Program *program)
 }
 
 /* The columns that decide what a step puts, as bits. */
-static inline uint32_t columns_of(const Step *step)
+static inline uint32_t columns_of(const Step *step, const Row *row)
 {
     switch (step->operation) {
     case NOTHING:
@@ -871,6 +882,8 @@ static inline uint32_t columns_of(const Step *step)
         return 1u << step->column;
     case OPTIONAL:
         return 3u << (step->column - 1);
+    case HEADERS:
+        return row->column[C_header_count] ? NO_COLUMN : 1u << C_header_count;
     default:
         return NO_COLUMN;
     }
@@ -887,7 +900,7 @@ static void fold(Line *line, const Row *row)
     line->step_count = line->still_count = 0;
     for (int at = 0; at < program->step_count; at++) {
         const Step *step = &program->steps[at];
-        uint32_t columns = columns_of(step);
+        uint32_t columns = columns_of(step, row);
         end = put(end, program->pool, step->literal);
         if (columns & line->varying) {
             line->steps[line->step_count++] = (LineStep){.step = step, .literal = text_between(line->pool, literal, end)};
@@ -930,7 +943,7 @@ static uint8_t *put_other_number(uint8_t *out, uint8_t *pool, LineStep *step, in
     return put_number(out, number);
 }
 
-static inline uint8_t *put_line(uint8_t *out, Line *line, const Row *row)
+static ALWAYS_INLINE uint8_t *put_line(uint8_t *out, Line *line, const Row *row)
 {
     if (!is_as_folded(line, row))
         fold(line, row);
@@ -1048,7 +1061,7 @@ typedef struct {
 } Record;
 
 /* Reads one record. Returns what is behind it, or NULL if it is irregular. */
-static inline const uint8_t *read_record(const uint8_t *p, const uint8_t *end, Record *record)
+static ALWAYS_INLINE const uint8_t *read_record(const uint8_t *p, const uint8_t *end, Record *record)
 {
     int32_t length, size;
     if (!(p = varint32(p, end, &length)) || length < 1 || length > end - p)
@@ -1090,10 +1103,10 @@ static inline void place_record(const Record *record, const uint8_t *batch, Row 
     column[C_key_size] = record->key_size < 0 ? -1 : record->key_size;
     column[C_value_size] = record->value_size < 0 ? -1 : record->value_size;
     column[C_sequence] = base_sequence < 0 ? -1 : later_sequence(base_sequence, record->offset_delta);
+    column[C_header_count] = record->header_count;
     row->key = record->key;
     row->value = record->value;
     row->headers = record->headers;
-    row->header_count = record->header_count;
 }
 
 /* --- Dumping logs --------------------------------------------------------------------------------------------------- */
