@@ -1116,6 +1116,7 @@ enum reason {
     STOPPED,    /* what comes next is irregular, or not whole in the window */
     FULL,       /* there is no room: for text, or for gaps */
     COMPRESSED, /* the records that come next are compressed: call again with them */
+    PAUSED,     /* it has taken its time: call again */
 };
 
 /* A plan is numbers and programs; see kdump/output/kernel_text.py. */
@@ -1356,6 +1357,33 @@ static PyObject *compile_plan(PyObject *self, PyObject *arguments)
     return capsule;
 }
 
+/* What both functions below are given. Returns whether it can be: if not, an exception is set. */
+static int begin_dump(Dump *dump, PyObject *plan, Py_buffer *out, Py_ssize_t filled, Py_buffer *state)
+{
+    int64_t *numbers = state->buf;
+    dump->plan = PyCapsule_GetPointer(plan, PLAN_NAME);
+    if (!dump->plan)
+        return 0;
+    if (filled < 0 || filled > out->len - SLACK || state->len < (Py_ssize_t)(sizeof(int64_t) * GAPS) ||
+        (uintptr_t)numbers % sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ValueError, "out or state is out of bounds");
+        return 0;
+    }
+    dump->gap_capacity = (state->len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2;
+    if (numbers[GAP_COUNT] < 0 || numbers[GAP_COUNT] > dump->gap_capacity) {
+        PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
+        return 0;
+    }
+    dump->state = numbers;
+    dump->out = (uint8_t *)out->buf + filled;
+    dump->out_end = (uint8_t *)out->buf + out->len - SLACK;
+    dump->payload = NULL;
+    dump->payload_size = 0;
+    for (int program = 0; program < PROGRAM_COUNT; program++)
+        begin_line(&dump->line[program], &dump->plan->program[program]);
+    return 1;
+}
+
 PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out, filled, state) -> (filled, end, reason)\n\n"
                        "Write the lines of regular batches and messages from `start` on into `out`, behind what fills it.");
 
@@ -1365,37 +1393,22 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
     Py_buffer window, payload, out, state;
     Py_ssize_t start, filled;
     long long window_position;
-    PyObject *capsule, *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "Oy*nLz*w*nw*:dump", &capsule, &window, &start, &window_position, &payload, &out, &filled,
+    PyObject *plan, *result = NULL;
+    Dump dump;
+    if (!PyArg_ParseTuple(arguments, "Oy*nLz*w*nw*:dump", &plan, &window, &start, &window_position, &payload, &out, &filled,
                           &state))
         return NULL;
-    const Plan *plan = PyCapsule_GetPointer(capsule, PLAN_NAME);
-    int64_t *numbers = state.buf;
-    if (!plan)
-        goto end;
-    if (start < 0 || start > window.len || filled < 0 || filled > out.len - SLACK ||
-        state.len < (Py_ssize_t)(sizeof(int64_t) * GAPS) || (uintptr_t)state.buf % sizeof(int64_t)) {
-        PyErr_SetString(PyExc_ValueError, "start, out or state is out of bounds");
+    if (start < 0 || start > window.len) {
+        PyErr_SetString(PyExc_ValueError, "start is out of bounds");
         goto end;
     }
-    int64_t gap_capacity = (state.len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2;
-    if (numbers[GAP_COUNT] < 0 || numbers[GAP_COUNT] > gap_capacity) {
-        PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
+    if (!begin_dump(&dump, plan, &out, filled, &state))
         goto end;
-    }
-    Dump dump;
-    dump.plan = plan;
     dump.window = window.buf;
     dump.window_end = (const uint8_t *)window.buf + window.len;
     dump.window_position = window_position;
     dump.payload = payload.buf;
     dump.payload_size = (size_t)payload.len;
-    dump.out = (uint8_t *)out.buf + filled;
-    dump.out_end = (uint8_t *)out.buf + out.len - SLACK;
-    dump.state = numbers;
-    dump.gap_capacity = gap_capacity;
-    for (int program = 0; program < PROGRAM_COUNT; program++)
-        begin_line(&dump.line[program], &plan->program[program]);
     const uint8_t *position = dump.window + start;
     enum reason reason;
     Py_BEGIN_ALLOW_THREADS;
@@ -1406,6 +1419,73 @@ end:
     PyBuffer_Release(&window);
     if (payload.obj)
         PyBuffer_Release(&payload);
+    PyBuffer_Release(&out);
+    PyBuffer_Release(&state);
+    return result;
+}
+
+#define MOST_AT_ONCE (64 << 20) /* bytes, before Python may look for signals */
+
+/* Reads a log and dumps it, a window at a time, from `position` on. The window holds `held` bytes from there on, before and after:
+   what is left of it is moved to its begin. */
+static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t end, uint8_t *window, size_t size,
+                                size_t *held)
+{
+    for (int64_t left = MOST_AT_ONCE; left > 0;) {
+        size_t wanted = (uint64_t)(end - *position) < size ? (size_t)(end - *position) : size;
+        if (*held < wanted) {
+            ssize_t read = pread(descriptor, window + *held, wanted - *held, (off_t)(*position + (int64_t)*held));
+            if (read < 0)
+                return errno == EINTR ? PAUSED : STOPPED; /* who reads there next will say why */
+            *held += (size_t)read;
+            left -= read;
+        }
+        const uint8_t *p = window;
+        dump->window = window;
+        dump->window_end = window + *held;
+        dump->window_position = *position;
+        enum reason reason = dump_window(dump, &p);
+        *position += p - window;
+        *held -= (size_t)(p - window);
+        memmove(window, p, *held);
+        if (reason != STOPPED || p == window)
+            return reason;
+    }
+    return PAUSED;
+}
+
+PyDoc_STRVAR(dump_log_doc, "dump_log(plan, descriptor, position, end, window, held, out, filled, state)\n"
+                           "-> (filled, position, held, reason)\n\n"
+                           "As `dump`, reading the log as well, from `position` on. `window` is memory to read into, which holds the "
+                           "first `held` bytes already.");
+
+static PyObject *dump_log(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window, out, state;
+    Py_ssize_t filled, held;
+    int descriptor;
+    long long start, end;
+    PyObject *plan, *result = NULL;
+    Dump dump;
+    if (!PyArg_ParseTuple(arguments, "OiLLw*nw*nw*:dump_log", &plan, &descriptor, &start, &end, &window, &held, &out, &filled, &state))
+        return NULL;
+    if (start < 0 || end < start || held < 0 || held > window.len || held > end - start) {
+        PyErr_SetString(PyExc_ValueError, "position, end or held is out of bounds");
+        goto end;
+    }
+    if (!begin_dump(&dump, plan, &out, filled, &state))
+        goto end;
+    int64_t position = start;
+    size_t still_held = (size_t)held;
+    enum reason reason;
+    Py_BEGIN_ALLOW_THREADS;
+    reason = dump_stretch(&dump, descriptor, &position, end, window.buf, (size_t)window.len, &still_held);
+    Py_END_ALLOW_THREADS;
+    result = Py_BuildValue("nLni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (long long)position, (Py_ssize_t)still_held,
+                           (int)reason);
+end:
+    PyBuffer_Release(&window);
     PyBuffer_Release(&out);
     PyBuffer_Release(&state);
     return result;
@@ -2073,6 +2153,7 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"compile_plan", compile_plan, METH_VARARGS, compile_plan_doc},
     {"dump", dump, METH_VARARGS, dump_doc},
+    {"dump_log", dump_log, METH_VARARGS, dump_log_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
     {"find", find, METH_VARARGS, find_doc},

@@ -44,6 +44,18 @@ def dump_index(
     mismatch_count: int,
     /,
 ) -> tuple[int, int, int, int]: ...
+def dump_log(
+    plan: Any,
+    descriptor: int,
+    position: int,
+    end: int,
+    window: bytearray,
+    held: int,
+    out: bytearray,
+    filled: int,
+    state: Any,
+    /,
+) -> tuple[int, int, int, int]: ...
 def crc32c(data: Buffer | memoryview, crc: int = 0, way: int = -1, /) -> int: ...
 def dump_time_index(
     program: bytes,
