@@ -1,6 +1,6 @@
 """`python -m kdump` is the command `kdump`."""
 
-from kdump.cli.main import main
+from kdump.cli.main import run
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run()

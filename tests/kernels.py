@@ -66,7 +66,14 @@ def sizes(given: Sizes) -> Iterator[None]:
 
         put(log, WINDOW_SIZE=given.window)
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
-        put(kernel_text, OUT_SIZE=given.out, _GAPS=given.gaps, _MAX_PAYLOAD=given.payload)
+        put(
+            kernel_text,
+            OUT_SIZE=given.out,
+            _GAPS=given.gaps,
+            _MAX_PAYLOAD=given.payload,
+            _WINDOW_SIZE=given.window,
+            _PAUSE=given.window,
+        )
         if given.piece is not None:
             put(kernel_text, WORTH_THREADS=1)
             put(parallel, OUT_SIZE=given.out, _PIECE_SIZE=given.piece, _LARGEST_PIECE=4 * given.piece)

@@ -158,14 +158,15 @@ def test_crc32c_has_its_well_known_values(data: bytes, crc: int) -> None:
     assert _kernel.crc32c(data) == crc
 
 
-@pytest.mark.parametrize("around", [0, 8, 256, 768, 4096, 12288, 24576])
-def test_crc32c_is_right_at_every_alignment_and_around_the_sizes_of_its_strips(around: int) -> None:
-    data = bytes(byte * 7 % 251 for byte in range(around + 40))
+@pytest.mark.parametrize("way", range(len(_kernel.CRC32C)), ids=_kernel.CRC32C)
+@pytest.mark.parametrize("around", [0, 64, 128, 256, 768, 4096, 12320, 24616])
+def test_crc32c_is_right_at_every_alignment_and_around_the_sizes_of_its_strips(around: int, way: int) -> None:
+    data = bytes(byte * 7 % 251 for byte in range(around + 60))
     view = memoryview(data)
     for start in range(9):
-        for size in range(max(around - 9, 0), around + 10):
+        for size in range(max(around - 50, 0), around + 50):
             piece = view[start : start + size]
-            assert _kernel.crc32c(piece) == package.crc32c(piece), (start, size)
+            assert _kernel.crc32c(piece, 0, way) == package.crc32c(piece), (start, size)
 
 
 @given(st.binary(max_size=2000), st.integers(0, 0xFFFFFFFF), st.data())
@@ -179,6 +180,7 @@ def test_crc32c_goes_on_from_what_it_was(data: bytes, crc: int, draws: st.DataOb
 
 _LEADS = (0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF)
 _FOLLOWERS = (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xED, 0xFF)
+_BOUNDS = (0x41, 0x80, 0x90, 0xA0, 0xBF)  # of what may follow some lead
 
 
 def _texts() -> dict[str, list[bytes]]:
@@ -196,6 +198,14 @@ def _texts() -> dict[str, list[bytes]]:
             (b"a" * before + bad + b"a" * 20)
             for before in range(18)
             for bad in (b"\xff", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x9f\x98")
+        ],
+        "between two sixteens": [
+            b"a" * before + bytes((a, b, c, *d)) + b"a" * 20
+            for before in (14, 13)
+            for a in _LEADS[8:]
+            for b in _BOUNDS
+            for c in _BOUNDS
+            for d in ([(d,) for d in _BOUNDS] if a >= 0xF0 else [()])
         ],
     }
 

@@ -29,6 +29,12 @@
 #define CONTROL_BIT 0x20
 #define DELETE_HORIZON_BIT 0x40
 
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* of what runs for each record: calls would be a tenth of it */
+#else
+#define ALWAYS_INLINE inline
+#endif
+
 /* --- Numbers as they lie in files ---------------------------------------------------------------------------------- */
 
 static inline uint64_t be64(const uint8_t *p)
@@ -52,30 +58,14 @@ static inline int64_t added(int64_t a, int64_t b) /* wraps, as Java's does */
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* A zig-zag varint of 32 bits. Returns what is behind it, or NULL: it reaches past the end, or is longer than 32 bits are. */
-static inline const uint8_t *varint32(const uint8_t *p, const uint8_t *end, int32_t *value)
-{
-    uint32_t raw = 0;
-    for (int shift = 0; p < end; shift += 7) {
-        uint8_t byte = *p++;
-        if (shift == 28 && byte > 0x0f)
-            return NULL;
-        raw |= (uint32_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *value = (int32_t)(raw >> 1 ^ (0u - (raw & 1)));
-            return p;
-        }
-    }
-    return NULL;
-}
-
-/* The same of 64 bits. */
-static inline const uint8_t *varint64(const uint8_t *p, const uint8_t *end, int64_t *value)
+/* A zig-zag varint of up to `most` bits. Returns what is behind it, or NULL: it reaches past the end, or is longer than these
+   bits are. */
+static const uint8_t *any_varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
 {
     uint64_t raw = 0;
     for (int shift = 0; p < end; shift += 7) {
         uint8_t byte = *p++;
-        if (shift == 63 && byte > 1)
+        if (shift + 7 > most && byte >> (most - shift))
             return NULL;
         raw |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
@@ -84,6 +74,34 @@ static inline const uint8_t *varint64(const uint8_t *p, const uint8_t *end, int6
         }
     }
     return NULL;
+}
+
+/* The same; nearly all have one or two bytes, and those of the next record as many, so that branches are guessed well. */
+static inline const uint8_t *varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
+{
+    if (p < end && p[0] < 0x80) {
+        *value = p[0] >> 1 ^ -(p[0] & 1);
+        return p + 1;
+    }
+    if (end - p >= 2 && p[1] < 0x80) {
+        int raw = (p[0] & 0x7f) | p[1] << 7;
+        *value = raw >> 1 ^ -(raw & 1);
+        return p + 2;
+    }
+    return any_varint(p, end, most, value);
+}
+
+static inline const uint8_t *varint64(const uint8_t *p, const uint8_t *end, int64_t *value)
+{
+    return varint(p, end, 64, value);
+}
+
+static inline const uint8_t *varint32(const uint8_t *p, const uint8_t *end, int32_t *value)
+{
+    int64_t wide = 0;
+    p = varint(p, end, 32, &wide);
+    *value = (int32_t)wide;
+    return p;
 }
 
 /* The sequence number `increment` later: behind 2147483647 follows 0. */
@@ -132,41 +150,63 @@ static uint32_t crc32c_by_table(uint32_t crc, const uint8_t *p, size_t size)
 }
 
 static Checksum *crc32c_of = crc32c_by_table; /* chosen once, when the module is loaded */
-static const char *crc32c_name = "tables";
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HAS_CRC_INSTRUCTION 1
-#include <nmmintrin.h>
-#define WITH_CRC __attribute__((target("sse4.2")))
-#define CRC_8(crc, p) _mm_crc32_u64(crc, loaded64(p))
-#define CRC_4(crc, p) _mm_crc32_u32((uint32_t)(crc), loaded32(p))
-#define CRC_1(crc, p) _mm_crc32_u8((uint32_t)(crc), *(p))
+#include <immintrin.h>
+#define WITH_CRC __attribute__((target("sse4.2,pclmul")))
+#define CRC_8(crc, word) _mm_crc32_u64(crc, word)
+#define CRC_1(crc, byte) _mm_crc32_u8((uint32_t)(crc), byte)
+#define WORTH_STRIPS 64
 static int has_crc_instruction(void)
 {
-    return __builtin_cpu_supports("sse4.2");
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+/* The product of two polynomials. */
+WITH_CRC static inline uint64_t product(uint32_t a, uint32_t b)
+{
+    __m128i both = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)a), _mm_cvtsi32_si128((int)b), 0);
+    return (uint64_t)_mm_cvtsi128_si64(both);
 }
 #elif defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&                               \
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ /* clang names its builtins otherwise; the bytes of a word are to come in order */
 #define HAS_CRC_INSTRUCTION 1
 #include <sys/auxv.h>
 #define WITH_CRC __attribute__((target("+crc")))
-#define CRC_8(crc, p) __builtin_aarch64_crc32cx((uint32_t)(crc), loaded64(p))
-#define CRC_4(crc, p) __builtin_aarch64_crc32cw((uint32_t)(crc), loaded32(p))
-#define CRC_1(crc, p) __builtin_aarch64_crc32cb((uint32_t)(crc), *(p))
+#define CRC_8(crc, word) __builtin_aarch64_crc32cx((uint32_t)(crc), word)
+#define CRC_1(crc, byte) __builtin_aarch64_crc32cb((uint32_t)(crc), byte)
+#define WORTH_STRIPS 1536 /* bytes: products are dear here */
 static int has_crc_instruction(void)
 {
     return (getauxval(AT_HWCAP) & 1 << 7) != 0; /* HWCAP_CRC32 */
 }
+
+static inline uint64_t product(uint32_t a, uint32_t b)
+{
+    uint64_t sum = 0;
+    for (int bit = 0; bit < 32; bit++)
+        sum ^= (0 - (uint64_t)(b >> bit & 1)) & (uint64_t)a << bit;
+    return sum;
+}
 #endif
 
 #ifdef HAS_CRC_INSTRUCTION
-/* The instruction takes three cycles but one can start in each, so three strips of a block are done side by side. What the
-   first strips give is then moved behind the zeros that would stand in for the strips after them, by tables. */
+/* The instruction takes three cycles but one can start in each, so three strips are done side by side. What the first two give
+   has to be moved over the bytes behind them, which is a product: by x^(8 * bytes), modulo the polynomial. The instruction
+   itself does the modulo, when the products are added to the word behind the strips. */
 
-#define LONG_STRIP 4096
-#define SHORT_STRIP 256
+#define MOST_WORDS 512 /* in a strip */
+#define MOST_BYTES (24 * MOST_WORDS + 8)
 
-static uint32_t behind_long[4][256], behind_short[4][256];
+static uint32_t power[2 * MOST_WORDS + 2]; /* of x: 64 * words - 33, for the instruction multiplies by x^32, reflection by x */
+
+WITH_CRC static void fill_powers(void)
+{
+    power[1] = 1; /* x^31, reflected */
+    for (size_t words = 2; words < sizeof power / sizeof *power; words++)
+        power[words] = (uint32_t)CRC_8(power[words - 1], 0);
+}
 
 static inline uint64_t loaded64(const uint8_t *p)
 {
@@ -175,80 +215,118 @@ static inline uint64_t loaded64(const uint8_t *p)
     return value;
 }
 
-static inline uint32_t loaded32(const uint8_t *p)
+/* Three strips of so many words, and the word behind them. */
+WITH_CRC static inline uint32_t crc32c_of_strips(uint32_t crc, const uint8_t *p, size_t words)
 {
-    uint32_t value;
-    memcpy(&value, p, 4);
-    return value;
-}
-
-static void fill_behind(uint32_t table[4][256], size_t zeros)
-{
-    /* The register is linear: where each of its bits goes is enough. */
-    uint32_t bit_goes_to[32];
-    for (int bit = 0; bit < 32; bit++) {
-        uint32_t crc = 1u << bit;
-        for (size_t zero = 0; zero < zeros; zero++)
-            crc = crc >> 8 ^ crc32c_table[0][crc & 0xff];
-        bit_goes_to[bit] = crc;
-    }
-    for (int place = 0; place < 4; place++)
-        for (uint32_t byte = 0; byte < 256; byte++) {
-            uint32_t crc = 0;
-            for (int bit = 0; bit < 8; bit++)
-                if (byte >> bit & 1)
-                    crc ^= bit_goes_to[8 * place + bit];
-            table[place][byte] = crc;
-        }
-}
-
-static inline uint32_t moved_behind(uint32_t table[4][256], uint32_t crc)
-{
-    return table[0][crc & 0xff] ^ table[1][crc >> 8 & 0xff] ^ table[2][crc >> 16 & 0xff] ^ table[3][crc >> 24];
-}
-
-WITH_CRC static inline uint32_t three_strips(uint32_t crc, const uint8_t *p, size_t strip, uint32_t behind[4][256])
-{
+    size_t strip = 8 * words;
     uint64_t first = crc, second = 0, third = 0;
     for (const uint8_t *end = p + strip; p < end; p += 8) {
-        first = CRC_8(first, p);
-        second = CRC_8(second, p + strip);
-        third = CRC_8(third, p + 2 * strip);
+        first = CRC_8(first, loaded64(p));
+        second = CRC_8(second, loaded64(p + strip));
+        third = CRC_8(third, loaded64(p + 2 * strip));
     }
-    return moved_behind(behind, moved_behind(behind, (uint32_t)first) ^ (uint32_t)second) ^ (uint32_t)third;
+    uint64_t moved = product((uint32_t)first, power[2 * words + 1]) ^ product((uint32_t)second, power[words + 1]);
+    return (uint32_t)CRC_8(third, loaded64(p + 2 * strip) ^ moved);
 }
 
 WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, size_t size)
 {
-    for (; size >= 3 * LONG_STRIP; p += 3 * LONG_STRIP, size -= 3 * LONG_STRIP)
-        crc = three_strips(crc, p, LONG_STRIP, behind_long);
-    for (; size >= 3 * SHORT_STRIP; p += 3 * SHORT_STRIP, size -= 3 * SHORT_STRIP)
-        crc = three_strips(crc, p, SHORT_STRIP, behind_short);
-    uint64_t rest = crc;
-    for (; size >= 8; p += 8, size -= 8)
-        rest = CRC_8(rest, p);
-    crc = (uint32_t)rest;
-    if (size >= 4) {
-        crc = CRC_4(crc, p);
-        p += 4, size -= 4;
+    for (; size > MOST_BYTES + 24; p += MOST_BYTES, size -= MOST_BYTES) /* what is left makes strips of MOST_WORDS at most */
+        crc = crc32c_of_strips(crc, p, MOST_WORDS);
+    if (size >= WORTH_STRIPS) {
+        /* What is too much for strips comes first: 1 to 8 bytes, at the end of a word that begins with zeros, for these leave a
+           register of 0 as it is; then up to 2 words, without branches, which small batches would make guess wrongly. */
+        size_t words = (size - 9) / 24, too_much = size - 9 - 24 * words, few = too_much % 8 + 1;
+        crc = (uint32_t)CRC_8(0, (loaded64(p) ^ crc) << (64 - 8 * few)) ^ (uint32_t)((uint64_t)crc >> 4 * few >> 4 * few);
+        p += few;
+        crc ^= (crc ^ (uint32_t)CRC_8(crc, loaded64(p))) & (0u - (too_much >= 8));
+        crc ^= (crc ^ (uint32_t)CRC_8(crc, loaded64(p + 8))) & (0u - (too_much >= 16));
+        return crc32c_of_strips(crc, p + (too_much & 24), words);
     }
+    for (; size >= 8; p += 8, size -= 8)
+        crc = (uint32_t)CRC_8(crc, loaded64(p));
     for (; size; size--)
-        crc = CRC_1(crc, p++);
+        crc = CRC_1(crc, *p++);
     return crc;
 }
 #endif
+
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 9 : defined(__GNUC__) && __GNUC__ >= 10)
+#define HAS_WIDE_PRODUCTS 1
+/* The widest processors do such products eight at a time: pieces of 64 bytes are moved over each other, four of them side by
+   side, and only what they come to in the end goes through the instruction. */
+
+#define WITH_WIDE __attribute__((target("avx512f,avx512vl,vpclmulqdq,sse4.2,pclmul")))
+#define WORTH_WIDE 256
+
+static int has_wide_products(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("vpclmulqdq");
+}
+
+/* The powers that move two words over so many, in each lane. */
+WITH_WIDE static inline __m512i powers_over(size_t words)
+{
+    return _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)power[words], (int64_t)power[words + 1]));
+}
+
+WITH_WIDE static inline __m512i moved_onto(__m512i piece, __m512i powers, __m512i other)
+{
+    __m512i first = _mm512_clmulepi64_epi128(piece, powers, 0x00), second = _mm512_clmulepi64_epi128(piece, powers, 0x11);
+    return _mm512_xor_si512(_mm512_xor_si512(first, second), other);
+}
+
+WITH_WIDE static uint32_t crc32c_by_wide_products(uint32_t crc, const uint8_t *p, size_t size)
+{
+    if (size < WORTH_WIDE)
+        return crc32c_by_instruction(crc, p, size);
+    const uint8_t *end = p + size;
+    __m512i piece[4], powers = powers_over(32);
+    for (int at = 0; at < 4; at++)
+        piece[at] = _mm512_loadu_si512(p + 64 * at);
+    piece[0] = _mm512_xor_si512(piece[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+    for (p += 256; end - p >= 256; p += 256)
+        for (int at = 0; at < 4; at++)
+            piece[at] = moved_onto(piece[at], powers, _mm512_loadu_si512(p + 64 * at));
+    powers = powers_over(8);
+    for (int at = 1; at < 4; at++)
+        piece[0] = moved_onto(piece[0], powers, piece[at]);
+    for (; end - p >= 64; p += 64)
+        piece[0] = moved_onto(piece[0], powers, _mm512_loadu_si512(p));
+    uint64_t words[8], sum = 0;
+    _mm512_storeu_si512(words, piece[0]);
+    for (int at = 0; at < 8; at++)
+        sum = CRC_8(sum, words[at]);
+    return crc32c_by_instruction((uint32_t)sum, p, (size_t)(end - p));
+}
+#endif
+
+/* The ways that this processor has, the fastest last. */
+static Checksum *crc32c_ways[3];
+static const char *crc32c_names[3];
+static int crc32c_way_count;
+
+static void add_crc32c_way(const char *name, Checksum *way)
+{
+    crc32c_names[crc32c_way_count] = name;
+    crc32c_ways[crc32c_way_count++] = crc32c_of = way;
+}
 
 static void choose_checksums(void)
 {
     fill_table(crc32c_table, 0x82f63b78);
     fill_table(crc32_table, 0xedb88320);
+    crc32c_way_count = 0;
+    add_crc32c_way("tables", crc32c_by_table);
 #ifdef HAS_CRC_INSTRUCTION
     if (has_crc_instruction()) {
-        fill_behind(behind_long, LONG_STRIP);
-        fill_behind(behind_short, SHORT_STRIP);
-        crc32c_of = crc32c_by_instruction;
-        crc32c_name = "instruction";
+        fill_powers();
+        add_crc32c_way("instruction", crc32c_by_instruction);
     }
+#endif
+#ifdef HAS_WIDE_PRODUCTS
+    if (has_crc_instruction() && has_wide_products())
+        add_crc32c_way("wide products", crc32c_by_wide_products);
 #endif
 }
 
@@ -267,33 +345,67 @@ static inline uint32_t crc32_over(const uint8_t *p, size_t size)
 /* Whoever writes has made sure that there is room; the room ends SLACK bytes before the buffer does, for copies of fixed size. */
 #define SLACK 64
 
-static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
-                                 "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
-                                 "9293949596979899";
-
-/* A number below 100,000,000 with all of its eight digits. */
-static inline void put_eight_digits(uint8_t *out, uint32_t number)
+/* The lowest byte first, whatever the machine; one instruction where that is its own order. */
+static inline void put_bytes(uint8_t *out, uint64_t bytes, int count)
 {
-    uint32_t high = number / 10000, low = number % 10000;
-    memcpy(out, two_digits + 2 * (high / 100), 2);
-    memcpy(out + 2, two_digits + 2 * (high % 100), 2);
-    memcpy(out + 4, two_digits + 2 * (low / 100), 2);
-    memcpy(out + 6, two_digits + 2 * (low % 100), 2);
+    for (int at = 0; at < count; at++)
+        out[at] = (uint8_t)(bytes >> 8 * at);
 }
 
-/* The same without zeros in front. */
+/* The digits, as numbers from 0 to 9, of the two numbers below 10,000 in the halves of a word; the first digit in the lowest
+   byte. Fours are halved into twos, and those into ones, all of a word by the same multiplication. */
+static inline uint64_t digits_of(uint64_t fours)
+{
+    uint64_t hundreds = fours * 5243 >> 19 & 0x0000007f0000007fu; /* 5243 / 2^19 is near enough to 1/100 */
+    uint64_t twos = hundreds | (fours - 100 * hundreds) << 16;
+    uint64_t tens = twos * 103 >> 10 & 0x000f000f000f000fu; /* and 103 / 2^10 to 1/10 */
+    return tens | (twos - 10 * tens) << 8;
+}
+
+#define ZEROS 0x3030303030303030u
+
+/* A number below 10,000, with zeros in front. */
+static inline uint8_t *put_four_digits(uint8_t *out, uint32_t number)
+{
+    put_bytes(out, digits_of(number) | ZEROS, 4);
+    return out + 4;
+}
+
+/* A number below 100,000,000, with zeros in front. */
+static inline uint8_t *put_eight_digits(uint8_t *out, uint32_t number)
+{
+    put_bytes(out, digits_of(number / 10000 | (uint64_t)(number % 10000) << 32) | ZEROS, 8);
+    return out + 8;
+}
+
+/* How many of `count` bytes are 0 in front of the first that is not; the last does not count. */
+static inline int zeros_in_front(uint64_t digits, int count)
+{
+    digits |= 1ull << 8 * (count - 1);
+#if defined(__GNUC__)
+    return __builtin_ctzll(digits) / 8;
+#else
+    int zeros = 0;
+    for (; !(digits & 0xff); digits >>= 8)
+        zeros++;
+    return zeros;
+#endif
+}
+
+/* Digits without zeros in front. Eight bytes are written, whatever the number: they are written over, or lie behind the line. */
+static inline uint8_t *put_significant(uint8_t *out, uint64_t digits, int count)
+{
+    int zeros = zeros_in_front(digits, count);
+    put_bytes(out, (digits | ZEROS) >> 8 * zeros, 8);
+    return out + count - zeros;
+}
+
+/* A number below 100,000,000. */
 static inline uint8_t *put_few_digits(uint8_t *out, uint32_t number)
 {
-    uint8_t digits[16];
-    int zeros = 7 - (number >= 10) - (number >= 100) - (number >= 1000) - (number >= 10000) - (number >= 100000) -
-                (number >= 1000000) - (number >= 10000000);
-    if (number < 10) {
-        *out = (uint8_t)('0' + number);
-        return out + 1;
-    }
-    put_eight_digits(digits, number);
-    memcpy(out, digits + zeros, 8); /* more than there are; they are written over, or lie behind the line */
-    return out + 8 - zeros;
+    if (number < 10000)
+        return put_significant(out, digits_of(number), 4);
+    return put_significant(out, digits_of(number / 10000 | (uint64_t)(number % 10000) << 32), 8);
 }
 
 static inline uint8_t *put_number(uint8_t *out, int64_t number)
@@ -311,11 +423,9 @@ static inline uint8_t *put_number(uint8_t *out, int64_t number)
     } else {
         out = put_few_digits(out, (uint32_t)(rest / (eight * eight)));
         rest %= eight * eight;
-        put_eight_digits(out, (uint32_t)(rest / eight));
-        out += 8;
+        out = put_eight_digits(out, (uint32_t)(rest / eight));
     }
-    put_eight_digits(out, (uint32_t)(rest % eight));
-    return out + 8;
+    return put_eight_digits(out, (uint32_t)(rest % eight));
 }
 
 static inline int continues(const uint8_t *p, const uint8_t *end)
@@ -381,8 +491,8 @@ static inline const uint8_t *well_formed(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* UTF-8 as Java decodes it, with U+FFFD for each malformed part: up to three times as many bytes as it is given. */
-static uint8_t *put_text(uint8_t *out, const uint8_t *p, size_t size)
+/* Text with U+FFFD for each malformed part: up to three times as many bytes as it has. */
+static uint8_t *put_malformed_text(uint8_t *out, const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;
     for (;;) {
@@ -397,13 +507,148 @@ static uint8_t *put_text(uint8_t *out, const uint8_t *p, size_t size)
     }
 }
 
+static int is_well_formed(const uint8_t *p, size_t size)
+{
+    return well_formed(p, p + size) == p + size;
+}
+
+static int (*is_well_formed_text)(const uint8_t *p, size_t size) = is_well_formed; /* chosen once, when the module is loaded */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAS_SHUFFLE 1
+#define WITH_SHUFFLE __attribute__((target("ssse3")))
+/* The same for sixteen bytes at a time, after Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte" (2021).
+   Nearly all that can be wrong shows in two neighbouring bytes. A bit stands for each; it is wrong where three tables agree. */
+enum {
+    TOO_SHORT = 1 << 0, /* a lead, and nothing that continues it */
+    TOO_LONG = 1 << 1,  /* the reverse */
+    OVERLONG_3 = 1 << 2,
+    TOO_LARGE = 1 << 3, /* f4 90 and higher */
+    SURROGATE = 1 << 4,
+    OVERLONG_2 = 1 << 5,
+    OVERLONG_4 = 1 << 6, /* or too large: f5 80 and higher */
+    CONTINUED = 1 << 7,  /* two that continue: right if a lead of three or four bytes stands before */
+    ANY_LOW = TOO_SHORT | TOO_LONG | CONTINUED,
+    HIGH_LOW = ANY_LOW | TOO_LARGE | OVERLONG_4,
+    CONTINUES = TOO_LONG | OVERLONG_2 | CONTINUED
+};
+
+#define FOUR(item) item, item, item, item
+
+static const uint8_t by_upper_half[16] = {
+    FOUR(TOO_LONG),         FOUR(TOO_LONG), FOUR(CONTINUED), /* 0 to b */
+    TOO_SHORT | OVERLONG_2, TOO_SHORT, TOO_SHORT | OVERLONG_3 | SURROGATE, TOO_SHORT | TOO_LARGE | OVERLONG_4,
+};
+static const uint8_t by_lower_half[16] = {
+    ANY_LOW | OVERLONG_2 | OVERLONG_3 | OVERLONG_4, ANY_LOW | OVERLONG_2, ANY_LOW, ANY_LOW,
+    ANY_LOW | TOO_LARGE, HIGH_LOW, HIGH_LOW, HIGH_LOW,
+    FOUR(HIGH_LOW), /* 8 to b */
+    HIGH_LOW, HIGH_LOW | SURROGATE, HIGH_LOW, HIGH_LOW,
+};
+static const uint8_t by_next_upper_half[16] = {
+    FOUR(TOO_SHORT), FOUR(TOO_SHORT), /* 0 to 7 */
+    CONTINUES | OVERLONG_3 | OVERLONG_4, CONTINUES | OVERLONG_3 | TOO_LARGE,
+    CONTINUES | SURROGATE | TOO_LARGE, CONTINUES | SURROGATE | TOO_LARGE,
+    FOUR(TOO_SHORT), /* c to f */
+};
+
+WITH_SHUFFLE static inline __m128i sixteen(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+WITH_SHUFFLE static inline __m128i by_table_of(const uint8_t *table, __m128i bytes, int shift)
+{
+    __m128i halves = _mm_and_si128(_mm_srli_epi16(bytes, shift), _mm_set1_epi8(0x0f));
+    return _mm_shuffle_epi8(sixteen(table), halves);
+}
+
+WITH_SHUFFLE static inline __m128i wrong_in(__m128i bytes, __m128i before)
+{
+    __m128i last = _mm_alignr_epi8(bytes, before, 15); /* for each byte, the one in front of it */
+    __m128i wrong = _mm_and_si128(by_table_of(by_upper_half, last, 4), by_table_of(by_lower_half, last, 0));
+    wrong = _mm_and_si128(wrong, by_table_of(by_next_upper_half, bytes, 4));
+    /* From e0 on two bytes later, and from f0 on three bytes later, CONTINUED is not only right but has to be. */
+    __m128i third = _mm_subs_epu8(_mm_alignr_epi8(bytes, before, 14), _mm_set1_epi8(0xe0 - 0x80));
+    __m128i fourth = _mm_subs_epu8(_mm_alignr_epi8(bytes, before, 13), _mm_set1_epi8(0xf0 - 0x80));
+    __m128i has_to_be = _mm_and_si128(_mm_or_si128(third, fourth), _mm_set1_epi8((char)CONTINUED));
+    return _mm_xor_si128(wrong, has_to_be);
+}
+
+WITH_SHUFFLE static int is_well_formed_by_shuffles(const uint8_t *p, size_t size)
+{
+    static const uint8_t first_ones[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                           FOUR(0x80), FOUR(0x80), FOUR(0x80), FOUR(0x80)};
+    if (size < 16)
+        return is_well_formed(p, size);
+    const uint8_t *end = p + size;
+    __m128i bytes, before = _mm_setzero_si128(), wrong = before;
+    for (; end - p >= 16; p += 16) {
+        bytes = sixteen(p);
+        wrong = _mm_or_si128(wrong, wrong_in(bytes, before));
+        before = bytes;
+    }
+    /* What is left, and zeros behind it, which show whether the last character is whole. */
+    bytes = _mm_shuffle_epi8(sixteen(end - 16), sixteen(first_ones + 16 - (end - p)));
+    wrong = _mm_or_si128(wrong, wrong_in(bytes, before));
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(wrong, _mm_setzero_si128())) == 0xffff;
+}
+#endif
+
+/* The bytes at `p` and those at `last`, which may be some of the same: copied, and what bits they have together. */
+static inline uint64_t copy_twice(uint8_t *out, const uint8_t *p, size_t last, size_t size)
+{
+    uint64_t first = 0, second = 0;
+    memcpy(&first, p, size);
+    memcpy(&second, p + last, size);
+    memcpy(out, &first, size);
+    memcpy(out + last, &second, size);
+    return first | second;
+}
+
+/* Copies text, and says whether it is ASCII. */
+static inline int copy_ascii(uint8_t *out, const uint8_t *p, size_t size)
+{
+    uint64_t seen = 0;
+    if (size >= 16) {
+        for (size_t at = 0; at < size; at += 16) {
+            if (size - at < 16)
+                at = size - 16;
+            seen |= copy_twice(out + at, p + at, 8, 8);
+        }
+    } else if (size >= 8) {
+        seen = copy_twice(out, p, size - 8, 8);
+    } else if (size >= 4) {
+        seen = copy_twice(out, p, size - 4, 4);
+    } else if (size) {
+        seen = copy_twice(out, p, size - 1, 1) | (out[size / 2] = p[size / 2]);
+    }
+    return !(seen & 0x8080808080808080u);
+}
+
+/* UTF-8 as Java decodes it. */
+static inline uint8_t *put_text(uint8_t *out, const uint8_t *p, size_t size)
+{
+    if (copy_ascii(out, p, size) || is_well_formed_text(p, size))
+        return out + size;
+    return put_malformed_text(out, p, size);
+}
+
+static void choose_text_check(void)
+{
+#ifdef HAS_SHUFFLE
+    if (__builtin_cpu_supports("ssse3"))
+        is_well_formed_text = is_well_formed_by_shuffles;
+#endif
+}
+
 /* --- Rows ---------------------------------------------------------------------------------------------------------- */
 
 #define COLUMNS(_)                                                                                                            \
     _(base_offset) _(last_offset) _(count) _(base_sequence) _(last_sequence) _(producer_id) _(producer_epoch)                  \
     _(partition_leader_epoch) _(is_transactional) _(is_control) _(has_delete_horizon) _(delete_horizon_ms) _(position)         \
     _(timestamp_type) _(batch_timestamp) _(size) _(magic) _(compresscodec) _(crc) _(isvalid)                                   \
-    _(offset) _(timestamp) _(key_size) _(value_size) _(sequence)
+    _(offset) _(timestamp) _(key_size) _(value_size) _(sequence) _(header_count)
 
 #define AS_MEMBER(name) C_##name,
 #define AS_TEXT(name) #name,
@@ -415,7 +660,6 @@ static const char *const column_names[] = {COLUMNS(AS_TEXT)};
 typedef struct {
     int64_t column[COLUMN_COUNT];
     const uint8_t *key, *value, *headers; /* headers: of which there are `header_count`, checked before */
-    int32_t header_count;
 } Row;
 
 /* --- Lines as programs --------------------------------------------------------------------------------------------- */
@@ -440,6 +684,7 @@ enum operation {
 #define MAX_TEXTS 8
 #define POOL_SIZE 4096
 #define COPY_SIZE 32 /* short texts are copied at this size, whatever theirs is */
+#define NUMBER_SIZE 20
 
 typedef struct {
     uint16_t at, size; /* in the pool */
@@ -474,6 +719,11 @@ static int parsed_text(const uint8_t **p, const uint8_t *end, Program *program, 
     return 1;
 }
 
+static inline Text text_between(const uint8_t *pool, const uint8_t *from, const uint8_t *to)
+{
+    return (Text){(uint16_t)(from - pool), (uint16_t)(to - from)};
+}
+
 /* Lines of records show their texts, each at most once: that much room is made for them. Other lines have none. */
 enum { WITHOUT_TEXTS, WITH_TEXTS };
 
@@ -503,19 +753,19 @@ static int parse_program(const uint8_t *p, size_t size, int with_texts, Program 
                 return 0;
         if (!parsed_text(&p, end, program, &pool_end, &step->literal))
             return 0;
-        program->max_size += 20; /* a number, or the brackets of headers */
+        program->max_size += NUMBER_SIZE; /* or the brackets of headers */
         if (step->column == C_isvalid && step->operation == CHOICE)
             program->uses_crc = 1;
     }
     return 1;
 }
 
-static inline uint8_t *put(uint8_t *out, const Program *program, Text text)
+/* A text of a pool. It is copied in pieces of fixed size: what is too much is written over, or lies behind the line. */
+static inline uint8_t *put(uint8_t *out, const uint8_t *pool, Text text)
 {
-    const uint8_t *source = program->pool + text.at;
-    memcpy(out, source, COPY_SIZE);
-    if (text.size > COPY_SIZE)
-        memcpy(out + COPY_SIZE, source + COPY_SIZE, text.size - COPY_SIZE);
+    pool += text.at;
+    for (size_t at = 0; at < text.size; at += COPY_SIZE)
+        memcpy(out + at, pool + at, COPY_SIZE);
     return out + text.size;
 }
 
@@ -523,7 +773,7 @@ static uint8_t *put_headers(uint8_t *out, const Row *row)
 {
     const uint8_t *p = row->headers;
     *out++ = '[';
-    for (int32_t header = 0; header < row->header_count; header++) {
+    for (int64_t header = 0; header < row->column[C_header_count]; header++) {
         int32_t size = 0;
         p = varint32(p, p + 5, &size);
         if (header)
@@ -537,57 +787,182 @@ static uint8_t *put_headers(uint8_t *out, const Row *row)
     return out;
 }
 
-static inline uint8_t *put_contents(uint8_t *out, const Program *program, const Step *step, const Row *row)
+static inline uint8_t *put_contents(uint8_t *out, const uint8_t *pool, const Step *step, const Row *row)
 {
     int has_key = row->column[C_key_size] >= 0, has_value = row->column[C_value_size] >= 0;
     if (!has_value && (!has_key || step->column & NEEDS_VALUE))
         return out;
     if (has_key) {
-        out = put(out, program, step->texts[0]);
+        out = put(out, pool, step->texts[0]);
         out = put_text(out, row->key, (size_t)row->column[C_key_size]);
     }
     if (has_value) {
-        out = put(out, program, step->texts[has_key ? 2 : 1]);
+        out = put(out, pool, step->texts[has_key ? 2 : 1]);
         out = put_text(out, row->value, (size_t)row->column[C_value_size]);
     }
     return out;
 }
 
-static uint8_t *put_line(uint8_t *out, const Program *program, const Row *row)
+/* What stands behind the literal of a step; the texts are in this pool. */
+static inline uint8_t *put_field(uint8_t *out, const uint8_t *pool, const Step *step, const Row *row)
 {
+    int64_t value = row->column[step->column];
+    switch (step->operation) {
+    case NUMBER:
+        return put_number(out, value);
+    case CHOICE:
+        return value >= 0 && value < step->text_count ? put(out, pool, step->texts[value]) : out;
+    case OPTIONAL:
+        if (!row->column[step->column - 1])
+            return put(out, pool, step->texts[0]);
+        out = put(out, pool, step->texts[1]);
+        out = put_number(out, value);
+        return put(out, pool, step->texts[2]);
+    case HEADERS:
+        return put_headers(out, row);
+    case CONTENTS:
+        return put_contents(out, pool, step, row);
+    default:
+        return out;
+    }
+}
+
+
+/* --- Lines in a row ------------------------------------------------------------------------------------------------- */
+
+/* A line resembles the one before. A `Line` is a program in use, folded: what has not varied so far is part of its literals, and
+   what is left to do are a few steps, and to look whether those columns are still what they were. One that is not counts as
+   varying from then on.
+
+   Numbers that vary mostly go up by a little: all but their last four digits are part of the literal before them, too. */
+
+#define RANGE 10000        /* so many numbers have these digits */
+#define FAR (10 * RANGE)   /* numbers this far from each other are not expected to share any */
+#define LEADING_SIZE 16
+
+typedef struct {
+    const Step *step;
+    Text literal;          /* in the line's pool, with the leading digits at its end */
+    uint16_t leading_size; /* of the digits */
+    uint16_t range;        /* RANGE, or 0 where there are none */
+    int64_t from;          /* the first number that has these digits */
+    int64_t last;          /* that had not */
+} LineStep;
+
+typedef struct {
+    const Program *program;
+    uint32_t varying; /* columns, as bits */
+    int is_folded, step_count, still_count;
+    LineStep steps[MAX_STEPS];
+    Text last_literal;
+    struct {
+        int64_t value;
+        int column;
+    } still[COLUMN_COUNT];
+    uint8_t pool[POOL_SIZE + MAX_STEPS * NUMBER_SIZE + COPY_SIZE];
+} Line;
+
+#define NO_COLUMN (1u << 31) /* texts of headers, keys and values: they always vary */
+
+static void begin_line(Line *line, const Program *program)
+{
+    line->program = program;
+    line->varying = NO_COLUMN;
+    line->is_folded = line->step_count = line->still_count = 0;
+}
+
+/* The columns that decide what a step puts, as bits. */
+static inline uint32_t columns_of(const Step *step, const Row *row)
+{
+    switch (step->operation) {
+    case NOTHING:
+        return 0;
+    case NUMBER:
+    case CHOICE:
+        return 1u << step->column;
+    case OPTIONAL:
+        return 3u << (step->column - 1);
+    case HEADERS:
+        return row->column[C_header_count] ? NO_COLUMN : 1u << C_header_count;
+    default:
+        return NO_COLUMN;
+    }
+}
+
+static void fold(Line *line, const Row *row)
+{
+    const Program *program = line->program;
+    uint32_t still = 0;
+    uint8_t *literal = line->pool, *end = line->pool;
+    for (int at = 0; at < line->still_count; at++)
+        if (row->column[line->still[at].column] != line->still[at].value)
+            line->varying |= 1u << line->still[at].column;
+    line->step_count = line->still_count = 0;
     for (int at = 0; at < program->step_count; at++) {
         const Step *step = &program->steps[at];
-        int64_t value = row->column[step->column];
-        if (step->literal.size)
-            out = put(out, program, step->literal);
-        switch (step->operation) {
-        case NUMBER:
-            out = put_number(out, value);
-            break;
-        case CHOICE:
-            if (value >= 0 && value < step->text_count)
-                out = put(out, program, step->texts[value]);
-            break;
-        case OPTIONAL:
-            if (row->column[step->column - 1]) {
-                out = put(out, program, step->texts[1]);
-                out = put_number(out, value);
-                out = put(out, program, step->texts[2]);
-            } else {
-                out = put(out, program, step->texts[0]);
-            }
-            break;
-        case HEADERS:
-            out = put_headers(out, row);
-            break;
-        case CONTENTS:
-            out = put_contents(out, program, step, row);
-            break;
-        default:
-            break;
+        uint32_t columns = columns_of(step, row);
+        end = put(end, program->pool, step->literal);
+        if (columns & line->varying) {
+            line->steps[line->step_count++] = (LineStep){.step = step, .literal = text_between(line->pool, literal, end)};
+            literal = end += step->operation == NUMBER ? LEADING_SIZE : 0;
+        } else {
+            end = put_field(end, program->pool, step, row);
+            still |= columns;
         }
     }
-    return out;
+    line->last_literal = text_between(line->pool, literal, end);
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (still >> column & 1) {
+            line->still[line->still_count].value = row->column[column];
+            line->still[line->still_count++].column = column;
+        }
+    line->is_folded = 1;
+}
+
+static inline int is_as_folded(const Line *line, const Row *row)
+{
+    int64_t difference = 0;
+    for (int at = 0; at < line->still_count; at++)
+        difference |= row->column[line->still[at].column] ^ line->still[at].value;
+    return line->is_folded && !difference;
+}
+
+/* A number that does not begin with the leading digits. If it is near to the last such number, its own will lead from now on. */
+static uint8_t *put_other_number(uint8_t *out, uint8_t *pool, LineStep *step, int64_t number)
+{
+    int is_near = (uint64_t)number - (uint64_t)step->last + FAR < 2 * FAR;
+    step->last = number;
+    if (is_near && number >= RANGE && number <= INT64_MAX - RANGE) {
+        uint8_t *literal = pool + step->literal.at, *leading = literal + step->literal.size - step->leading_size;
+        uint8_t *end = put_number(leading, number / RANGE);
+        step->literal = text_between(pool, literal, end);
+        step->leading_size = (uint16_t)(end - leading);
+        step->from = number - number % RANGE;
+        step->range = RANGE;
+    }
+    return put_number(out, number);
+}
+
+static ALWAYS_INLINE uint8_t *put_line(uint8_t *out, Line *line, const Row *row)
+{
+    if (!is_as_folded(line, row))
+        fold(line, row);
+    for (LineStep *step = line->steps, *end = step + line->step_count; step < end; step++) {
+        out = put(out, line->pool, step->literal);
+        if (step->step->operation == NUMBER) {
+            int64_t number = row->column[step->step->column];
+            uint64_t rest = (uint64_t)number - (uint64_t)step->from;
+            if (rest < step->range)
+                out = put_four_digits(out, (uint32_t)rest);
+            else if ((uint64_t)number < RANGE)
+                out = put_significant(out - step->leading_size, digits_of((uint64_t)number), 4);
+            else
+                out = put_other_number(out - step->leading_size, line->pool, step, number);
+        } else {
+            out = put_field(out, line->program->pool, step->step, row);
+        }
+    }
+    return put(out, line->pool, line->last_literal);
 }
 
 /* --- Batches, messages and records as rows -------------------------------------------------------------------------- */
@@ -628,7 +1003,7 @@ static inline void read_batch(const uint8_t *p, int64_t position, int with_crc, 
     column[C_is_transactional] = (attributes & TRANSACTIONAL_BIT) != 0;
     column[C_is_control] = (attributes & CONTROL_BIT) != 0;
     column[C_has_delete_horizon] = (attributes & DELETE_HORIZON_BIT) != 0;
-    column[C_delete_horizon_ms] = (int64_t)be64(p + 27);
+    column[C_delete_horizon_ms] = column[C_has_delete_horizon] ? (int64_t)be64(p + 27) : 0;
     column[C_position] = position;
     column[C_timestamp_type] = (attributes & TIMESTAMP_TYPE_BIT) != 0;
     column[C_batch_timestamp] = (int64_t)be64(p + 35);
@@ -686,7 +1061,7 @@ typedef struct {
 } Record;
 
 /* Reads one record. Returns what is behind it, or NULL if it is irregular. */
-static inline const uint8_t *read_record(const uint8_t *p, const uint8_t *end, Record *record)
+static ALWAYS_INLINE const uint8_t *read_record(const uint8_t *p, const uint8_t *end, Record *record)
 {
     int32_t length, size;
     if (!(p = varint32(p, end, &length)) || length < 1 || length > end - p)
@@ -728,10 +1103,10 @@ static inline void place_record(const Record *record, const uint8_t *batch, Row 
     column[C_key_size] = record->key_size < 0 ? -1 : record->key_size;
     column[C_value_size] = record->value_size < 0 ? -1 : record->value_size;
     column[C_sequence] = base_sequence < 0 ? -1 : later_sequence(base_sequence, record->offset_delta);
+    column[C_header_count] = record->header_count;
     row->key = record->key;
     row->value = record->value;
     row->headers = record->headers;
-    row->header_count = record->header_count;
 }
 
 /* --- Dumping logs --------------------------------------------------------------------------------------------------- */
@@ -741,6 +1116,7 @@ enum reason {
     STOPPED,    /* what comes next is irregular, or not whole in the window */
     FULL,       /* there is no room: for text, or for gaps */
     COMPRESSED, /* the records that come next are compressed: call again with them */
+    PAUSED,     /* it has taken its time: call again */
 };
 
 /* A plan is numbers and programs; see kdump/output/kernel_text.py. */
@@ -765,6 +1141,7 @@ enum {
 
 typedef struct {
     const Plan *plan;
+    Line line[PROGRAM_COUNT];
     const uint8_t *window, *window_end;
     int64_t window_position;
     const uint8_t *payload; /* the decompressed records of the batch that comes first, or NULL */
@@ -774,9 +1151,9 @@ typedef struct {
     int64_t gap_capacity;
 } Dump;
 
-static inline int has_room(const Dump *dump, const Program *program, uint64_t text_size)
+static inline int has_room(const Dump *dump, const Line *line, uint64_t text_size)
 {
-    return (uint64_t)(dump->out_end - dump->out) >= program->max_size + 3 * text_size;
+    return (uint64_t)(dump->out_end - dump->out) >= line->program->max_size + 3 * text_size;
 }
 
 /* Notes an offset. Returns whether there was room for what had to be noted. */
@@ -807,7 +1184,7 @@ static int are_regular(const uint8_t *p, const uint8_t *end, int32_t count)
    then they had been looked at before. */
 static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int *is_done)
 {
-    const Program *program = &dump->plan->program[BATCH_RECORD_PROGRAM];
+    Line *line = &dump->line[BATCH_RECORD_PROGRAM];
     const uint8_t *start = dump->payload ? dump->payload : batch + BATCH_HEADER_SIZE;
     const uint8_t *end = dump->payload ? dump->payload + dump->payload_size : batch + row->column[C_size];
     int64_t *state = dump->state;
@@ -824,14 +1201,14 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
             break;
         int64_t gaps = state[GAP_COUNT], previous = state[PREVIOUS_OFFSET];
         place_record(&record, batch, row);
-        if (!has_room(dump, program, (uint64_t)(next - p)) || !note_offset(dump, row->column[C_offset])) {
+        if (!has_room(dump, line, (uint64_t)(next - p)) || !note_offset(dump, row->column[C_offset])) {
             state[GAP_COUNT] = gaps, state[PREVIOUS_OFFSET] = previous;
             if (!is_checked && !are_regular(p, end, (int32_t)left))
                 break;
             state[RECORD_START] = p - start, state[RECORDS_LEFT] = left;
             return FULL;
         }
-        dump->out = put_line(dump->out, program, row);
+        dump->out = put_line(dump->out, line, row);
         p = next;
     }
     if (left || p != end) { /* the reference will say what is wrong */
@@ -862,9 +1239,9 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, Row *row, int *is_do
     }
     read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
     if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
-        if (!has_room(dump, &plan->program[BATCH_PROGRAM], 0))
+        if (!has_room(dump, &dump->line[BATCH_PROGRAM], 0))
             return FULL;
-        dump->out = put_line(dump->out, &plan->program[BATCH_PROGRAM], row);
+        dump->out = put_line(dump->out, &dump->line[BATCH_PROGRAM], row);
     }
     if (!(flags & SHOWS_RECORDS)) {
         *is_done = 1;
@@ -896,9 +1273,9 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     if (flags & SHOWS_RECORDS && !note_offset(dump, row->column[C_offset]))
         return FULL;
     if (flags & SHOWS_BATCHES)
-        dump->out = put_line(dump->out, program, row);
+        dump->out = put_line(dump->out, &dump->line[MESSAGE_PROGRAM], row);
     if (flags & SHOWS_RECORDS)
-        dump->out = put_line(dump->out, record_program, row);
+        dump->out = put_line(dump->out, &dump->line[MESSAGE_RECORD_PROGRAM], row);
     *is_done = 1;
     return STOPPED;
 }
@@ -980,6 +1357,33 @@ static PyObject *compile_plan(PyObject *self, PyObject *arguments)
     return capsule;
 }
 
+/* What both functions below are given. Returns whether it can be: if not, an exception is set. */
+static int begin_dump(Dump *dump, PyObject *plan, Py_buffer *out, Py_ssize_t filled, Py_buffer *state)
+{
+    int64_t *numbers = state->buf;
+    dump->plan = PyCapsule_GetPointer(plan, PLAN_NAME);
+    if (!dump->plan)
+        return 0;
+    if (filled < 0 || filled > out->len - SLACK || state->len < (Py_ssize_t)(sizeof(int64_t) * GAPS) ||
+        (uintptr_t)numbers % sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ValueError, "out or state is out of bounds");
+        return 0;
+    }
+    dump->gap_capacity = (state->len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2;
+    if (numbers[GAP_COUNT] < 0 || numbers[GAP_COUNT] > dump->gap_capacity) {
+        PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
+        return 0;
+    }
+    dump->state = numbers;
+    dump->out = (uint8_t *)out->buf + filled;
+    dump->out_end = (uint8_t *)out->buf + out->len - SLACK;
+    dump->payload = NULL;
+    dump->payload_size = 0;
+    for (int program = 0; program < PROGRAM_COUNT; program++)
+        begin_line(&dump->line[program], &dump->plan->program[program]);
+    return 1;
+}
+
 PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out, filled, state) -> (filled, end, reason)\n\n"
                        "Write the lines of regular batches and messages from `start` on into `out`, behind what fills it.");
 
@@ -989,36 +1393,22 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
     Py_buffer window, payload, out, state;
     Py_ssize_t start, filled;
     long long window_position;
-    PyObject *capsule, *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "Oy*nLz*w*nw*:dump", &capsule, &window, &start, &window_position, &payload, &out, &filled,
+    PyObject *plan, *result = NULL;
+    Dump dump;
+    if (!PyArg_ParseTuple(arguments, "Oy*nLz*w*nw*:dump", &plan, &window, &start, &window_position, &payload, &out, &filled,
                           &state))
         return NULL;
-    const Plan *plan = PyCapsule_GetPointer(capsule, PLAN_NAME);
-    int64_t *numbers = state.buf;
-    if (!plan)
-        goto end;
-    if (start < 0 || start > window.len || filled < 0 || filled > out.len - SLACK ||
-        state.len < (Py_ssize_t)(sizeof(int64_t) * GAPS) || (uintptr_t)state.buf % sizeof(int64_t)) {
-        PyErr_SetString(PyExc_ValueError, "start, out or state is out of bounds");
+    if (start < 0 || start > window.len) {
+        PyErr_SetString(PyExc_ValueError, "start is out of bounds");
         goto end;
     }
-    int64_t gap_capacity = (state.len / (Py_ssize_t)sizeof(int64_t) - GAPS) / 2;
-    if (numbers[GAP_COUNT] < 0 || numbers[GAP_COUNT] > gap_capacity) {
-        PyErr_SetString(PyExc_ValueError, "the state counts more gaps than it has room for");
+    if (!begin_dump(&dump, plan, &out, filled, &state))
         goto end;
-    }
-    Dump dump = {
-        .plan = plan,
-        .window = window.buf,
-        .window_end = (const uint8_t *)window.buf + window.len,
-        .window_position = window_position,
-        .payload = payload.buf,
-        .payload_size = (size_t)payload.len,
-        .out = (uint8_t *)out.buf + filled,
-        .out_end = (uint8_t *)out.buf + out.len - SLACK,
-        .state = numbers,
-        .gap_capacity = gap_capacity,
-    };
+    dump.window = window.buf;
+    dump.window_end = (const uint8_t *)window.buf + window.len;
+    dump.window_position = window_position;
+    dump.payload = payload.buf;
+    dump.payload_size = (size_t)payload.len;
     const uint8_t *position = dump.window + start;
     enum reason reason;
     Py_BEGIN_ALLOW_THREADS;
@@ -1029,6 +1419,73 @@ end:
     PyBuffer_Release(&window);
     if (payload.obj)
         PyBuffer_Release(&payload);
+    PyBuffer_Release(&out);
+    PyBuffer_Release(&state);
+    return result;
+}
+
+#define MOST_AT_ONCE (64 << 20) /* bytes, before Python may look for signals */
+
+/* Reads a log and dumps it, a window at a time, from `position` on. The window holds `held` bytes from there on, before and after:
+   what is left of it is moved to its begin. */
+static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t end, uint8_t *window, size_t size,
+                                size_t *held)
+{
+    for (int64_t left = MOST_AT_ONCE; left > 0;) {
+        size_t wanted = (uint64_t)(end - *position) < size ? (size_t)(end - *position) : size;
+        if (*held < wanted) {
+            ssize_t read = pread(descriptor, window + *held, wanted - *held, (off_t)(*position + (int64_t)*held));
+            if (read < 0)
+                return errno == EINTR ? PAUSED : STOPPED; /* who reads there next will say why */
+            *held += (size_t)read;
+            left -= read;
+        }
+        const uint8_t *p = window;
+        dump->window = window;
+        dump->window_end = window + *held;
+        dump->window_position = *position;
+        enum reason reason = dump_window(dump, &p);
+        *position += p - window;
+        *held -= (size_t)(p - window);
+        memmove(window, p, *held);
+        if (reason != STOPPED || p == window)
+            return reason;
+    }
+    return PAUSED;
+}
+
+PyDoc_STRVAR(dump_log_doc, "dump_log(plan, descriptor, position, end, window, held, out, filled, state)\n"
+                           "-> (filled, position, held, reason)\n\n"
+                           "As `dump`, reading the log as well, from `position` on. `window` is memory to read into, which holds the "
+                           "first `held` bytes already.");
+
+static PyObject *dump_log(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window, out, state;
+    Py_ssize_t filled, held;
+    int descriptor;
+    long long start, end;
+    PyObject *plan, *result = NULL;
+    Dump dump;
+    if (!PyArg_ParseTuple(arguments, "OiLLw*nw*nw*:dump_log", &plan, &descriptor, &start, &end, &window, &held, &out, &filled, &state))
+        return NULL;
+    if (start < 0 || end < start || held < 0 || held > window.len || held > end - start) {
+        PyErr_SetString(PyExc_ValueError, "position, end or held is out of bounds");
+        goto end;
+    }
+    if (!begin_dump(&dump, plan, &out, filled, &state))
+        goto end;
+    int64_t position = start;
+    size_t still_held = (size_t)held;
+    enum reason reason;
+    Py_BEGIN_ALLOW_THREADS;
+    reason = dump_stretch(&dump, descriptor, &position, end, window.buf, (size_t)window.len, &still_held);
+    Py_END_ALLOW_THREADS;
+    result = Py_BuildValue("nLni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (long long)position, (Py_ssize_t)still_held,
+                           (int)reason);
+end:
+    PyBuffer_Release(&window);
     PyBuffer_Release(&out);
     PyBuffer_Release(&state);
     return result;
@@ -1147,7 +1604,9 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
     const uint8_t *p = (const uint8_t *)entries.buf + start, *entries_end = (const uint8_t *)entries.buf + entries.len;
     int64_t *pairs = mismatches.buf;
     Py_BEGIN_ALLOW_THREADS;
+    Line line;
     Row row;
+    begin_line(&line, program);
     memset(&row, 0, sizeof row);
     for (int64_t before = 0; entries_end - p >= INDEX_ENTRY_SIZE; p += INDEX_ENTRY_SIZE, is_first = 0) {
         int64_t offset = added(base_offset, (int32_t)be32(p)), position = (int32_t)be32(p + 4), found;
@@ -1166,7 +1625,7 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
         }
         row.column[C_offset] = offset;
         row.column[C_position] = position;
-        to = put_line(to, program, &row);
+        to = put_line(to, &line, &row);
     }
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nnni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf), count,
@@ -1347,7 +1806,9 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
     uint8_t *to = (uint8_t *)out.buf + filled, *to_end = (uint8_t *)out.buf + out.len - SLACK;
     const uint8_t *p = (const uint8_t *)entries.buf + start, *entries_end = (const uint8_t *)entries.buf + entries.len;
     Py_BEGIN_ALLOW_THREADS;
+    Line line;
     Row row;
+    begin_line(&line, program);
     memset(&row, 0, sizeof row);
     for (; entries_end - p >= TIME_INDEX_ENTRY_SIZE; p += TIME_INDEX_ENTRY_SIZE) {
         int64_t timestamp = (int64_t)be64(p), offset = added(base_offset, (int32_t)be32(p + 8));
@@ -1362,7 +1823,7 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         previous = timestamp;
         row.column[C_timestamp] = timestamp;
         row.column[C_offset] = offset;
-        to = put_line(to, program, &row);
+        to = put_line(to, &line, &row);
     }
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nnLLni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf),
@@ -1668,17 +2129,20 @@ static PyObject *find(PyObject *self, PyObject *arguments)
     return PyLong_FromSsize_t(found);
 }
 
-PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, /): the CRC-32C of these bytes, going on from `crc`.");
+PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, way=-1, /): the CRC-32C of these bytes, going on from `crc`.\n\n"
+                         "`way` is one of CRC32C, which are those of this processor; -1 for the last of them, the fastest.");
 
 static PyObject *crc32c(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer data;
     unsigned int crc = 0;
-    if (!PyArg_ParseTuple(arguments, "y*|I:crc32c", &data, &crc))
+    int way = -1;
+    if (!PyArg_ParseTuple(arguments, "y*|Ii:crc32c", &data, &crc, &way))
         return NULL;
+    Checksum *over = way >= 0 && way < crc32c_way_count ? crc32c_ways[way] : crc32c_of;
     Py_BEGIN_ALLOW_THREADS;
-    crc = ~crc32c_of(~crc, data.buf, (size_t)data.len);
+    crc = ~over(~crc, data.buf, (size_t)data.len);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&data);
     return PyLong_FromUnsignedLong(crc);
@@ -1689,6 +2153,7 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"compile_plan", compile_plan, METH_VARARGS, compile_plan_doc},
     {"dump", dump, METH_VARARGS, dump_doc},
+    {"dump_log", dump_log, METH_VARARGS, dump_log_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
     {"find", find, METH_VARARGS, find_doc},
@@ -1701,21 +2166,27 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int add_names(PyObject *module, const char *attribute, const char *const *names, int count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (int at = 0; tuple && at < count; at++) {
+        PyObject *name = PyUnicode_FromString(names[at]);
+        if (!name || PyTuple_SetItem(tuple, at, name) < 0)
+            Py_CLEAR(tuple);
+    }
+    int result = tuple ? PyModule_AddObjectRef(module, attribute, tuple) : -1;
+    Py_XDECREF(tuple);
+    return result;
+}
+
 static int fill_module(PyObject *module)
 {
     choose_checksums();
-    PyObject *columns = PyTuple_New(COLUMN_COUNT);
-    for (int column = 0; columns && column < COLUMN_COUNT; column++) {
-        PyObject *name = PyUnicode_FromString(column_names[column]);
-        if (!name || PyTuple_SetItem(columns, column, name) < 0)
-            Py_CLEAR(columns);
-    }
-    if (!columns || PyModule_AddObjectRef(module, "COLUMNS", columns) < 0) {
-        Py_XDECREF(columns);
-        return -1;
-    }
-    Py_DECREF(columns);
-    return PyModule_AddStringConstant(module, "CRC32C", crc32c_name);
+    choose_text_check();
+    return add_names(module, "COLUMNS", column_names, COLUMN_COUNT) < 0 ||
+                   add_names(module, "CRC32C", crc32c_names, crc32c_way_count) < 0
+               ? -1
+               : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

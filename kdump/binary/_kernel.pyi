@@ -5,7 +5,7 @@ from typing import Any
 from kdump.binary.reference import BatchHeader, Buffer, MessageHeader, RecordTuple
 
 COLUMNS: tuple[str, ...]
-CRC32C: str
+CRC32C: tuple[str, ...]
 
 def walk_batches(
     window: Buffer, start: int, max_codec: int, checksum: object, /
@@ -44,7 +44,19 @@ def dump_index(
     mismatch_count: int,
     /,
 ) -> tuple[int, int, int, int]: ...
-def crc32c(data: Buffer | memoryview, crc: int = 0, /) -> int: ...
+def dump_log(
+    plan: Any,
+    descriptor: int,
+    position: int,
+    end: int,
+    window: bytearray,
+    held: int,
+    out: bytearray,
+    filled: int,
+    state: Any,
+    /,
+) -> tuple[int, int, int, int]: ...
+def crc32c(data: Buffer | memoryview, crc: int = 0, way: int = -1, /) -> int: ...
 def dump_time_index(
     program: bytes,
     entries: Buffer,

@@ -79,7 +79,7 @@ def use(choice: str = "") -> None:
             reason = f"the kernel in C was not built ({error})"
         else:
             name, native = C, _kernel
-            reason = f"it was built; CRC-32C by {_kernel.CRC32C}"
+            reason = f"it was built; CRC-32C by {_kernel.CRC32C[-1]}"
     if native is None:
         walk_batches, walk_messages = reference.walk_batches, reference.walk_messages
         walk_extents, walk_records = reference.walk_extents, reference.walk_records

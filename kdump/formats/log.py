@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
 
     Item = TypeVar("Item")
+    Window = TypeVar("Window", bytes, bytearray)
 
     class Shower(Protocol):
         """Shows the regular batches of a log."""
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
         def render_log(self, position: int, end: int) -> int:
             """Show batches from `position` on, none where that is not worth while, and say where in the log that ends."""
 
-        def render(self, window: bytes, start: int, window_position: int) -> int:
-            """Show batches in a window from `start` on, and say where in it that ends."""
+        def render(self, window: bytearray, start: int, window_position: int) -> int:
+            """Show batches in a window from `start` on, and say where in it that ends. The window may be written over then."""
 
 
 HEADER_UP_TO_MAGIC = 17
@@ -127,6 +128,8 @@ class Log:
         self.trailing = ""
         self._rules = rules
         self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
+        self._window = bytearray()
+        self._most = WINDOW_SIZE // 2
         self._crc32c = crc32c_for(self.end - start)
 
     def chunks(self, shower: Shower | None = None) -> Iterator[Chunk]:
@@ -136,24 +139,25 @@ class Log:
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
         if shower is None:
-            return self._walk(self._regular_chunk, self._lone_batch)
-        return self._walk(_Remainder(self._regular_chunk, shower), self._lone_batch, shower)
+            return self._walk(self.source.read, self._regular_chunk, self._lone_batch)
+        return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, shower)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
 
         Raises CorruptData as `chunks`, but looks at no codec, and with `batch-header-cut` only for the last offset's sake.
         """
-        return self._walk(self._regular_extents, self._lone_extent)
+        return self._walk(self.source.read, self._regular_extents, self._lone_extent)
 
     def _walk(
         self,
-        regular: Callable[[bytes, int, int, int], tuple[Item | None, int]],
+        read: Callable[[int, int], Window],
+        regular: Callable[[Window, int, int, int], tuple[Item | None, int]],
         lone: Callable[[int, int], Item],
         shower: Shower | None = None,
     ) -> Iterator[Item]:
-        """Go through the log: runs of `regular` batches in one window, and each other batch on its own."""
-        window, window_position = b"", self.position
+        """Go through the log: runs of `regular` batches in one window, which `read` reads, and each other batch on its own."""
+        window, window_position = read(self.position, 0), self.position
         while True:
             start = self.position - window_position
             header = window[start : start + HEADER_UP_TO_MAGIC]
@@ -161,7 +165,7 @@ class Log:
                 if shower is not None:
                     self.position = shower.render_log(self.position, self.end)
                 window_position = self.position
-                window = self.source.read(window_position, min(self._window_size, self.end - window_position))
+                window = read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)
                 start, header = 0, window[:HEADER_UP_TO_MAGIC]
             length = self._length_at(header)
@@ -170,7 +174,7 @@ class Log:
             magic = int.from_bytes(header[16:], "big", signed=True)
             size = kernel.LOG_OVERHEAD + length
             if start + max(size, kernel.BATCH_HEADER_SIZE) > len(window) and start > 0:
-                window = b""  # begin the next window with this batch
+                window = window[:0]  # begin the next window with this batch
                 continue
             item, end = regular(window, start, window_position, magic)
             if item is not None:
@@ -182,6 +186,23 @@ class Log:
                 self.position += size
                 if self.position > MAX_INT and self._rules.fails_on_overflow:
                     raise self._fault("position-overflow", "a length leads behind any log", size)
+
+    def _read_again(self, position: int, size: int) -> bytearray:
+        """As `source.read`, into the memory of the window before: new memory takes as long as the bytes that are read into it.
+
+        Up to the first batch that is larger, it reads as much as stays in a processor's cache, with the text that is made of it.
+        """
+        part = min(size, self._most)
+        if len(self._window) != part:
+            self._window = bytearray(part)
+        with memoryview(self._window) as view:
+            filled = self.source.read_into(view, position)
+        if filled < part:
+            return self._window[:filled]
+        if part < size and kernel.LOG_OVERHEAD + int.from_bytes(self._window[8 : kernel.LOG_OVERHEAD], "big") > part:
+            self._most = size
+            return self._read_again(position, size)
+        return self._window
 
     def _regular_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         headers: Sequence[tuple[int, ...]]
@@ -222,7 +243,7 @@ class Log:
     def _is_more(self) -> bool:
         return self.position < self.end - HEADER_UP_TO_MAGIC
 
-    def _length_at(self, header: bytes) -> int | None:
+    def _length_at(self, header: bytes | bytearray) -> int | None:
         """The length of the batch at `position`, or None where the log ends."""
         rest = self.end - self.position
         if not self._is_more() or len(header) < HEADER_UP_TO_MAGIC:  # the file may have been cut off meanwhile
@@ -323,7 +344,7 @@ class _Remainder:
         self._render = shower.render
         self._run = 1
 
-    def __call__(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+    def __call__(self, window: bytearray, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         end = self._render(window, start, window_position)
         if end > start:
             self._run = 1
@@ -334,7 +355,7 @@ class _Remainder:
                 break
             end += size
         self._run = min(2 * self._run, _LONGEST_RUN)
-        chunk, walked = self._regular(window[start:end], 0, window_position + start, magic)
+        chunk, walked = self._regular(bytes(window[start:end]), 0, window_position + start, magic)
         return chunk, start + walked
 
 

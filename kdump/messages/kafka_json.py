@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-from decimal import Decimal
 
 from kdump.messages.schema import Field, Message, default_of
 
@@ -77,6 +76,8 @@ def java_double(number: float) -> str:
     """A double as Java's Double.toString writes it, in the fewest digits; what JSON has no number for is text."""
     if number != number or abs(number) == float("inf"):
         return '"NaN"' if number != number else '"Infinity"' if number > 0 else '"-Infinity"'
+    from decimal import Decimal  # it takes longer to import than this package
+
     sign, digits, exponent = Decimal(repr(number)).as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"
     point = len(digits) + int(exponent)  # where the decimal point stands in the digits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kdump.decoders import control_record
 from kdump.errors import Fault
 
 TYPE_CHECKING = False
@@ -139,6 +138,8 @@ def _raise_fault_of(faults: dict[str, CorruptData], profile: Profile) -> None:
 
 def control_text(key: bytes | None, value: bytes | None, profile: Profile) -> str:
     """What a release prints behind the fields of a control record. Raises CorruptData as the functions above."""
+    from kdump.decoders import control_record
+
     type_id = control_record.type_of(key)
     control_type = profile.control_types.get(type_id)
     if control_type is None:

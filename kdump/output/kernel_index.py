@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
-
 from kdump.binary import kernel
-from kdump.output.kernel_text import FULL, OUT_SIZE, line_program
+from kdump.output.kernel_text import FULL, OUT_SIZE, int64s, line_program
 from kdump.releases.history import NOT_FOUND, OUT_OF_ORDER, TIMESTAMP_MISMATCHES
 
 TYPE_CHECKING = False
@@ -43,7 +41,7 @@ class OffsetIndexText:
         self._base_offset = base_offset
         self._slice_size = slice_size
         self._out = bytearray(OUT_SIZE)
-        self._mismatches = array("q", bytes(16 * _COMPLAINTS))
+        self._mismatches = int64s(2 * _COMPLAINTS)
 
     def render(self, entries: bytes, start: int, *, is_first: bool) -> int:
         """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""
@@ -102,7 +100,7 @@ class TimeIndexText:
         self._reached = 0
         self.previous = previous
         self._out = bytearray(OUT_SIZE)
-        self._complaints = array("q", bytes(24 * _COMPLAINTS))
+        self._complaints = int64s(3 * _COMPLAINTS)
 
     def render(self, entries: bytes, start: int) -> int:
         """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""

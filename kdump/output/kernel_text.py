@@ -5,7 +5,6 @@ What it does not know, or finds irregular, it leaves to KafkaText, which it equa
 
 from __future__ import annotations
 
-from array import array
 from struct import pack
 
 from kdump.binary import kernel
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.compression import WholeDecompressor
     from kdump.binary.kernel import Buffer
+    from kdump.binary.source import Source
     from kdump.output.parallel import ParallelText
     from kdump.releases.profile import Profile
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 WORTH_THREADS = 64 << 20
 """From this size on, a log, or what is left of it, is worth several threads."""
 
-OUT_SIZE = 1 << 20
+OUT_SIZE = 512 << 10
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
 _WORDS = 64 << 10  # more than a line takes without keys, values and headers
+_WINDOW_SIZE = 512 << 10  # read at once: with the text that is made of it, it stays in a processor's cache
+_PAUSE = 64 << 20  # after something irregular, so much is read by others
 _GAPS = 1024  # pairs of offsets that can be noted before they are looked at
 
 # As in _kernel.c: operations of a program, numbers of a plan, places in the state, reasons to come back
@@ -37,7 +39,7 @@ _NOTHING, _NUMBER, _CHOICE, _OPTIONAL, _HEADERS, _CONTENTS = range(6)
 _NEEDS_VALUE = 1
 _SHOWS_BATCHES, _SHOWS_RECORDS, _CHECKS_FIRST_OFFSET = 1, 2, 4
 _PREVIOUS_OFFSET, _RECORD_START, _RECORDS_LEFT, _GAP_COUNT, _FIRST_GAP = range(5)
-_STOPPED, FULL, _COMPRESSED = range(3)
+_STOPPED, FULL, _COMPRESSED, _PAUSED = range(4)
 
 
 class Contents:
@@ -118,6 +120,11 @@ def line_program(line: str) -> bytes:
     return program + _encoded(_NOTHING, 0, (), template.literals[-1])
 
 
+def int64s(count: int) -> memoryview:
+    """So many zeros. The module `array` would do as well, but takes 2 ms to import."""
+    return memoryview(bytearray(8 * count)).cast("q")
+
+
 def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) -> bytes:
     parts = [text.encode() for text in (*texts, literal)]
     return bytes((operation, column, len(texts))) + b"".join(pack("<H", len(part)) + part for part in parts)
@@ -178,7 +185,10 @@ class KernelText:
         self._enough = len(self.out) // 2  # so much text is written out before the next compressed batch is begun
         self._filled = 0
         self.parallel: ParallelText | None = None
-        self._state = array("q", [-1, -1, 0, 0]) + array("q", [0] * (2 * _GAPS))
+        self.source: Source | None = None  # where it may be read by the kernel
+        self._next_try = 0
+        self._state = int64s(_FIRST_GAP + 2 * _GAPS)
+        self._state[_PREVIOUS_OFFSET] = self._state[_RECORD_START] = -1
 
     @property
     def previous_offset(self) -> int:
@@ -190,11 +200,26 @@ class KernelText:
         self._state[_PREVIOUS_OFFSET] = offset
 
     def render_log(self, position: int, end: int) -> int:
-        """Write the lines of what is regular from `position` on by several threads, where that is worth while.
+        """Write the lines of what is regular from `position` on, read by the kernel or by several threads, where that may be.
 
         The answer is where in the log that ends.
         """
-        return self.parallel.render_log(self, position, end) if self.parallel is not None else position
+        if self.parallel is not None:
+            return self.parallel.render_log(self, position, end)
+        if self.source is None or kernel.native is None or position < self._next_try:
+            return position
+        window, held, reason = bytearray(min(_WINDOW_SIZE, end - position)), 0, FULL
+        while reason in (FULL, _PAUSED):
+            self._filled, position, held, reason = kernel.native.dump_log(
+                self._plan, self.source.fileno(), position, end, window, held, self.out, self._filled, self._state
+            )
+            if reason == FULL:
+                if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
+                    break
+                self.flush()
+        self.flush()
+        self._next_try = position + _PAUSE
+        return position
 
     def render(self, window: Buffer, start: int, window_position: int) -> int:
         """Write the lines of what is regular from `start` on. The answer is where in the window that ends."""
@@ -252,6 +277,7 @@ class KernelText:
             from kdump.binary.compression import WholeDecompressor
 
             self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
+            bytearray(OUT_SIZE)  # glibc keeps memory for blocks up to the largest that was given back; larger ones it maps anew
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
         with memoryview(window) as view:
             compressed = bytes(view[start + kernel.BATCH_HEADER_SIZE : end])

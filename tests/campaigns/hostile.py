@@ -93,6 +93,7 @@ class Hostile:
         self.calls: dict[str, Callable[[], None]] = {
             "dump": self.dump,
             "dump again": self.dump,
+            "dump_log": self.dump_log,
             "dump_index": self.dump_index,
             "dump_time_index": self.dump_time_index,
             "walks": self.walks,
@@ -147,6 +148,32 @@ class Hostile:
             payload = exact(chance.log()[61:]) if chance.random() < 0.3 else None
             near = (len(window), len(out))
             self.call("dump", plan, window, chance.number(near[0]), chance.number(), payload, out, chance.number(near[1]), state)
+
+    def dump_log(self) -> None:
+        """A whole log, as long as there is progress, a window of some size at a time; then once with numbers that cannot be."""
+        chance = self.chance
+        with tempfile.TemporaryFile() as file:
+            data = chance.log()
+            file.write(data)
+            file.flush()
+            descriptor, end = file.fileno(), chance.choice((len(data), len(data) + 5, chance.randrange(len(data) + 1)))
+            plan, out = self.call("compile_plan", exact(chance.plan())), exact(bytes(chance.choice((200, 1000, 20000, 200000))))
+            window, state = exact(bytes(chance.choice((0, 61, 500, 20000)))), array("q", [-1, -1, 0, 0, 0, 0])
+            position = filled = held = 0
+            for _ in range(200):
+                answer = self.call("dump_log", plan, descriptor, position, end, window, held, out, filled, state)
+                if answer is None:
+                    break
+                filled, reached, held, reason = answer
+                assert position <= reached <= end and 0 <= held <= len(window) and 0 <= filled <= len(out)
+                assert window[:held].tobytes() == data[reached : reached + held]
+                position = reached
+                if reason != 1:
+                    break
+                filled = state[3] = 0
+            near = (len(data), len(window), len(out))
+            position, end, held, filled = (chance.number(bound) for bound in (near[0], near[0], near[1], near[2]))
+            self.call("dump_log", plan, chance.choice((descriptor, -1)), position, end, window, held, out, filled, state)
 
     def dump_index(self) -> None:
         """An offset index, and a log that may have to do with it."""

@@ -170,6 +170,8 @@ def _kernel_text(
         )
 
     kernel_text = text(tool.out.write_bytes, complain)
+    if source.manners is None:
+        kernel_text.source = source
     if source.size >= WORTH_THREADS and tool.jobs != 1 and source.manners is None:
         from kdump.output import parallel
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 
 from kdump.binary.java_text import escaped, text_of
 from kdump.binary.source import NoSource, Source
 from kdump.cli.joptsimple import Arguments
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
-from kdump.formats import file_name, offset_index
+from kdump.formats import file_name
 from kdump.formats.log import LogRules
 from kdump.output.kafka_text import KafkaText
 from kdump.releases import history
@@ -132,7 +131,9 @@ class DumpTool:
             raise CorruptData("name-without-dot", "the name has no suffix", path=path, length=len(name))
         if suffix in self.profile.suffixes:
             module = "message_logs" if suffix == file_name.LOG and self.profile.knows_messages_only else _DUMPS[suffix]
-            import_module("kdump.cli.dropin." + module).dump(self, path, name, arguments)
+            __import__("kdump.cli.dropin." + module, fromlist=["dump"]).dump(
+                self, path, name, arguments
+            )  # as importlib, without it
         else:
             self.say(f"Ignoring unknown file {path}\n")
 
@@ -155,6 +156,8 @@ class DumpTool:
 
     def open_index(self, path: str) -> Source:
         """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so."""
+        from kdump.formats import offset_index
+
         try:
             index = Source(path)
             if self.profile.index_size_is_checked and index.size % offset_index.ENTRY_SIZE:
