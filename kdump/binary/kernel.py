@@ -20,6 +20,7 @@ from kdump.binary.reference import (
     extent_at,
     fault_of_headers,
     read_varint,
+    walk_starts,
 )
 from kdump.errors import UsageError
 
@@ -45,6 +46,7 @@ __all__ = [
     "extent_at",
     "fault_of_headers",
     "read_varint",
+    "walk_starts",
 ]
 
 VARIABLE = "KDUMP_KERNEL"

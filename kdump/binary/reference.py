@@ -33,6 +33,8 @@ MESSAGE_HEADER = Struct(">qiIbb")
 
 _TIMESTAMP = Struct(">q")
 _EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on
+_LENGTH = Struct(">8xi4xb")  # length and magic of the same
+_unpack_length = _LENGTH.unpack_from
 _unpack_batch = BATCH_HEADER.unpack_from
 _unpack_message = MESSAGE_HEADER.unpack_from
 _unpack_extent = _EXTENT.unpack_from
@@ -130,6 +132,23 @@ def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[
         last_offsets.append(offset)
         start = end
     return positions, last_offsets, start
+
+
+def walk_starts(window: bytes, start: int) -> tuple[list[int], int]:
+    """As `walk_extents`, only where batches start in the window, whatever their last offsets."""
+    starts: list[int] = []
+    size = len(window)
+    last_header = size - _EXTENT.size
+    append = starts.append
+    while start <= last_header:
+        length, magic = _unpack_length(window, start)
+        if magic < 0 or length < MIN_BATCH_LENGTH and (magic >= 2 or length < 15):
+            break
+        append(start)
+        start += LOG_OVERHEAD + length
+    if start > size:
+        start = starts.pop()
+    return starts, start
 
 
 def extent_at(window: bytes, start: int) -> tuple[int, int, int]:
