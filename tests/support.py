@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from kdump.binary.source import Source
 from kdump.errors import CorruptData
 from kdump.formats import records
-from kdump.formats.log import Chunk, Log
+from kdump.formats.log import Log
+from kdump.formats.record import RecordChunk
 from kdump.tables import Row
 
 from .builders.compression import Codec
@@ -85,34 +86,41 @@ class Deep(NamedTuple):
         return self.fault.code if self.fault else ""
 
 
-def read_records(data: bytes, **options: Any) -> Deep:  # the options of Log, of several types
+def read_records(
+    data: bytes,
+    *,
+    with_data: bool = True,
+    with_header_values: bool = True,
+    **options: Any,  # of Log, of several types
+) -> Deep:
     """The records of a log, as they are yielded before its first fault."""
+
     batches: list[list[Values]] = []
     with opened(data) as source:
         try:
             for chunk in Log(source, **options).chunks():
-                _gather(source, chunk, batches)
+                for part in records.read(source, chunk, with_data=with_data, with_header_values=with_header_values):
+                    _gather(part, batches)
         except CorruptData as error:
             return Deep(batches, error)
     return Deep(batches, None)
 
 
-def _gather(source: Source, chunk: Chunk, batches: list[list[Values]]) -> None:
-    for part in records.read(source, chunk):
-        assert len(part.counts) == len(part.batches)
-        assert sum(part.counts) == len(part.records)
-        shown = [values_of(row) for row in part.records]
-        for number, faults in part.faults.items():
-            # a field that could not be read stands there as the code of its fault
-            assert all(shown[number][name] is None for name in faults)
-            shown[number] |= {name: fault.code for name, fault in faults.items()}
-        rows = iter(shown)
-        for number, count in enumerate(part.counts):
-            taken = [next(rows) for _ in range(count)]
-            if number == 0 and part.continues:
-                batches[-1] += taken
-            else:
-                batches.append(taken)
+def _gather(part: RecordChunk, batches: list[list[Values]]) -> None:
+    assert len(part.counts) == len(part.batches)
+    assert sum(part.counts) == len(part.records)
+    shown = [values_of(row) for row in part.records]
+    for number, faults in part.faults.items():
+        # a field that could not be read stands there as the code of its fault
+        assert all(shown[number][name] is None for name in faults)
+        shown[number] |= {name: fault.code for name, fault in faults.items()}
+    rows = iter(shown)
+    for number, count in enumerate(part.counts):
+        taken = [next(rows) for _ in range(count)]
+        if number == 0 and part.continues:
+            batches[-1] += taken
+        else:
+            batches.append(taken)
 
 
 def fault_of(data: bytes) -> CorruptData:

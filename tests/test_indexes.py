@@ -4,17 +4,18 @@ import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary.source import Source
+from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks import offset_index as offset_index_check
 from kdump.checks import time_index as time_index_check
 from kdump.errors import CorruptData, KdumpError
 from kdump.formats import offset_index, time_index
-from kdump.formats.log import STRICT_RULES
+from kdump.formats.log import STRICT_RULES, Log
 
 from .builders.files import offset_index as build_offset_index
 from .builders.files import time_index as build_time_index
@@ -449,16 +450,18 @@ def _logs_with_entries(draw: st.DrawFn) -> tuple[bytes, list[int], list[int]]:
     return data, [entry[0] for entry in entries], [entry[1] for entry in entries]
 
 
-@given(_logs_with_entries(), st.booleans(), st.booleans())
+@given(_logs_with_entries(), st.booleans(), st.booleans(), st.sampled_from([61, 200, WINDOW_SIZE]))
 def test_landings_are_those_of_a_walk_for_every_entry(
-    given_log: tuple[bytes, list[int], list[int]], reads_to_end: bool, may_start_past_end: bool
+    given_log: tuple[bytes, list[int], list[int]], reads_to_end: bool, may_start_past_end: bool, window_size: int
 ) -> None:
     data, offsets, starts = given_log
     expected = [
         _landing_walked_plainly(data, offset, start, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
         for offset, start in zip(offsets, starts, strict=True)
     ]
-    assert _landings(data, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end) == expected
+    with mock.patch.dict(Log.__init__.__kwdefaults__, window_size=window_size):
+        found = _landings(data, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
+    assert found == expected
 
 
 # --- the largest timestamp in a batch
@@ -475,6 +478,14 @@ def _latest_at(data: bytes, position: int = 0) -> int | str:
 def test_the_latest_timestamp_is_that_of_the_records_not_of_the_header() -> None:
     assert _latest_at(batch(records=[record(timestamp=T + 5), record(timestamp=T)], max_timestamp=T + 999)) == T + 5
     assert _latest_at(batch(records=[record(timestamp=T)], max_timestamp=T + 999)) == T
+
+
+def test_the_latest_timestamp_of_a_large_batch_may_be_that_of_any_record() -> None:
+    for size in (5_000, 2_000_000):  # more than is read at first, more than is read at once
+        assert (
+            _latest_at(batch(records=[record(timestamp=T), record(timestamp=T + 7, value=bytes(size)), record(timestamp=T)]))
+            == T + 7
+        )
 
 
 def test_log_append_time_is_the_latest_timestamp_of_its_batch() -> None:

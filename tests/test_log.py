@@ -3,6 +3,7 @@
 import os
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -263,6 +264,25 @@ def test_extents_are_the_positions_and_last_offsets_of_the_rows(data: bytes) -> 
             assert error.code in ("record-size-too-small", "batch-header-cut")
     assert positions[: len(rows)] == [row["position"] for row in rows]
     assert last_offsets[: len(rows)] == [row["last_offset"] for row in rows]
+
+
+@given(damaged(LOGS))
+def test_starts_are_the_positions_of_extents(data: bytes) -> None:
+    with opened(data) as source:
+        extents, starts = Log(source).extents(), Log(source).starts()
+        positions = _up_to_a_fault(position for some, _ in extents for position in some)
+        found = _up_to_a_fault(window_position + start for some, _, window_position in starts for start in some)
+    assert found == positions
+
+
+def _up_to_a_fault(positions: Iterator[int]) -> list[int | str]:
+    found: list[int | str] = []
+    try:
+        for position in positions:
+            found.append(position)
+    except CorruptData as error:
+        found.append(error.code)
+    return found
 
 
 @given(damaged(LOGS))

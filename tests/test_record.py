@@ -461,7 +461,7 @@ RECORDS = st.lists(
         record,
         key=OPTIONAL_BYTES,
         value=OPTIONAL_BYTES | st.binary(min_size=60, max_size=200),
-        headers=st.lists(st.tuples(st.binary(max_size=4), OPTIONAL_BYTES), max_size=3),
+        headers=st.lists(st.tuples(st.sampled_from([b"h", b"trace"]) | st.binary(max_size=4), OPTIONAL_BYTES), max_size=3),
         timestamp_delta=st.integers(-(1 << 40), 1 << 40),
         offset_delta=st.integers(-5, 1000),
     ),
@@ -496,6 +496,39 @@ def test_records_are_read_as_kafka_reads_them(payload: bytes, count: int, codec:
         for row in found.batches[0]
     ]
     assert shown == ([] if code and codec != "none" else expected)
+
+
+@given(_payloads(), st.integers(1, 6), st.sampled_from(["none", "lz4"]), st.booleans(), st.booleans())
+def test_data_that_is_not_wanted_is_all_that_may_be_missing(
+    payload: bytes, count: int, codec: Codec, with_data: bool, with_header_values: bool
+) -> None:
+    written = lz4_frame(payload) if codec == "lz4" else payload
+    same = batch(records=[record(headers=[("h", b"x"), ("i", None)])] * 3)
+    data = same + batch(payload=written, records_count=count, codec=codec, crc=0) + same
+    complete = read_records(data)
+    found = read_records(data, with_data=with_data, with_header_values=with_header_values)
+    assert found.code == complete.code
+    assert len(found.rows) == len(complete.rows)
+    for row, whole in zip(found.rows, complete.rows, strict=True):
+        if not with_data:
+            for name in ("key", "value"):
+                assert row.pop(name) in (None, whole.pop(name))
+        if not with_header_values:
+            headers, whole_headers = row.pop("headers"), whole.pop("headers")
+            assert [key for key, _ in headers] == [key for key, _ in whole_headers]
+            assert all(value in (None, whole_value) for (_, value), (_, whole_value) in zip(headers, whole_headers, strict=True))
+        assert row == whole
+
+
+@pytest.mark.parametrize("with_header_values", [True, False])
+def test_a_header_like_that_of_the_record_before_may_not_reach_past_its_record(with_header_values: bool) -> None:
+    good = encode_record(record(headers=[("h", b"xyz")]))
+    assert good.endswith(b"\x02h\x06xyz")  # sizes of key and value
+    bad = good[:-4] + b"\x08xyz"
+    data = batch(payload=good + bad + good, records_count=3)
+    assert read_records(data, with_header_values=with_header_values).code == "record-body-mismatch"
+    data = batch(payload=lz4_frame(good + bad + good), records_count=3, codec="lz4")
+    assert read_records(data, with_header_values=with_header_values).code == "record-structure-invalid"
 
 
 @given(RECORDS, st.sampled_from(CODECS), TIMESTAMP_TYPES, st.integers(0, 1 << 50), st.integers(-1, MAX_INT32))

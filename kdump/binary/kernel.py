@@ -20,6 +20,7 @@ from kdump.binary.reference import (
     extent_at,
     fault_of_headers,
     read_varint,
+    walk_starts,
 )
 from kdump.errors import UsageError
 
@@ -45,6 +46,7 @@ __all__ = [
     "extent_at",
     "fault_of_headers",
     "read_varint",
+    "walk_starts",
 ]
 
 VARIABLE = "KDUMP_KERNEL"
@@ -89,7 +91,15 @@ def use(choice: str = "") -> None:
 
 
 def _walk_records(
-    data: Buffer, position: int, end: int, count: int, pause: int, limits_records: bool, rows: list[RecordTuple]
+    data: Buffer,
+    position: int,
+    end: int,
+    count: int,
+    pause: int,
+    limits_records: bool,
+    rows: list[RecordTuple],
+    with_data: bool = True,
+    known_headers: dict[bytes, Headers] | None = None,
 ) -> tuple[int, str, dict[str, int]]:
     """As the reference: regular records in C, and from the first that is not on, whatever it is, the reference."""
     assert native is not None
@@ -98,7 +108,7 @@ def _walk_records(
         position, walked = native.walk_records(data, position, end, count, pause, rows)
     if walked == count or walked and position >= pause:
         return position, "", {}
-    return reference.walk_records(data, position, end, count - walked, pause, limits_records, rows)
+    return reference.walk_records(data, position, end, count - walked, pause, limits_records, rows, with_data, known_headers)
 
 
 use(os.environ.get(VARIABLE, ""))

@@ -33,12 +33,23 @@ MESSAGE_HEADER = Struct(">qiIbb")
 
 _TIMESTAMP = Struct(">q")
 _EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on
+_LENGTH = Struct(">8xi4xb")  # length and magic of the same
+_unpack_length = _LENGTH.unpack_from
 _unpack_batch = BATCH_HEADER.unpack_from
 _unpack_message = MESSAGE_HEADER.unpack_from
 _unpack_extent = _EXTENT.unpack_from
 _unpack_timestamp = _TIMESTAMP.unpack_from
 
 _NO_HEADERS: Headers = ()
+_NO_VALUES: dict[str, int] = {}
+
+_NUMBERS = tuple([(byte & 0x7F) >> 1 ^ -(byte & 1) for byte in range(0x100)])
+"""What a zig-zag varint of one byte says; `_NUMBERS[first] + second * _STEPS[first]` is what one of two bytes says."""
+
+_STEPS = (64, -64) * 0x80
+
+_SHORT_SIZES = {byte: byte >> 1 for byte in range(0, 0x80, 2)}
+"""Sizes by the byte that says them; sizes of two bytes and negative ones are not there."""
 
 
 def walk_batches(
@@ -123,6 +134,23 @@ def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[
     return positions, last_offsets, start
 
 
+def walk_starts(window: bytes, start: int) -> tuple[list[int], int]:
+    """As `walk_extents`, only where batches start in the window, whatever their last offsets."""
+    starts: list[int] = []
+    size = len(window)
+    last_header = size - _EXTENT.size
+    append = starts.append
+    while start <= last_header:
+        length, magic = _unpack_length(window, start)
+        if magic < 0 or length < MIN_BATCH_LENGTH and (magic >= 2 or length < 15):
+            break
+        append(start)
+        start += LOG_OVERHEAD + length
+    if start > size:
+        start = starts.pop()
+    return starts, start
+
+
 def extent_at(window: bytes, start: int) -> tuple[int, int, int]:
     """Size, last offset and magic of the batch or message at `start`, taken as they stand; 27 bytes must be there."""
     offset, length, magic, last_offset_delta = _unpack_extent(window, start)
@@ -130,100 +158,99 @@ def extent_at(window: bytes, start: int) -> tuple[int, int, int]:
 
 
 def walk_records(
-    data: Buffer, position: int, end: int, count: int, pause: int, limits_records: bool, rows: list[RecordTuple]
+    data: Buffer,
+    position: int,
+    end: int,
+    count: int,
+    pause: int,
+    limits_records: bool,
+    rows: list[RecordTuple],
+    with_data: bool = True,
+    known_headers: dict[bytes, Headers] | None = None,
 ) -> tuple[int, str, dict[str, int]]:
     """Walk `count` records of magic 2, or fewer once one ends at or behind `pause`.
 
     Varints of one and two bytes, as nearly all are, are read in place: a call costs as much as all else.
     Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
     `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
+    Without `with_data` keys and values are passed over: they are None. With `known_headers`, values of headers are; headers
+    are then looked up by the bytes of their keys, and kept.
     The answer is the position behind the last good record and, if the next is bad, the code of its fault with values.
     """
     append = rows.append
+    number, step = _NUMBERS, _STEPS
+    key: Buffer | None = None
+    value: Buffer | None = None
     try:
         for _ in range(count):
             start = position
             # the length of the record
             byte = data[position]
-            position += 1
             if byte < 0x80:
-                length = byte >> 1 ^ -(byte & 1)
-            else:
-                low = data[position]
+                length = number[byte]
                 position += 1
-                if low < 0x80:
-                    byte = byte & 0x7F | low << 7
-                    length = byte >> 1 ^ -(byte & 1)
-                else:
-                    length, position = read_varint(data, start, end)
-            body = position
-            if position + length > end or position > end:
+            elif (second := data[position + 1]) < 0x80:
+                length = number[byte] + second * step[byte]
+                position += 2
+            else:
+                length, position = read_varint(data, position, end)
+            record_end = position + length
+            if not position <= record_end <= end:
                 if position > end:
                     raise IndexError
-                return start, "record-length-past-end", {"size": length, "remaining": end - position}
-            if limits_records:
-                if length < 0:
+                if record_end > end:
+                    return start, "record-length-past-end", {"size": length, "remaining": end - position}
+                if limits_records:
                     return start, "record-length-negative", {"size": length}
-                limit = position + length
-            else:
-                limit = end
+            limit = record_end if limits_records else end
             try:
                 # attributes (unused), timestamp delta, offset delta
-                position += 1
-                byte = data[position]
-                position += 1
+                byte = data[position + 1]
                 if byte < 0x80:
-                    timestamp_delta = byte >> 1 ^ -(byte & 1)
-                elif (low := data[position]) < 0x80:
-                    position += 1
-                    byte = byte & 0x7F | low << 7
-                    timestamp_delta = byte >> 1 ^ -(byte & 1)
+                    timestamp_delta = number[byte]
+                    position += 2
+                elif (second := data[position + 2]) < 0x80:
+                    timestamp_delta = number[byte] + second * step[byte]
+                    position += 3
                 else:
-                    timestamp_delta, position = read_varint(data, position - 1, limit, 10)
+                    timestamp_delta, position = read_varint(data, position + 1, limit, 10)
                 byte = data[position]
-                position += 1
                 if byte < 0x80:
-                    offset_delta = byte >> 1 ^ -(byte & 1)
-                elif (low := data[position]) < 0x80:
+                    offset_delta = number[byte]
                     position += 1
-                    byte = byte & 0x7F | low << 7
-                    offset_delta = byte >> 1 ^ -(byte & 1)
+                elif (second := data[position + 1]) < 0x80:
+                    offset_delta = number[byte] + second * step[byte]
+                    position += 2
                 else:
-                    offset_delta, position = read_varint(data, position - 1, limit)
+                    offset_delta, position = read_varint(data, position, limit)
                 # key
                 byte = data[position]
-                position += 1
                 if byte < 0x80:
-                    key_size = byte >> 1 ^ -(byte & 1)
-                elif (low := data[position]) < 0x80:
+                    key_size = number[byte]
                     position += 1
-                    byte = byte & 0x7F | low << 7
-                    key_size = byte >> 1 ^ -(byte & 1)
+                elif (second := data[position + 1]) < 0x80:
+                    key_size = number[byte] + second * step[byte]
+                    position += 2
                 else:
-                    key_size, position = read_varint(data, position - 1, limit)
-                if key_size >= 0:
-                    key_start = position
+                    key_size, position = read_varint(data, position, limit)
+                if with_data:
+                    key = data[position : position + key_size] if key_size >= 0 else None
+                if key_size > 0:
                     position += key_size
-                    key: Buffer | None = data[key_start:position]
-                else:
-                    key = None
                 # value
                 byte = data[position]
-                position += 1
                 if byte < 0x80:
-                    value_size = byte >> 1 ^ -(byte & 1)
-                elif (low := data[position]) < 0x80:
+                    value_size = number[byte]
                     position += 1
-                    byte = byte & 0x7F | low << 7
-                    value_size = byte >> 1 ^ -(byte & 1)
+                elif (second := data[position + 1]) < 0x80:
+                    value_size = number[byte] + second * step[byte]
+                    position += 2
                 else:
-                    value_size, position = read_varint(data, position - 1, limit)
-                if value_size >= 0:
-                    value_start = position
+                    value_size, position = read_varint(data, position, limit)
+                if with_data:
+                    value = data[position : position + value_size] if value_size >= 0 else None
+                if value_size > 0:
                     position += value_size
-                    value: Buffer | None = data[value_start:position]
-                else:
-                    value = None
                 # headers
                 byte = data[position]
                 position += 1
@@ -233,7 +260,7 @@ def walk_records(
                     headers = _NO_HEADERS
                 else:
                     if byte < 0x80:
-                        header_count = byte >> 1 ^ -(byte & 1)
+                        header_count = number[byte]
                     else:
                         header_count, position = read_varint(data, position - 1, limit)
                     if header_count < 0:
@@ -241,13 +268,16 @@ def walk_records(
                     if header_count > limit - position:
                         values = {"count": header_count, "position": position, "limit": limit}
                         return start, "header-count-too-high", values
-                    headers, position, code, values = read_headers(data, position, limit, header_count)
+                    if known_headers is None:
+                        headers, position, code, values = read_headers(data, position, limit, header_count)
+                    else:
+                        headers, position, code, values = _pass_headers(data, position, limit, header_count, known_headers)
                     if code:
                         return start, code, values
             except (IndexError, VarintTooLong):
                 return start, "record-structure-invalid", {}
-            if position - body != length:
-                return start, "record-body-mismatch", {"size": length, "read": position - body}
+            if position != record_end:
+                return start, "record-body-mismatch", {"size": length, "read": position - record_end + length}
             append((timestamp_delta, offset_delta, key_size, value_size, headers, key, value))
             if position >= pause:
                 break
@@ -266,7 +296,7 @@ def read_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[H
     headers: list[tuple[bytes, bytes | None]] = []
     for _ in range(count):
         if position < limit and (byte := data[position]) < 0x80:
-            size = byte >> 1 ^ -(byte & 1)
+            size = _NUMBERS[byte]
             position += 1
         else:
             size, position = read_varint(data, position, limit)
@@ -277,7 +307,7 @@ def read_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[H
         key = bytes(data[position : position + size])
         position += size
         if position < limit and (byte := data[position]) < 0x80:
-            size = byte >> 1 ^ -(byte & 1)
+            size = _NUMBERS[byte]
             position += 1
         else:
             size, position = read_varint(data, position, limit)
@@ -289,6 +319,29 @@ def read_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[H
             position += size
         headers.append((key, value))
     return tuple(headers), position, "", {}
+
+
+def _pass_headers(
+    data: Buffer, position: int, limit: int, count: int, known: dict[bytes, Headers]
+) -> tuple[Headers, int, str, dict[str, int]]:
+    """As `read_headers`, but without values. `known` headers, by the bytes of their keys, are not read again."""
+    at, left, keys = position, count, b""
+    try:
+        while left:
+            start = at
+            at += 1 + _SHORT_SIZES[data[at]]
+            keys += data[start:at]
+            at += 1 + _SHORT_SIZES[data[at]]
+            left -= 1
+        if at <= limit:
+            return known[keys], at, "", _NO_VALUES
+    except LookupError:
+        pass
+    headers, position, code, values = read_headers(data, position, limit, count)
+    headers = tuple([(key, None) for key, _ in headers])
+    if at == position and not code:
+        known[keys] = headers
+    return headers, position, code, values
 
 
 def fault_of_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[str, dict[str, int]]:

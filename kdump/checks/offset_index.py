@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
+from operator import lt
+
 from kdump.binary import kernel
 from kdump.errors import CorruptData
 from kdump.formats import message_set, offset_index, records
 from kdump.formats.log import HEADER_UP_TO_MAGIC, MAX_INT, STRICT_RULES, Log, LogRules
-from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,41 +123,57 @@ class Lookup:
     """Looks up positions in an offset index as Kafka does, which matters where its entries are not in order."""
 
     def __init__(self, index: Source, base_offset: int, *, tries_end_first: bool) -> None:
-        self._index = index
-        self._base_offset = base_offset
         self._tries_end_first = tries_end_first
         self._count = offset_index.entry_count(index)
-        self._data = index.read(0, index.size) if index.size <= _HELD else b""
+        self._offsets: array[int] | _FarColumn = _FarColumn(index, base_offset, 0)
+        self._positions: array[int] | _FarColumn = _FarColumn(index, base_offset, 1)
+        self._in_order: array[int] | None = None
+        if index.size <= _HELD:
+            offsets, positions = array("q"), array("i")
+            for table in offset_index.read(index, base_offset):
+                offsets.extend(table["offset"])
+                positions.extend(table["position"])
+            self._offsets, self._positions = offsets, positions
+            self._count = min(self._count, len(offsets))  # the file may have been cut off meanwhile
+            self._in_order = offsets if all(map(lt, offsets, offsets[1:])) else None
 
     def position_of(self, offset: int) -> int:
         """The position of the largest entry that is not above `offset`; 0 where there is none."""
+        if self._in_order is not None:  # there is one answer, however one searches
+            row = bisect_right(self._in_order, offset)
+            return self._positions[row - 1] if row else 0
         if not self._count:
             return 0
+        offsets = self._offsets
         low, high = 0, self._count - 1
-        if self._tries_end_first:
-            warm = max(0, high - _WARM_ENTRIES)
-            if self._entry(warm)[0] < offset:
-                return self._search(offset, warm, high)
-            high = warm
-        if self._entry(0)[0] > offset:
-            return 0
-        return self._search(offset, low, high)
-
-    def _search(self, offset: int, low: int, high: int) -> int:
+        warm = max(0, high - _WARM_ENTRIES)
+        if self._tries_end_first and offsets[warm] < offset:
+            low = warm
+        else:
+            if offsets[0] > offset:
+                return 0
+            if self._tries_end_first:
+                high = warm
         while low < high:
             middle = low + high + 1 >> 1
-            found, position = self._entry(middle)
+            found = offsets[middle]
             if found == offset:
-                return position
+                return self._positions[middle]
             if found > offset:
                 high = middle - 1
             else:
                 low = middle
-        return self._entry(low)[1]
+        return self._positions[low]
 
-    def _entry(self, row: int) -> tuple[int, int]:
-        if not self._data:
-            return offset_index.entry_at(self._index, self._base_offset, row)
-        start = row * offset_index.ENTRY_SIZE
-        offset = int.from_bytes(self._data[start : start + 4], "big", signed=True)
-        return as_int64(self._base_offset + offset), int.from_bytes(self._data[start + 4 : start + 8], "big", signed=True)
+
+class _FarColumn:
+    """Column `number` of an offset index that is not held: each value is read when it is asked for."""
+
+    def __init__(self, index: Source, base_offset: int, number: int) -> None:
+        self._index = index
+        self._base_offset = base_offset
+        self._number = number
+
+    def __getitem__(self, row: int) -> int:
+        entry = offset_index.entry_at(self._index, self._base_offset, row)
+        return entry[self._number]

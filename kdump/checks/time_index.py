@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from heapq import heappop, heappush
 
 from kdump.binary import kernel
+from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.offset_index import open_slice
 from kdump.errors import CorruptData
 from kdump.formats import message_set, record, records, time_index
 from kdump.formats.log import STRICT_RULES, Log, LogRules
-from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
+from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP, TIMESTAMP_TYPE_BIT, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from kdump.binary.kernel import RecordTuple
     from kdump.binary.source import Source
 
 MAX_SIZE = 0x7FFFFFFF
 _NOT_FOUND, _FOUND, _FAILED, _ELSEWHERE = range(4)
+_LITTLE = 4 << 10  # bytes that hold a batch, where a time index has an entry for each
+_NOWHERE = 1 << 63  # where no entry starts
 
 
 class Landing:
@@ -90,14 +95,21 @@ class Landings:
         while next_entry < len(order) and not 0 <= starts[order[next_entry]] <= self._log.size:
             self._state[order[next_entry]] = _ELSEWHERE
             next_entry += 1
-        next_start = starts[order[next_entry]] if next_entry < len(order) else -1
+        next_start = starts[order[next_entry]] if next_entry < len(order) else _NOWHERE
         fault: CorruptData | None = None
         try:
-            for positions, last_offsets in (
-                Log(self._log, max(next_start, 0), rules=self._rules).extents() if next_start >= 0 else ()
+            for batches, window, window_position in (
+                Log(self._log, next_start, rules=self._rules).starts() if next_start < _NOWHERE else ()
             ):
-                for position, last_offset in zip(positions, last_offsets, strict=True):
-                    while next_start >= 0 and next_start <= position:
+                at = -1
+                while (at := at + 1) < len(batches):
+                    if not waiting:  # nothing happens in front of the next start
+                        at = bisect_left(batches, next_start - window_position, at)
+                        if at == len(batches):
+                            break
+                    position = window_position + batches[at]
+                    last_offset = as_int64(kernel.extent_at(window, batches[at])[1])
+                    while next_start <= position:
                         row = order[next_entry]
                         if next_start == position:
                             heappush(waiting, (offsets[row], row))
@@ -105,7 +117,7 @@ class Landings:
                         else:
                             self._state[row] = _ELSEWHERE
                         next_entry += 1
-                        next_start = starts[order[next_entry]] if next_entry < len(order) else -1
+                        next_start = starts[order[next_entry]] if next_entry < len(order) else _NOWHERE
                     while waiting and waiting[0][0] <= last_offset:
                         row = heappop(waiting)[1]
                         self._state[row] = _FOUND
@@ -142,17 +154,22 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
 
     Raises CorruptData as `records.read`.
     """
-    header = log.read(position, kernel.BATCH_HEADER_SIZE)
-    if len(header) == kernel.BATCH_HEADER_SIZE and header[16] == 2 and not header[22] & 7:
-        fields = kernel.BATCH_HEADER.unpack(header)
-        size = fields[1] + kernel.LOG_OVERHEAD
-        if fields[12] == 1 and kernel.BATCH_HEADER_SIZE < size < record.MAX_BATCH_SIZE:  # the usual case of a dense index
-            latest = NO_TIMESTAMP
-            for rows in record.BatchRecords(fields, log.read(position, size)).parts():
-                latest = max(latest, fields[8] if header[22] & 8 else as_int64(fields[7] + rows[0][0]))
-            return latest
+    data = log.read(position, _LITTLE)
+    if len(data) >= kernel.BATCH_HEADER_SIZE and data[16] == 2 and not data[22] & COMPRESSION_MASK:
+        header = kernel.BATCH_HEADER.unpack_from(data)
+        size = header[1] + kernel.LOG_OVERHEAD
+        if len(data) < size <= WINDOW_SIZE:
+            data = log.read(position, size)
+        if size <= len(data):  # the usual case
+            rows: list[RecordTuple] = []
+            end, code, _ = kernel.walk_records(
+                data, kernel.BATCH_HEADER_SIZE, size, min(header[12], record.MAX_ROWS), size, False, rows, False
+            )
+            if end == size and not code and len(rows) == header[12] > 0:
+                is_append_time = data[22] & TIMESTAMP_TYPE_BIT
+                return max(NO_TIMESTAMP, header[8] if is_append_time else max([as_int64(header[7] + row[0]) for row in rows]))
     latest = NO_TIMESTAMP
-    size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:12], "big", signed=True)
+    size = kernel.LOG_OVERHEAD + int.from_bytes(data[8:12], "big", signed=True)
     for chunk in Log(log, position, position + size, rules=rules, window_size=size).chunks():
         if chunk.is_legacy:
             for message in message_set.messages_of(log, chunk, 0):
@@ -167,11 +184,13 @@ def entries(index: Source, base_offset: int, *, with_zero_tail: bool = False) ->
     """Timestamps and offsets of all entries up to the zero tail, or with it."""
     timestamps, offsets = array("q"), array("q")
     for table in time_index.read(index, base_offset):
-        for timestamp, offset in zip(table["timestamp"], table["offset"], strict=True):
-            if offset == base_offset and offsets and not with_zero_tail:
-                return timestamps, offsets
-            timestamps.append(timestamp)
-            offsets.append(offset)
+        end = len(table)
+        if not with_zero_tail and base_offset in table["offset"]:
+            end = next((row for row, offset in enumerate(table["offset"]) if offset == base_offset and (row or offsets)), end)
+        timestamps.extend(table["timestamp"][:end])
+        offsets.extend(table["offset"][:end])
+        if end < len(table):
+            break
     return timestamps, offsets
 
 

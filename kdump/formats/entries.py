@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kdump.binary.source import WINDOW_SIZE
+from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from struct import Struct
     from typing import Any
 
@@ -30,6 +31,13 @@ def windows(source: Source, entry_size: int) -> Iterator[bytes]:
             return  # the file was cut off meanwhile
         yield window[:size]
         position += size
+
+
+def absolute(base_offset: int, offsets: Sequence[int]) -> list[int]:
+    """Offsets relative to the base offset made absolute; they are of 32 bits."""
+    if -(1 << 62) < base_offset < 1 << 62:
+        return [base_offset + offset for offset in offsets]
+    return [as_int64(base_offset + offset) for offset in offsets]
 
 
 def at(source: Source, layout: Struct, row: int) -> tuple[Any, ...]:

@@ -149,6 +149,13 @@ class Log:
         """
         return self._walk(self.source.read, self._regular_extents, self._lone_extent)
 
+    def starts(self) -> Iterator[tuple[list[int], bytes, int]]:
+        """Read on from `position`, only where batches start in a window; the window, of which a header may be all; its position.
+
+        Raises CorruptData as `extents`.
+        """
+        return self._walk(self._regular_starts, self._lone_start)
+
     def _walk(
         self,
         read: Callable[[int, int], Window],
@@ -235,6 +242,18 @@ class Log:
             fields = kernel.BATCH_HEADER.unpack(header)
             return [self.position], [record_batch.as_int64(fields[0] + fields[6])]
         return [self.position], [int.from_bytes(header[:8], "big", signed=True)]
+
+    def _regular_starts(
+        self, window: bytes, start: int, window_position: int, _magic: int
+    ) -> tuple[tuple[list[int], bytes, int] | None, int]:
+        starts, end = kernel.walk_starts(window, start)
+        return ((starts, window, window_position) if starts else None), end
+
+    def _lone_start(self, magic: int, size: int) -> tuple[list[int], bytes, int]:
+        header = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
+        if magic >= 2 and len(header) < kernel.BATCH_HEADER_SIZE:
+            raise self._header_cut(size, kernel.BATCH_HEADER_SIZE, len(header))
+        return [0], header.ljust(kernel.BATCH_HEADER_SIZE, b"\0"), self.position
 
     def _header_cut(self, size: int, header_size: int, read: int) -> CorruptData:
         message = f"the file ends inside the header of a record batch that says it is {size} bytes long"

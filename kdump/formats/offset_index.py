@@ -42,8 +42,7 @@ def windows(source: Source) -> Iterator[bytes]:
 def table_of(data: bytes, base_offset: int) -> Table[OffsetIndexEntry]:
     """Entries as a table, given the bytes of at least one."""
     relative_offsets, positions = zip(*_ENTRY.iter_unpack(data), strict=True)
-    offsets = [as_int64(base_offset + offset) for offset in relative_offsets]
-    return Table(OffsetIndexEntry, {"offset": offsets, "position": positions})
+    return Table(OffsetIndexEntry, {"offset": entries.absolute(base_offset, relative_offsets), "position": positions})
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:

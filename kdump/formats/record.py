@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
+from operator import add
+
 from kdump.binary import compression, kernel
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import (
     COMPRESSION_MASK,
+    CONTROL_BIT,
     NO_SEQUENCE,
     TIMESTAMP_TYPE_BIT,
     RecordBatch,
@@ -16,14 +20,15 @@ from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, TypeVar
 
     from kdump.binary.kernel import RecordTuple
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
 
     Headers = kernel.Headers
+    Value = TypeVar("Value")
 
 MAX_ROWS = 8192
 """A table of records has at most about this many rows."""
@@ -98,9 +103,17 @@ class RecordChunk:
         self.continues = continues
 
 
-def read(source: Source, chunk: Chunk, frames: compression.OldReader | None = None) -> Iterator[RecordChunk]:
+def read(
+    source: Source,
+    chunk: Chunk,
+    frames: compression.OldReader | None = None,
+    *,
+    with_data: bool = True,
+    with_header_values: bool = True,
+) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
     window, starts, walk = chunk.window, chunk.starts, kernel.walk_records
+    known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = total = 0
@@ -110,7 +123,9 @@ def read(source: Source, chunk: Chunk, frames: compression.OldReader | None = No
             # the usual case: its records join those of its neighbours
             start = starts[row]
             batch_end = start + kernel.LOG_OVERHEAD + header[1]
-            end, code, _ = walk(window, start + kernel.BATCH_HEADER_SIZE, batch_end, count, batch_end, False, rows)
+            records_start = start + kernel.BATCH_HEADER_SIZE
+            wants_data = with_data or bool(header[5] & CONTROL_BIT)
+            end, code, _ = walk(window, records_start, batch_end, count, batch_end, False, rows, wants_data, known_headers)
             if end == batch_end and not code and len(rows) == total + count:
                 counts.append(count)
                 total += count
@@ -121,13 +136,20 @@ def read(source: Source, chunk: Chunk, frames: compression.OldReader | None = No
             del rows[total:]
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
-        yield from _read_batch(source, chunk, row, frames)
+        yield from _read_batch(source, chunk, row, frames, with_data, with_header_values)
         rows, counts, first, total = [], [], row + 1, 0
     if counts:
         yield _chunk_of(chunk, first, counts, rows)
 
 
-def _read_batch(source: Source, chunk: Chunk, row: int, frames: compression.OldReader | None) -> Iterator[RecordChunk]:
+def _read_batch(
+    source: Source,
+    chunk: Chunk,
+    row: int,
+    frames: compression.OldReader | None,
+    with_data: bool,
+    with_header_values: bool,
+) -> Iterator[RecordChunk]:
     """The records of one batch that is compressed, large, empty or bad."""
     header = chunk.headers[row]
     batches = chunk.batches.slice(row, row + 1)
@@ -138,7 +160,8 @@ def _read_batch(source: Source, chunk: Chunk, row: int, frames: compression.OldR
 
     continues = False
     try:
-        walk = BatchRecords(header, bytes_of(source, chunk, row), frames)
+        batch = bytes_of(source, chunk, row)
+        walk = BatchRecords(header, batch, frames, with_data=with_data, with_header_values=with_header_values)
         for rows in walk.checked_parts() if walk.is_compressed else walk.parts():
             yield part(rows, continues)
             continues = True
@@ -150,8 +173,9 @@ def _read_batch(source: Source, chunk: Chunk, row: int, frames: compression.OldR
 
 
 class BatchRecords:
-    """Walks the records of one batch of magic 2, given its header and all its bytes. `frames` is how an old reader decompresses.
+    """Walks the records of one batch of magic 2, given its header and all its bytes.
 
+    `frames` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says.
     Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
@@ -162,6 +186,8 @@ class BatchRecords:
         frames: compression.OldReader | None = None,
         *,
         max_payload: int = compression.MAX_PAYLOAD,
+        with_data: bool = True,
+        with_header_values: bool = True,
     ) -> None:
         self.header = header
         self._max_payload = max_payload
@@ -170,6 +196,8 @@ class BatchRecords:
         self.is_compressed = bool(self._codec)
         self._batch = batch
         self._frames = frames
+        self._with_data = with_data or bool(header[5] & CONTROL_BIT)
+        self._with_header_values = with_header_values
         self._data: bytes | bytearray = batch
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
@@ -210,7 +238,15 @@ class BatchRecords:
             rows: list[RecordTuple] = []
             end, pause = len(self._data), position + _SMALL_PAYLOAD
             position, code, values = kernel.walk_records(
-                self._data, position, end, min(left, MAX_ROWS), pause, self.is_compressed, rows
+                self._data,
+                position,
+                end,
+                min(left, MAX_ROWS),
+                pause,
+                self.is_compressed,
+                rows,
+                self._with_data,
+                None if self._with_header_values else {},
             )
             left -= len(rows)
             try:
@@ -369,17 +405,20 @@ def table_of_records(headers: Sequence[tuple[int, ...]], counts: Sequence[int], 
         timestamp_deltas, offset_deltas, key_sizes, value_sizes, record_headers, keys, values = zip(*rows, strict=True)
     else:
         timestamp_deltas = offset_deltas = key_sizes = value_sizes = record_headers = keys = values = ()
-    if counts.count(1) < len(counts):
-        headers = [header for header, count in zip(headers, counts, strict=True) for _ in range(count)]
-    offsets = [header[0] + delta for header, delta in zip(headers, offset_deltas, strict=True)]
-    timestamps = [
-        header[8] if header[5] & TIMESTAMP_TYPE_BIT else header[7] + delta
-        for header, delta in zip(headers, timestamp_deltas, strict=True)
-    ]
-    sequences = [
-        NO_SEQUENCE if header[11] < 0 else increment_sequence(header[11], delta)
-        for header, delta in zip(headers, offset_deltas, strict=True)
-    ]
+    offsets = list(map(add, _spread([header[0] for header in headers], counts), offset_deltas))
+    timestamps = list(map(add, _spread([header[7] for header in headers], counts), timestamp_deltas))
+    if any(header[5] & TIMESTAMP_TYPE_BIT for header in headers):
+        append_times = [header[8] if header[5] & TIMESTAMP_TYPE_BIT else None for header in headers]
+        timestamps = [
+            timestamp if append_time is None else append_time
+            for timestamp, append_time in zip(timestamps, _spread(append_times, counts), strict=True)
+        ]
+    sequences = [NO_SEQUENCE] * len(rows)
+    if any(header[11] >= 0 for header in headers):
+        sequences = [
+            NO_SEQUENCE if first < 0 else increment_sequence(first, delta)
+            for first, delta in zip(_spread([header[11] for header in headers], counts), offset_deltas, strict=True)
+        ]
     nothing = [None] * len(rows)
     return Table(
         Record,
@@ -396,6 +435,11 @@ def table_of_records(headers: Sequence[tuple[int, ...]], counts: Sequence[int], 
             "isvalid": nothing,
         },
     )
+
+
+def _spread(values: Sequence[Value], counts: Sequence[int]) -> Iterable[Value]:
+    """Each value as often as its count says."""
+    return chain.from_iterable(map(repeat, values, counts))
 
 
 def mapped_sizes(sizes: Sequence[int]) -> Sequence[int]:

@@ -12,9 +12,18 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
 
 
-def read(source: Source, chunk: Chunk, frames: OldReader | None = None) -> Iterator[RecordChunk]:
+def read(
+    source: Source,
+    chunk: Chunk,
+    frames: OldReader | None = None,
+    *,
+    with_data: bool = True,
+    with_header_values: bool = True,
+) -> Iterator[RecordChunk]:
     """The records of all batches of a chunk, in order, decompressed as `frames` says where that is not as readers do now.
 
+    Without `with_data` keys and values may be None although they are there, except those of control records; without
+    `with_header_values` those of headers may.
     When a batch is bad, what comes before is yielded, up to the good records of that very batch if it is not compressed,
     then CorruptData is raised. Of a compressed batch nothing is yielded unless all of it is good, as in Kafka.
     """
@@ -24,4 +33,4 @@ def read(source: Source, chunk: Chunk, frames: OldReader | None = None) -> Itera
         return message_set.read(source, chunk)
     from kdump.formats import record
 
-    return record.read(source, chunk, frames)
+    return record.read(source, chunk, frames, with_data=with_data, with_header_values=with_header_values)

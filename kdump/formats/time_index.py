@@ -32,8 +32,7 @@ def read(source: Source, base_offset: int) -> Iterator[Table[TimeIndexEntry]]:
     """All whole entries, zero tail included; the offset of a zero entry is the base offset."""
     for rows in entries.read(source, _ENTRY):
         timestamps, relative_offsets = zip(*rows, strict=True)
-        offsets = [as_int64(base_offset + offset) for offset in relative_offsets]
-        yield Table(TimeIndexEntry, {"timestamp": timestamps, "offset": offsets})
+        yield Table(TimeIndexEntry, {"timestamp": timestamps, "offset": entries.absolute(base_offset, relative_offsets)})
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:

@@ -53,7 +53,7 @@ class Template:
         varying = []
         for field, literal in zip(self.fields, self.literals[1:], strict=True):
             values = column(field)
-            if values.count(values[0]) == count:
+            if values[0] == values[-1] and values.count(values[0]) == count:
                 text += _escaped(str(values[0]))
             else:
                 text += "%s"
@@ -68,37 +68,47 @@ def _escaped(literal: str) -> str:
     return literal.replace("%", "%%")
 
 
+class Line:
+    """A line of Kafka's tool: `pieces` as the tool writes them one by one, and the `whole`."""
+
+    __slots__ = ("pieces", "whole")
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        self.pieces = [Template.parse(piece) for piece in pieces]
+        self.whole = Template.parse("".join(pieces))
+
+
 class KafkaText:
     """Writes tables in the words of a release. `text_of` turns the bytes of keys and headers into text."""
 
     def __init__(self, profile: Profile, text_of: Callable[[bytes], str]) -> None:
         self._profile = profile
         self._text_of = text_of
-        self._batch = [Template.parse(piece) for piece in profile.batch_line]
-        self._message = [Template.parse(piece) for piece in profile.message_line]
-        self._batch_record = [Template.parse(piece) for piece in profile.batch_record_line]
-        self._message_record = [Template.parse(piece) for piece in profile.message_record_line]
+        self._batch = Line(profile.batch_line)
+        self._message = Line(profile.message_line)
+        self._batch_record = Line(profile.batch_record_line)
+        self._message_record = Line(profile.message_record_line)
+        self._contents = Line(["{contents}", "\n"])
 
     # Batches
 
     def batch_lines(self, batches: Table[RecordBatch]) -> list[str]:
         """One line a batch; all rows are of one family (magic 2 and higher, or lower)."""
-        pieces = self._batch if batches["magic"][0] >= 2 else self._message
-        columns = self._batch_columns(batches)
-        return _joined([piece.lines(columns, len(batches)) for piece in pieces])
+        line = self._batch if batches["magic"][0] >= 2 else self._message
+        return line.whole.lines(self._batch_columns(batches), len(batches))
 
     def partial_batch_line(self, row: Row, through: str) -> str:
         """The pieces of a batch's line whose fields are sound, up to `through`."""
         sound = _fields_up_to(row, through)
-        pieces = self._batch if getattr(row, "base_offset", None) is not None else self._message
+        line = self._batch if getattr(row, "base_offset", None) is not None else self._message
         known = Table.of(type(row), [[getattr(row, name, None) for name in _names(row)]])
         columns = self._batch_columns(known)
-        line = ""
-        for piece in pieces:
+        text = ""
+        for piece in line.pieces:
             if not sound.issuperset(piece.fields):
                 break
-            line += piece.lines(columns, 1)[0]
-        return line
+            text += piece.lines(columns, 1)[0]
+        return text
 
     def _batch_columns(self, batches: Table[Row]) -> Callable[[str], Sequence[object]]:
         def column(name: str) -> Sequence[object]:
@@ -136,17 +146,17 @@ class KafkaText:
             count = len(contents_column)
             records = records.slice(0, count)
         if skips_metadata:
-            pieces = [Template.parse("{contents}"), Template.parse("\n")]
+            line = self._contents
         else:
-            pieces = self._batch_record if chunk.batches["magic"][0] >= 2 else self._message_record
+            line = self._batch_record if chunk.batches["magic"][0] >= 2 else self._message_record
         columns = self._record_columns(chunk, records, contents_column)
-        made = _joined([piece.lines(columns, count) for piece in pieces])
+        made = line.whole.lines(columns, count)
         if fault is None:
             lines += made
             return
         lines += made[:-1]
         before_contents = []
-        for piece in pieces:
+        for piece in line.pieces:
             if "contents" in piece.fields:
                 break
             before_contents.append(piece.lines(columns, count)[-1])
@@ -244,9 +254,11 @@ def _first_rows(chunk: RecordChunk, count: int) -> RecordChunk:
 
 
 def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[str]:
+    """`function` of each value, once for each that is different: few are, in most columns."""
     if values.count(values[0]) == len(values):
         return [function(values[0])] * len(values)
-    return list(map(function, values))
+    texts = {value: function(value) for value in set(values)}
+    return list(map(texts.__getitem__, values))
 
 
 def java_optional(value: int | None) -> str:
@@ -257,12 +269,6 @@ def java_optional(value: int | None) -> str:
 def java_boolean(value: bool) -> str:
     """A boolean as Java prints it."""
     return "true" if value else "false"
-
-
-def _joined(pieces: list[list[str]]) -> list[str]:
-    if len(pieces) == 1:
-        return pieces[0]
-    return list(map("".join, zip(*pieces, strict=True)))
 
 
 def _spread(values: Sequence[object], counts: Sequence[int]) -> list[object]:

@@ -127,7 +127,8 @@ def _dump_records(
     for chunk in log.chunks(kernel_text):
         if kernel_text is not None:
             previous = kernel_text.previous_offset
-        for part in records.read(source, chunk, tool.record_rules.frames):
+        parts = records.read(source, chunk, tool.record_rules.frames, with_data=decoders is not None, with_header_values=False)
+        for part in parts:
             offsets = part.records["offset"]
             if offsets:
                 _check_consecutive(tool, path, previous, offsets)
