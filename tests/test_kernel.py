@@ -14,17 +14,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdump.binary import kernel, reference
+from golden_outputs.runs import CASES
+from kdump.binary import digest_reference, kernel, reference
 from kdump.binary.java_text import text_of
+from kdump.checks.check import jobs, run
+from kdump.checks.column import Column
+from kdump.checks.settings import Settings
 from kdump.errors import UsageError
 from kdump.output import parallel
+from kdump.tables import Row
 
 from . import kernels
 from .builders.compression import Codec, zstd_frames
 from .builders.files import offset_index, time_index
 from .builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
+from .campaigns import recall
 from .kernels import Printed, Sizes
-from .support import LOGS, damaged
+from .support import BATCHES, LOGS, damaged, values_of
 
 if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
@@ -89,6 +95,100 @@ def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) ->
     )
     position = data.draw(st.integers(0, 1 << 40))
     assert _kernel.walk_extents(window, start, position) == reference.walk_extents(window, start, position)
+
+
+MESSAGES = st.builds(
+    lambda magic, value, timestamp, codec: message_set(
+        messages=[message(value=value, magic=magic, timestamp=timestamp, attributes=codec)]
+    ),
+    st.integers(0, 1),
+    st.none() | st.binary(max_size=20),
+    st.integers(-(1 << 63), (1 << 63) - 1),
+    st.integers(-128, 127),
+)
+
+
+@given(st.lists(BATCHES, max_size=6) | st.lists(MESSAGES, max_size=6), st.data())
+def test_digests_are_those_of_the_reference(logs: list[bytes], data: st.DataObject) -> None:
+    parts, offset = [], 0
+    for one in logs:  # with offsets that go on
+        offset += data.draw(st.sampled_from([1, 1, 5, 1 << 40]))
+        parts.append(struct.pack(">q", offset) + one[8:])
+        offset += int.from_bytes(one[23:27], "big", signed=True) if one[16:17] == b"\x02" else 0
+    window = b"".join(parts)
+    if data.draw(st.booleans()):
+        window = data.draw(damaged(st.just(window)))
+    start = data.draw(st.sampled_from([0, 0, len(logs[0]) if logs else 0]) | st.integers(0, len(window)))
+    position, max_codec, min_magic = (
+        data.draw(st.integers(0, 1 << 40)),
+        data.draw(st.integers(-1, 7)),
+        data.draw(st.integers(-9, 1)),
+    )
+    assert _kernel.digest_batches(window, start, position, max_codec, None) == digest_reference.digest_batches(
+        window, start, position, max_codec, package.crc32c
+    )
+    assert _kernel.digest_messages(window, start, position, min_magic, max_codec) == digest_reference.digest_messages(
+        window, start, position, min_magic, max_codec
+    )
+
+
+def test_digests_have_the_same_names_in_both_kernels() -> None:
+    assert _kernel.DIGEST == digest_reference.DIGEST
+
+
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+
+
+@given(
+    st.lists(INT64, min_size=256, max_size=256)
+    | st.builds(lambda first, span: [first + number % (span + 1) for number in range(256)], st.integers(-99, 99), INT64.map(abs))
+    | st.builds(
+        lambda first, step: [(first + step * row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(256)],
+        INT64,
+        st.integers(-300, 300) | INT64,
+    )
+)
+def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> None:
+    for name in kernels.KERNELS:
+        with kernels.using(name):
+            column = Column()
+            column.extend(array("q", numbers[:100]))
+            column.extend(numbers[100:])
+        assert list(column) == numbers
+        assert column[200:].tolist() == numbers[200:]
+
+
+def _found(path: Path, window_size: int, **settings_of: Any) -> list[dict[str, Any]]:
+    """What a check reports of a path, read so many bytes at once."""
+    rows: list[Row] = []
+    with kernels.sizes(Sizes(window=window_size)):
+        for job in jobs(str(path)):
+            run(job, Settings(now=TIMESTAMP, **settings_of), rows.append)
+    return [values_of(row) for row in rows]
+
+
+@pytest.mark.parametrize("path", sorted(path for path in CASES.iterdir() if path.is_dir()), ids=lambda path: path.name)
+def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
+    told: list[tuple[int, dict[str, Any]]] = [
+        (1 << 20, {"level": "deep"}),
+        (300, {"is_pedantic": True, "cleanup_policy": "delete"}),
+    ]
+    for window_size, settings_of in told:
+        with kernels.using(kernel.PYTHON):
+            wanted = _found(path, window_size, **settings_of)
+        with kernels.using(kernel.C):
+            assert _found(path, window_size, **settings_of) == wanted
+
+
+@pytest.mark.parametrize("number", range(200))
+def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp_path: Path) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(5, number).data)
+    for window_size in (1 << 20, 1000):
+        with kernels.using(kernel.PYTHON):
+            wanted = _found(path, window_size, is_pedantic=True)
+        with kernels.using(kernel.C):
+            assert _found(path, window_size, is_pedantic=True) == wanted
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:

@@ -1684,6 +1684,292 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
     return PyLong_FromUnsignedLong(crc);
 }
 
+/* --- Digests -------------------------------------------------------------------------------------------------------- */
+
+/* What a run of batches has in common, as numbers; kdump/formats/digest.py says what each is. */
+#define DIGEST(_)                                                                                                             \
+    _(count) _(end) _(last_position) _(highest_size) _(lowest_magic) _(highest_magic)                                            \
+    _(any_attributes) _(all_attributes) _(codecs)                                                                             \
+    _(first_offset) _(last_offset)                                                                                            \
+    _(gaps) _(missing) _(before_first_gap) _(behind_first_gap) _(before_last_gap) _(behind_last_gap)                          \
+    _(first_timestamp) _(last_timestamp) _(lowest_timestamp) _(highest_timestamp) _(timestamps_back)                          \
+    _(first_leader_epoch) _(last_leader_epoch) _(lowest_leader_epoch) _(highest_leader_epoch) _(leader_epochs_back)           \
+    _(lowest_count) _(empty) _(first_empty) _(last_empty) _(hollow) _(bare)                                                   \
+    _(sparse) _(first_sparse) _(last_sparse) _(overfull)                                                                      \
+    _(horizons) _(lowest_horizon) _(highest_horizon) _(early_horizons)                                                        \
+    _(lowest_producer_id) _(highest_producer_id) _(lowest_producer_epoch) _(highest_producer_epoch)                           \
+    _(highest_base_sequence) _(orphans)
+
+#define AS_FIELD(name) int64_t name;
+typedef struct {
+    DIGEST(AS_FIELD)
+} Digest;
+static const char *const digest_names[] = {DIGEST(AS_TEXT)};
+#define DIGEST_SIZE (sizeof digest_names / sizeof *digest_names)
+
+static inline void note_lowest(int64_t *lowest, int64_t number)
+{
+    *lowest = number < *lowest ? number : *lowest;
+}
+
+static inline void note_highest(int64_t *highest, int64_t number)
+{
+    *highest = number > *highest ? number : *highest;
+}
+
+/* One more of some kind, and where the first and the last of them start. */
+static inline void note_place(int64_t *count, int64_t *first, int64_t *last, int64_t position)
+{
+    if (!(*count)++)
+        *first = position;
+    *last = position;
+}
+
+/* What batches and messages have in common. Returns whether the offsets go on. */
+static inline int digest_any(Digest *digest, int64_t position, int64_t size, int magic, unsigned attributes, int64_t first_offset,
+                             int64_t last_offset, int64_t timestamp)
+{
+    if (first_offset < 0 || first_offset > last_offset || (digest->count && first_offset <= digest->last_offset))
+        return 0;
+    if (!digest->count) {
+        digest->first_offset = first_offset;
+        digest->first_timestamp = digest->last_timestamp = digest->lowest_timestamp = digest->highest_timestamp = timestamp;
+        digest->lowest_magic = digest->highest_magic = magic;
+        digest->all_attributes = attributes;
+    } else if (first_offset != digest->last_offset + 1) {
+        if (!digest->gaps++) {
+            digest->before_first_gap = digest->last_position;
+            digest->behind_first_gap = position;
+        }
+        digest->before_last_gap = digest->last_position;
+        digest->behind_last_gap = position;
+        digest->missing += first_offset - digest->last_offset - 1;
+    }
+    digest->timestamps_back += timestamp < digest->last_timestamp;
+    digest->last_timestamp = timestamp;
+    note_lowest(&digest->lowest_timestamp, timestamp);
+    note_highest(&digest->highest_timestamp, timestamp);
+    note_lowest(&digest->lowest_magic, magic);
+    note_highest(&digest->highest_magic, magic);
+    note_highest(&digest->highest_size, size);
+    digest->any_attributes |= attributes;
+    digest->all_attributes &= attributes;
+    digest->codecs |= 1 << (attributes & CODEC_MASK);
+    digest->last_offset = last_offset;
+    digest->last_position = position;
+    digest->end = added(position, size);
+    digest->count++;
+    return 1;
+}
+
+/* Takes in the regular batch at `p`. Returns whether it is sound, and in order. */
+static inline int digest_batch(Digest *digest, const uint8_t *p, int64_t position, int64_t size)
+{
+    int64_t base_offset = (int64_t)be64(p), timestamp = (int64_t)be64(p + 35), producer_id = (int64_t)be64(p + 43);
+    int64_t leader_epoch = (int32_t)be32(p + 12), delta = (int32_t)be32(p + 23), count = (int32_t)be32(p + 57);
+    int64_t producer_epoch = be16(p + 51), base_sequence = (int32_t)be32(p + 53);
+    unsigned attributes = (uint16_t)be16(p + 21);
+    if (p[16] != 2 || (delta > 0 && base_offset > INT64_MAX - delta) || delta < 0)
+        return 0;
+    if (crc32c_over(p + BATCH_CRC_FROM, (size_t)size - BATCH_CRC_FROM) != be32(p + 17))
+        return 0;
+    if (!digest->count) {
+        digest->first_leader_epoch = digest->lowest_leader_epoch = digest->highest_leader_epoch = leader_epoch;
+        digest->lowest_count = count;
+        digest->lowest_producer_id = digest->highest_producer_id = producer_id;
+        digest->lowest_producer_epoch = digest->highest_producer_epoch = producer_epoch;
+        digest->highest_base_sequence = base_sequence;
+    } else {
+        digest->leader_epochs_back += leader_epoch < digest->last_leader_epoch;
+    }
+    if (!digest_any(digest, position, size, 2, attributes, base_offset, base_offset + delta, timestamp))
+        return 0;
+    digest->last_leader_epoch = leader_epoch;
+    note_lowest(&digest->lowest_leader_epoch, leader_epoch);
+    note_highest(&digest->highest_leader_epoch, leader_epoch);
+    note_lowest(&digest->lowest_count, count);
+    note_lowest(&digest->lowest_producer_id, producer_id);
+    note_highest(&digest->highest_producer_id, producer_id);
+    note_lowest(&digest->lowest_producer_epoch, producer_epoch);
+    note_highest(&digest->highest_producer_epoch, producer_epoch);
+    note_highest(&digest->highest_base_sequence, base_sequence);
+    if (count != delta + 1) {
+        if (!count)
+            note_place(&digest->empty, &digest->first_empty, &digest->last_empty, position);
+        else if (count > delta)
+            digest->overfull++;
+        else if (count > 0)
+            note_place(&digest->sparse, &digest->first_sparse, &digest->last_sparse, position);
+    }
+    digest->hollow += count <= 0 && size > BATCH_HEADER_SIZE;
+    digest->bare += count > 0 && size == BATCH_HEADER_SIZE;
+    digest->orphans += (attributes & TRANSACTIONAL_BIT) && !(attributes & CONTROL_BIT) && producer_id == -1;
+    if (attributes & DELETE_HORIZON_BIT) {
+        int64_t horizon = (int64_t)be64(p + 27);
+        if (!digest->horizons++)
+            digest->lowest_horizon = digest->highest_horizon = horizon;
+        note_lowest(&digest->lowest_horizon, horizon);
+        note_highest(&digest->highest_horizon, horizon);
+        digest->early_horizons += horizon < timestamp;
+    }
+    return 1;
+}
+
+static inline int digest_message(Digest *digest, const uint8_t *p, int64_t position, int64_t size)
+{
+    int64_t offset = (int64_t)be64(p);
+    return crc32_over(p + MESSAGE_CRC_FROM, (size_t)size - MESSAGE_CRC_FROM) == be32(p + 12) &&
+           digest_any(digest, position, size, (int8_t)p[16], p[17], offset, offset, p[16] ? (int64_t)be64(p + 18) : -1);
+}
+
+/* The columns of a run that was digested: where its batches start in the file, their offsets and timestamps. */
+static void fill_columns(const uint8_t *window, int64_t start, const Digest *digest, int is_legacy, int64_t window_position,
+                         int64_t *columns[4])
+{
+    for (int64_t row = 0; row < digest->count; row++) {
+        const uint8_t *p = window + start;
+        int64_t offset = (int64_t)be64(p);
+        columns[0][row] = added(window_position, start);
+        columns[1][row] = offset;
+        columns[2][row] = is_legacy ? offset : added(offset, (int32_t)be32(p + 23));
+        columns[3][row] = !is_legacy ? (int64_t)be64(p + 35) : p[16] ? (int64_t)be64(p + 18) : -1;
+        start += (int64_t)be32(p + 8) + LOG_OVERHEAD;
+    }
+}
+
+static PyObject *digest_window(Py_buffer *window, Py_ssize_t start, long long window_position, int is_legacy, int min_magic,
+                               int max_codec)
+{
+    const uint8_t *bytes = window->buf;
+    Digest digest;
+    int is_sound = 1;
+    memset(&digest, 0, sizeof digest);
+    Py_BEGIN_ALLOW_THREADS;
+    for (Py_ssize_t at = start; is_sound && at >= 0 && at <= window->len;) {
+        const uint8_t *p = bytes + at;
+        size_t room = (size_t)(window->len - at);
+        if (is_legacy ? !is_regular_message(p, room, min_magic, max_codec) : !is_regular_batch(p, room, max_codec))
+            break;
+        int64_t size = (int64_t)be32(p + 8) + LOG_OVERHEAD;
+        int64_t position = added(window_position, at);
+        is_sound = is_legacy ? digest_message(&digest, p, position, size) : digest_batch(&digest, p, position, size);
+        at += size;
+    }
+    Py_END_ALLOW_THREADS;
+    if (!is_sound || !digest.count)
+        return Py_NewRef(Py_None);
+    PyObject *result = PyTuple_New(5), *numbers = result ? tuple_of((const int64_t *)&digest, DIGEST_SIZE) : NULL;
+    int64_t *columns[4];
+    if (!numbers || PyTuple_SetItem(result, 0, numbers) < 0)
+        goto failed;
+    for (int column = 0; column < 4; column++) {
+        PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(digest.count * (int64_t)sizeof(int64_t)));
+        if (!data || PyTuple_SetItem(result, column + 1, data) < 0)
+            goto failed;
+        columns[column] = (int64_t *)(void *)PyBytes_AsString(data);
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    fill_columns(bytes, start, &digest, is_legacy, window_position, columns);
+    Py_END_ALLOW_THREADS;
+    return result;
+failed:
+    Py_XDECREF(result);
+    return NULL;
+}
+
+PyDoc_STRVAR(digest_batches_doc,
+             "digest_batches(window, start, window_position, max_codec, checksum), as the reference; it has a checksum of its own.");
+
+static PyObject *digest_batches(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    long long window_position;
+    int max_codec;
+    PyObject *checksum;
+    if (!PyArg_ParseTuple(arguments, "y*nLiO:digest_batches", &window, &start, &window_position, &max_codec, &checksum))
+        return NULL;
+    PyObject *result = digest_window(&window, start, window_position, 0, 0, max_codec);
+    PyBuffer_Release(&window);
+    return result;
+}
+
+PyDoc_STRVAR(digest_messages_doc, "digest_messages(window, start, window_position, min_magic, max_codec), as the reference.");
+
+static PyObject *digest_messages(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    long long window_position;
+    int min_magic, max_codec;
+    if (!PyArg_ParseTuple(arguments, "y*nLii:digest_messages", &window, &start, &window_position, &min_magic, &max_codec))
+        return NULL;
+    PyObject *result = digest_window(&window, start, window_position, 1, min_magic, max_codec);
+    PyBuffer_Release(&window);
+    return result;
+}
+
+/* --- Columns in little memory ---------------------------------------------------------------------------------------- */
+
+/* One block as (first number, step, lowest number, width, bytes): even blocks have a step, others their distances from the lowest. */
+static PyObject *packed(const uint8_t *p, Py_ssize_t rows)
+{
+    int64_t first, second, lowest, highest;
+    int is_even = 1;
+    memcpy(&first, p, 8);
+    memcpy(&second, p + 8, 8);
+    lowest = highest = first;
+    uint64_t step = (uint64_t)second - (uint64_t)first, before = (uint64_t)first;
+    for (Py_ssize_t row = 1; row < rows; row++) {
+        int64_t number;
+        memcpy(&number, p + 8 * row, 8);
+        is_even &= (uint64_t)number - before == step;
+        before = (uint64_t)number;
+        note_lowest(&lowest, number);
+        note_highest(&highest, number);
+    }
+    uint64_t span = (uint64_t)highest - (uint64_t)lowest, distance = step >> 63 ? 0 - step : step;
+    /* small steps, and as many as lead from the lowest to the highest: nothing wraps */
+    if (is_even && distance && distance < (uint64_t)1 << 32 && (uint64_t)(rows - 1) * distance == span)
+        return Py_BuildValue("LLLiy#", (long long)first, (long long)step, 0LL, 0, "", (Py_ssize_t)0);
+    int width = span < 1u << 8 ? 1 : span < 1u << 16 ? 2 : span < (uint64_t)1 << 32 ? 4 : 8;
+    PyObject *data = PyBytes_FromStringAndSize(NULL, rows * width);
+    char *out = data ? PyBytes_AsString(data) : NULL;
+    for (Py_ssize_t row = 0; out && row < rows; row++) {
+        uint64_t number;
+        memcpy(&number, p + 8 * row, 8);
+        number -= (uint64_t)lowest;
+        uint8_t one = (uint8_t)number;
+        uint16_t two = (uint16_t)number;
+        uint32_t four = (uint32_t)number;
+        memcpy(out + row * width, width == 1 ? (void *)&one : width == 2 ? (void *)&two : width == 4 ? (void *)&four : (void *)&number,
+               (size_t)width);
+    }
+    return data ? Py_BuildValue("LLLiN", (long long)first, 0LL, (long long)lowest, width, data) : NULL;
+}
+
+PyDoc_STRVAR(pack_doc, "pack(numbers, rows) -> [(first, step, lowest, width, data), ...]: blocks of so many 64-bit numbers, as "
+                       "kdump/checks/column.py keeps them; less than a block at the end is left out.");
+
+static PyObject *pack(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer numbers;
+    Py_ssize_t rows;
+    if (!PyArg_ParseTuple(arguments, "y*n:pack", &numbers, &rows))
+        return NULL;
+    PyObject *blocks = rows < 2 || rows > 1 << 20 ? NULL : PyList_New(0);
+    if (rows < 2 || rows > 1 << 20)
+        PyErr_SetString(PyExc_ValueError, "no such size of a block");
+    for (Py_ssize_t at = 0; blocks && numbers.len - at >= 8 * rows; at += 8 * rows)
+        if (!append(blocks, packed((const uint8_t *)numbers.buf + at, rows)))
+            Py_CLEAR(blocks);
+    PyBuffer_Release(&numbers);
+    return blocks;
+}
+
 /* --- The module ---------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
@@ -1691,7 +1977,10 @@ static PyMethodDef methods[] = {
     {"dump", dump, METH_VARARGS, dump_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
+    {"digest_batches", digest_batches, METH_VARARGS, digest_batches_doc},
+    {"digest_messages", digest_messages, METH_VARARGS, digest_messages_doc},
     {"find", find, METH_VARARGS, find_doc},
+    {"pack", pack, METH_VARARGS, pack_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
@@ -1701,20 +1990,25 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Adds a tuple of names to the module. Returns whether it could. */
+static int add_names(PyObject *module, const char *constant, const char *const *names, Py_ssize_t count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t at = 0; tuple && at < count; at++) {
+        PyObject *name = PyUnicode_FromString(names[at]);
+        if (!name || PyTuple_SetItem(tuple, at, name) < 0)
+            Py_CLEAR(tuple);
+    }
+    int failed = !tuple || PyModule_AddObjectRef(module, constant, tuple) < 0;
+    Py_XDECREF(tuple);
+    return !failed;
+}
+
 static int fill_module(PyObject *module)
 {
     choose_checksums();
-    PyObject *columns = PyTuple_New(COLUMN_COUNT);
-    for (int column = 0; columns && column < COLUMN_COUNT; column++) {
-        PyObject *name = PyUnicode_FromString(column_names[column]);
-        if (!name || PyTuple_SetItem(columns, column, name) < 0)
-            Py_CLEAR(columns);
-    }
-    if (!columns || PyModule_AddObjectRef(module, "COLUMNS", columns) < 0) {
-        Py_XDECREF(columns);
+    if (!add_names(module, "COLUMNS", column_names, COLUMN_COUNT) || !add_names(module, "DIGEST", digest_names, DIGEST_SIZE))
         return -1;
-    }
-    Py_DECREF(columns);
     return PyModule_AddStringConstant(module, "CRC32C", crc32c_name);
 }
 

@@ -7,6 +7,8 @@ from bisect import bisect_left
 from itertools import chain
 from operator import index
 
+from kdump.binary import kernel
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +19,8 @@ _ROWS = 256
 
 _WIDTHS = ((1 << 8, "B"), (1 << 16, "H"), (1 << 32, "I"), (1 << 64, "Q"))
 """Up to which distance from the lowest number of a block each takes so many bytes."""
+
+_TYPES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class Column:
@@ -32,17 +36,28 @@ class Column:
         self._blocks: list[Sequence[int]] = []
         self._bases = array("q")  # what is to be added to the numbers of a block
         self._firsts = array("q")
-        self._tail: list[int] = []  # less than a block
+        self._tail = array("q")  # less than a block
 
     def extend(self, numbers: Sequence[int]) -> None:
         """Add numbers at the end."""
         tail = self._tail
-        tail += numbers
+        tail.extend(numbers)
         if len(tail) >= _ROWS:
             end = len(tail) // _ROWS * _ROWS
-            for row in range(0, end, _ROWS):
-                self._add_block(tail[row : row + _ROWS])
+            if kernel.native is not None:
+                self._add_packed(kernel.native.pack(tail, _ROWS))
+            else:
+                for row in range(0, end, _ROWS):
+                    self._add_block(tail[row : row + _ROWS].tolist())
             del tail[:end]
+
+    def _add_packed(self, blocks: list[tuple[int, int, int, int, bytes]]) -> None:
+        """Add blocks as the kernel in C has made them."""
+        for first, step, lowest, width, data in blocks:
+            self._firsts.append(first)
+            self._bases.append(lowest)
+            block = range(first, first + _ROWS * step, step) if step else array(_TYPES[width], data)
+            self._blocks.append(block)
 
     def _add_block(self, numbers: list[int]) -> None:
         first = numbers[0]

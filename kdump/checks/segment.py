@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
+    from kdump.formats.digest import Digest
+    from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
 
@@ -113,10 +115,10 @@ def _next_base_offset(context: FileContext) -> int | None:
 
 def _count(context: FileContext, section: Section) -> None:
     """Enter the batches of a section into the account of the file."""
-    positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
-    if section.statuses.count(salvage.INTACT) == len(section.statuses):
-        context.accounts.take(Accounts.INTACT, positions[-1] + sizes[-1], batches=len(sizes))
+    if section.digest is not None:
+        context.accounts.take(Accounts.INTACT, section.digest.end, batches=section.digest.count)
         return
+    positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
     for status, position, size in zip(section.statuses, positions, sizes, strict=True):
         context.accounts.take(status, position + size, batches=1)
 
@@ -124,6 +126,9 @@ def _count(context: FileContext, section: Section) -> None:
 def _note(facts: SegmentFacts, section: Section) -> None:
     """Keep what other files are compared with."""
     chunk, row = section.chunk, 0
+    if section.digest is not None:
+        _note_digest(facts, section.digest, chunk)
+        return
     for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
         start, row = row, row + len(list(run))
         if is_damaged:
@@ -135,6 +140,20 @@ def _note(facts: SegmentFacts, section: Section) -> None:
             _note_batches(facts, chunk.batches.slice(start, row))
 
 
+def _note_digest(facts: SegmentFacts, digest: Digest, chunk: Chunk) -> None:
+    facts.positions.extend(digest.positions)
+    facts.first_offsets.extend(digest.first_offsets)
+    facts.last_offsets.extend(digest.last_offsets)
+    facts.max_timestamps.extend(digest.timestamps)
+    facts.end = digest.end
+    if digest.is_legacy:
+        return
+    if digest.lowest_leader_epoch == digest.highest_leader_epoch:
+        _note_epochs(facts, [digest.first_leader_epoch], [digest.first_offset])
+    else:
+        _note_epochs(facts, chunk.batches["partition_leader_epoch"], digest.first_offsets)
+
+
 def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     positions, last_offsets, epochs = batches["position"], batches["last_offset"], batches["partition_leader_epoch"]
     first_offsets = last_offsets if batches["base_offset"][0] is None else batches["base_offset"]
@@ -143,8 +162,10 @@ def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     facts.last_offsets.extend(last_offsets)
     facts.max_timestamps.extend(batches["timestamp"])
     facts.end = positions[-1] + batches["size"][-1]
-    if epochs.count(epochs[0]) == len(epochs):
-        epochs = epochs[:1]
-    for epoch, first_offset in zip(epochs, first_offsets, strict=False):
+    _note_epochs(facts, epochs, first_offsets)
+
+
+def _note_epochs(facts: SegmentFacts, epochs: Sequence[int | None], first_offsets: Sequence[int]) -> None:
+    for epoch, first_offset in zip(epochs, first_offsets, strict=True):
         if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
             facts.epochs.append((epoch, first_offset))

@@ -97,6 +97,7 @@ class Hostile:
             "dump_time_index": self.dump_time_index,
             "walks": self.walks,
             "records": self.records,
+            "digests": self.digests,
             "others": self.others,
         }
         self.done = self.refused = 0
@@ -212,6 +213,23 @@ class Hostile:
         self.call("walk_messages", window, start, chance.number(1), chance.number(7))
         self.call("walk_extents", window, start, chance.number())
         self.call("find", window, start, chance.random() < 0.5)
+
+    def digests(self) -> None:
+        """What batches of a window have in common: of a damaged log, and of batches whose offsets go on."""
+        chance = self.chance
+        offset, batches = 0, b""
+        for _ in range(chance.randrange(5)):
+            offset += chance.choice((1, 1, 2, 1 << 40, chance.number()))
+            batches += struct.pack(">q", offset & 0x7FFFFFFFFFFFFFFF) + chance.log()[8:]
+        window = exact(chance.choice((chance.log(), batches)))
+        start, position = chance.choice((0, 0, chance.number(len(window)))), chance.choice((0, chance.number(1 << 40)))
+        for answer in (
+            self.call("digest_batches", window, start, position, chance.choice((4, chance.number(7))), None),
+            self.call("digest_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),
+        ):
+            assert answer is None or [len(column) for column in answer[1:]] == [8 * answer[0][0]] * 4
+        numbers = exact(chance.randbytes(chance.choice((0, 8, 16, 24, 31, 2048, 5000))))
+        self.call("pack", numbers, chance.choice((2, 3, 256, chance.number())))
 
     def records(self) -> None:
         """The records of a batch."""

@@ -18,7 +18,7 @@ from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, transaction_index
-from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE
+from kdump.formats.record_batch import CONTROL_BIT, NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_BIT
 from kdump.messages.control_records import ABORT, COMMIT
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
+    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
@@ -62,7 +63,7 @@ class Transactions(SegmentRule):
 
     def batches(self, section: Section) -> None:
         chunk, row = section.chunk, 0
-        if chunk.is_legacy:
+        if chunk.is_legacy or section.digest is not None and _has_no_producers(section.digest):
             return
         if section.statuses.count(salvage.INTACT) == len(section.statuses):
             self._take(chunk)
@@ -550,6 +551,15 @@ class _Aborted:
         except Unreadable:
             return []
         return [row for row, has_entry in enumerate(is_there) if not has_entry]
+
+
+def _has_no_producers(digest: Digest) -> bool:
+    """Whether these are plain batches of producers without id."""
+    return (
+        digest.lowest_producer_id == digest.highest_producer_id == NO_PRODUCER_ID
+        and digest.lowest_producer_epoch >= _NO_PRODUCER_EPOCH
+        and not digest.any_attributes & (TRANSACTIONAL_BIT | CONTROL_BIT)
+    )
 
 
 def _last_rows(producer_ids: Sequence[int], is_control: Sequence[int]) -> Iterator[tuple[int, int]]:
