@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import islice
-from operator import le, lt, ne
+from operator import le, lt
 from struct import Struct
 
 from kdump.checks.finding import INFO
+from kdump.checks.index_digest import digest_time_index
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, rows_of, values_at
+from kdump.checks.rules.log_beside import LogBeside, rows_of
 from kdump.checks.wording import counted, time
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
 
 _ENTRY = Struct(">qi")  # timestamp, relative offset
-_LOWEST = -(1 << 63) - 1
+_BELOW_ALL = -(1 << 63) - 1
 
 
 def check(context: FileContext) -> None:
@@ -41,8 +42,8 @@ class _Check:
         self.entries = EntryFile(context, ENTRY_SIZE)
         self.log = log
         self.against = None if log is None or context.base_offset is None else _AgainstLog(context, log, context.base_offset)
-        self.previous = (_LOWEST, -1)  # timestamp and offset
-        self.one_before = (_LOWEST, -1)
+        self.previous = (_BELOW_ALL, -1)  # timestamp and offset
+        self.one_before = (_BELOW_ALL, -1)
         self.previous_row = -1
         self.latest = NO_TIMESTAMP
 
@@ -55,7 +56,25 @@ class _Check:
         if self.log is not None and self.context.is_newest is False:
             self._check_last(self.log)
 
+    def _is_ordinary(self, first_row: int, data: bytes) -> bool:
+        """Whether there is nothing to say of a window, but that some entries name an offset inside of a batch."""
+        if self.against is None:
+            return False
+        digest = digest_time_index(data, self.against.base_offset, self.previous, self.against.facts)
+        if digest is None:
+            return False
+        timestamp, offset, inside_count = digest
+        self.against.inside_count += inside_count
+        self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
+        self.previous = timestamp, offset
+        self.previous_row = first_row + len(data) // ENTRY_SIZE - 1
+        self.latest = max(self.latest, timestamp)
+        return True
+
     def _check_window(self, first_row: int, data: bytes) -> None:
+        if self._is_ordinary(first_row, data):
+            self.entries.count_sound(data)
+            return
         timestamps, offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
         damaged: set[int] = set()
         zeros: set[int] = set()
@@ -161,16 +180,9 @@ class _AgainstLog:
 
     def compare(self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], zeros: set[int]) -> set[int]:
         """The rows of a window that contradict the log; each is reported."""
-        facts = self.facts
         damaged: set[int] = set()
         entry_offsets = [self.base_offset + offset for offset in offsets]
-        batch_rows = rows_of(facts.last_offsets, entry_offsets)
-        is_in_log = max(batch_rows) < len(facts.positions)
-        if is_in_log and values_at(facts.max_timestamps, batch_rows) == list(timestamps):
-            inside_count = sum(map(ne, entry_offsets, values_at(facts.last_offsets, batch_rows)))
-            if not inside_count or all(map(le, values_at(facts.first_offsets, batch_rows), entry_offsets)):
-                self.inside_count += inside_count
-                return damaged
+        batch_rows = rows_of(self.facts.last_offsets, entry_offsets)
         for row, (timestamp, offset, batch_row) in enumerate(zip(timestamps, entry_offsets, batch_rows, strict=True)):
             if row not in zeros and offsets[row] >= 0 and not self._is_right(first_row + row, timestamp, offset, batch_row):
                 damaged.add(row)
