@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 from golden_outputs.runs import CASES
 from kdump.binary import digest_reference, kernel, reference
 from kdump.binary.java_text import text_of
+from kdump.binary.read_ahead import ReadAhead
+from kdump.binary.source import Source
+from kdump.checks import salvage
 from kdump.checks.check import jobs, run
 from kdump.checks.column import Column
 from kdump.checks.settings import Settings
@@ -189,6 +192,32 @@ def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp
             wanted = _found(path, window_size, is_pedantic=True)
         with kernels.using(kernel.C):
             assert _found(path, window_size, is_pedantic=True) == wanted
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_checks_find_the_same_when_a_thread_reads_ahead(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(6, number).data)
+    monkeypatch.setattr(salvage, "_WORTH_THREAD", 0)
+    for window_size in (1 << 20, 700):
+        monkeypatch.setattr(salvage, "WINDOW_SIZE", window_size)
+        assert _found(path, window_size, reads_ahead=True) == _found(path, window_size)
+
+
+def test_what_is_read_ahead_is_what_the_source_reads(tmp_path: Path) -> None:
+    log = b"".join(batch(records=[record(value=bytes(20))], base_offset=offset) for offset in range(20))
+    path = tmp_path / LOG_NAME
+    path.write_bytes(log + bytes(50))
+    size = 2 * len(batch(records=[record(value=bytes(20))])) + 10
+    with Source(str(path)) as source, ReadAhead(source, size) as ahead:
+        for position in (0, size - 10, 2 * (size - 10), 5, size - 10, len(log), len(log) + 49, 0):
+            assert ahead.read(position, min(size, source.size - position)) == source.read(position, size)
+        assert ahead.read(3, 7) == log[3:10]
+        os.truncate(path, 100)
+        assert ahead.read(200, size) == b""
+        assert ahead.read(60, size) == log[60:100]
+        ahead.close()
+        assert ahead.read(0, size) == log[:100]
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:

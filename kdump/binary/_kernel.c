@@ -1549,6 +1549,25 @@ static PyObject *walk_extents(PyObject *self, PyObject *arguments)
     return finished(lists, 2, start, failed);
 }
 
+PyDoc_STRVAR(walk_end_doc, "walk_end(window) -> position: where the regular batches (or messages) end with which it begins.");
+
+static PyObject *walk_end(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    if (!PyArg_ParseTuple(arguments, "y*:walk_end", &window))
+        return NULL;
+    const uint8_t *bytes = window.buf;
+    size_t size = (size_t)window.len, end = 0;
+    int is_legacy = size > 16 && (int8_t)bytes[16] < 2;
+    Py_BEGIN_ALLOW_THREADS;
+    while (is_legacy ? is_regular_message(bytes + end, size - end, 0, CODEC_MASK) : is_regular_batch(bytes + end, size - end, CODEC_MASK))
+        end += (size_t)be32(bytes + end + 8) + LOG_OVERHEAD;
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    return PyLong_FromSize_t(end);
+}
+
 static PyObject *bytes_or_none(const uint8_t *p, int32_t size)
 {
     if (size < 0)
@@ -2294,6 +2313,7 @@ static PyMethodDef methods[] = {
     {"pack", pack, METH_VARARGS, pack_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
+    {"walk_end", walk_end, METH_VARARGS, walk_end_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},

@@ -15,7 +15,7 @@ from kdump.formats.log import HEADER_UP_TO_MAGIC, MIN_RECORD_OVERHEAD, Chunk, Lo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.source import Source
@@ -35,6 +35,7 @@ LONGEST_BATCH = 1 << 27
 """No batch is believed to be larger: Kafka's default limit is 1 MiB."""
 
 _KNOWN_MAGIC = 2  # the highest
+_WORTH_THREAD = 16 << 20  # bytes
 _NEAR = 16 << 10  # bytes to read first where the next damage may be close
 _SECTOR = 512  # the shortest run of zeros that is told apart inside a damaged range
 
@@ -104,15 +105,28 @@ class Damage:
 
 
 def walk(
-    source: Source, start: int = 0, *, base_offset: int | None = None, next_base_offset: int | None = None
-) -> Iterator[Section | Damage]:
+    source: Source,
+    start: int = 0,
+    *,
+    base_offset: int | None = None,
+    next_base_offset: int | None = None,
+    reads_ahead: bool = False,
+) -> Generator[Section | Damage]:
     """All batches of a log from `start` on, and all that is damaged between them: together they cover every byte.
 
     A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
     stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
-    offsets are to lie between the base offsets of the segment and of the next one, where these are known.
+    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `reads_ahead` lets a
+    thread read a large log, while another core is free.
     """
-    return _Walk(source, start, base_offset, next_base_offset).items()
+    items = _Walk(source, start, base_offset, next_base_offset)
+    if not reads_ahead or source.size - start < _WORTH_THREAD or kernel.native is None or source.manners is not None:
+        yield from items.items(source.read)
+        return
+    from kdump.binary.read_ahead import ReadAhead
+
+    with ReadAhead(source, WINDOW_SIZE) as ahead:
+        yield from items.items(ahead.read)
 
 
 class _Walk:
@@ -124,11 +138,11 @@ class _Walk:
         self._scan = _Scan(source, start)
         self._order = _Order(source, base_offset, next_base_offset)
 
-    def items(self) -> Iterator[Section | Damage]:
+    def items(self, read: Callable[[int, int], bytes]) -> Iterator[Section | Damage]:
         source = self._source
         window_size = WINDOW_SIZE
         while self._position < source.size:
-            log = Log(source, self._position, window_size=window_size)
+            log = Log(source, self._position, window_size=window_size, read=read)
             window_size = _NEAR
             fault: CorruptData | None = None
             try:

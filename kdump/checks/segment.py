@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import closing
 from itertools import groupby
 
 from kdump.checks import salvage
@@ -86,20 +87,27 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
     contents = Contents(context, [rule for rule in rules if rule.reads_records])
     base_offset = context.base_offset if context.file_type == "log" else None
-    for item in salvage.walk(context.source, base_offset=base_offset, next_base_offset=_next_base_offset(context)):
-        if isinstance(item, Damage):
-            facts.note_damage(item.start, item.end)
+    items = salvage.walk(
+        context.source,
+        base_offset=base_offset,
+        next_base_offset=_next_base_offset(context),
+        reads_ahead=context.settings.reads_ahead,
+    )
+    with closing(items):  # it may have a thread that reads
+        for item in items:
+            if isinstance(item, Damage):
+                facts.note_damage(item.start, item.end)
+                for rule in rules:
+                    rule.damage(item)
+                is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
+                context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
+                continue
+            _count(context, item)
+            _note(facts, item)
             for rule in rules:
-                rule.damage(item)
-            is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
-            context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
-            continue
-        _count(context, item)
-        _note(facts, item)
-        for rule in rules:
-            rule.batches(item)
-        context.tick(context.accounts.position)
-        contents.show(item)
+                rule.batches(item)
+            context.tick(context.accounts.position)
+            contents.show(item)
     contents.end()
     for rule in rules:
         rule.end()

@@ -139,7 +139,7 @@ class Log:
     `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
     last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
     bytes, `torn-batch` for a batch that reaches past the end.
-    Where only the next few batches are wanted, a small `window_size` reads less.
+    Where only the next few batches are wanted, a small `window_size` reads less. `read` is what reads windows, if not the source.
 
     Kafka: FileLogInputStream.
     """
@@ -152,8 +152,10 @@ class Log:
         *,
         rules: LogRules = STRICT_RULES,
         window_size: int = WINDOW_SIZE,
+        read: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self.source = source
+        self._read = read or source.read
         self.position = start
         self._start = start
         self.end = source.size if end is None else min(end, source.size)
@@ -198,7 +200,7 @@ class Log:
                 if shower is not None:
                     self.position = shower.render_log(self.position, self.end)
                 window_position = self.position
-                window = self.source.read(window_position, min(self._window_size, self.end - window_position))
+                window = self._read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)
                 start, header = 0, window[:HEADER_UP_TO_MAGIC]
             length = self._length_at(header)
