@@ -6,7 +6,7 @@ from kdump.binary import digest_reference
 from kdump.formats.digest import Digest
 from kdump.formats.log import DigestedChunk, Log
 
-from .builders.records import TIMESTAMP, batch, message, message_set, record
+from .builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, transaction_marker
 from .support import opened
 
 ONE = [record(value=b"one")]
@@ -77,6 +77,45 @@ def test_attributes_codecs_and_leader_epochs_are_gathered() -> None:
     assert digest.early_horizons == 1
     assert (digest.lowest_producer_id, digest.highest_producer_id, digest.orphans) == (-1, 4, 2)
     assert (digest.lowest_producer_epoch, digest.highest_producer_epoch, digest.highest_base_sequence) == (-1, 1, 8)
+
+
+def test_producers_are_told_by_runs() -> None:
+    def data(offset: int, producer_id: int, sequence: int, *, is_transactional: bool = False) -> bytes:
+        return batch(
+            records=ONE,
+            base_offset=offset,
+            producer_id=producer_id,
+            producer_epoch=2,
+            base_sequence=sequence,
+            is_transactional=is_transactional,
+        )
+
+    marker = transaction_marker(base_offset=5, producer_id=8, producer_epoch=2, coordinator_epoch=6, is_commit=False)
+    log = data(0, 8, 0, is_transactional=True) + data(1, 9, 3) + batch(records=ONE, base_offset=2)
+    log += data(3, 9, 4) + data(4, 8, 1, is_transactional=True) + marker + data(6, 9, 7)
+    runs = _sure(log).producer_runs()
+    assert runs is not None
+    assert list(runs) == [
+        (8, 2, digest_reference.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0),
+        (9, 2, digest_reference.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0),
+        (8, 2, digest_reference.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6),
+        (9, 2, digest_reference.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        batch(records=ONE, producer_id=7, producer_epoch=0),
+        batch(records=TWO, producer_id=7, producer_epoch=0, base_sequence=0x7FFFFFFF),
+        batch(records=[commit_record()], is_control=True),
+        batch(records=[commit_record(), commit_record()], is_control=True, is_transactional=True, producer_id=7),
+        batch(records=[commit_record(version=1)], is_control=True, is_transactional=True, producer_id=7),
+    ],
+    ids=["no sequence", "sequences that wrap", "no producer", "two markers", "marker of another version"],
+)
+def test_odd_batches_of_producers_make_no_runs(odd: bytes) -> None:
+    assert _sure(odd).producer_runs() is None
 
 
 def test_messages_have_digests_too() -> None:

@@ -30,7 +30,18 @@ from kdump.tables import Row
 from . import kernels
 from .builders.compression import Codec, zstd_frames
 from .builders.files import offset_index, time_index
-from .builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
+from .builders.records import (
+    TIMESTAMP,
+    batch,
+    commit_record,
+    encode_record,
+    message,
+    message_set,
+    record,
+    transaction_marker,
+    varint,
+    wrapper,
+)
 from .campaigns import recall
 from .kernels import Printed, Sizes
 from .support import BATCHES, LOGS, damaged, values_of
@@ -137,6 +148,34 @@ def test_digests_are_those_of_the_reference(logs: list[bytes], data: st.DataObje
 
 def test_digests_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.DIGEST == digest_reference.DIGEST
+    assert _kernel.RUN == digest_reference.RUN
+
+
+PRODUCED = st.lists(
+    st.builds(
+        batch,
+        records=st.lists(st.just(record(value=b"v")), max_size=2),
+        producer_id=st.integers(-1, 3) | st.integers(-2, 1 << 40),
+        producer_epoch=st.integers(0, 1),
+        base_sequence=st.integers(-1, 4) | st.just(0x7FFFFFFF),
+        is_transactional=st.booleans(),
+    )
+    | st.builds(transaction_marker, producer_id=st.integers(0, 3), is_commit=st.booleans(), coordinator_epoch=st.integers(-1, 9)),
+    max_size=12,
+)
+
+
+@given(PRODUCED, st.data())
+def test_runs_of_producers_are_those_of_the_reference(batches: list[bytes], data: st.DataObject) -> None:
+    window = bytearray(b"".join(batches))
+    for _ in range(data.draw(st.sampled_from([0, 0, 1]))):
+        if batches:
+            place = sum(map(len, batches[:-1])) + data.draw(st.sampled_from([22, 43, 50, 52, 60, 61, 69, 70, 73]))
+            if place < len(window):
+                window[place] = data.draw(st.integers(0, 255))
+    position = data.draw(st.integers(0, 1 << 40))
+    arguments = (bytes(window), 0, len(batches), position)
+    assert _kernel.producer_runs(*arguments) == digest_reference.producer_runs(*arguments)
 
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -1930,6 +1931,145 @@ static PyObject *digest_messages(PyObject *self, PyObject *arguments)
     return result;
 }
 
+/* --- Runs of producers ----------------------------------------------------------------------------------------------- */
+
+/* Neighbouring batches of one producer that go on as they should, though others stand between them; kdump/binary/digest_reference.py
+   says what each number is. */
+#define RUN(_)                                                                                                                \
+    _(producer_id) _(epoch) _(kind) _(base_sequence) _(last_sequence) _(base_offset) _(position) _(end)                       \
+    _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)
+
+typedef struct {
+    RUN(AS_FIELD)
+} Run;
+static const char *const run_names[] = {RUN(AS_TEXT)};
+#define RUN_SIZE (sizeof run_names / sizeof *run_names)
+
+enum run_kind { PLAIN, TRANSACTIONAL, EMPTY_TRANSACTIONAL, MARKER };
+
+typedef struct {
+    Run *runs;
+    int64_t count, room;
+    int64_t *producers; /* by hash: the number of the last run of a producer and 1, 0 for none */
+    uint64_t mask;
+} Runs;
+
+/* Where the number of a producer's last run stands. */
+static inline int64_t *last_run(const Runs *runs, int64_t producer_id)
+{
+    uint64_t at = ((uint64_t)producer_id * 0x9e3779b97f4a7c15u) >> 20;
+    for (;; at++) {
+        int64_t *run = runs->producers + (at & runs->mask);
+        if (!*run || runs->runs[*run - 1].producer_id == producer_id)
+            return run;
+    }
+}
+
+#define MARKER_SIZE 78
+
+/* A control batch with the usual marker of a transaction and nothing else. */
+static inline int is_marker(const uint8_t *p, int64_t size)
+{
+    static const uint8_t start[] = {0x20, 0, 0, 0, 8, 0, 0, 0}, middle[] = {12, 0, 0};
+    return size == MARKER_SIZE && be32(p + 57) == 1 && (p[22] & 0x37) == (TRANSACTIONAL_BIT | CONTROL_BIT) &&
+           !memcmp(p + 61, start, sizeof start) && p[69] <= 1 && !memcmp(p + 70, middle, sizeof middle);
+}
+
+/* Takes in one batch. Returns 1, 0 where it is not as such a batch should be, -1 where there is no memory. */
+static int take_batch(Runs *runs, const uint8_t *p, int64_t position, int64_t size)
+{
+    int64_t base_offset = (int64_t)be64(p), last_offset = added(base_offset, (int32_t)be32(p + 23));
+    int64_t producer_id = (int64_t)be64(p + 43);
+    int32_t base = (int32_t)be32(p + 53), last = later_sequence(base, (int32_t)be32(p + 23));
+    int16_t epoch = be16(p + 51);
+    enum run_kind kind = !(p[22] & TRANSACTIONAL_BIT) ? PLAIN : be32(p + 57) ? TRANSACTIONAL : EMPTY_TRANSACTIONAL;
+    if (p[22] & CONTROL_BIT) {
+        kind = MARKER;
+        last = base;
+        if (producer_id < 0 || !is_marker(p, size))
+            return 0;
+    } else if (producer_id < 0) {
+        return producer_id == -1;
+    } else if (base < 0 || last < base || (int32_t)be32(p + 23) < 0) {
+        return 0;
+    }
+    int64_t *before = last_run(runs, producer_id);
+    Run *run = *before ? runs->runs + *before - 1 : NULL;
+    if (run && kind != MARKER && run->kind == (int64_t)kind && run->epoch == epoch && run->last_sequence + 1 == base) {
+        run->last_sequence = last;
+        run->last_base_offset = base_offset;
+        run->last_offset = last_offset;
+        return 1;
+    }
+    if (runs->count == runs->room) {
+        int64_t room = runs->room ? 2 * runs->room : 64;
+        Run *larger = realloc(runs->runs, (size_t)room * sizeof(Run));
+        if (!larger)
+            return -1;
+        runs->runs = larger;
+        runs->room = room;
+    }
+    runs->runs[runs->count] = (Run){
+        .producer_id = producer_id,
+        .epoch = epoch,
+        .kind = kind,
+        .base_sequence = base,
+        .last_sequence = last,
+        .base_offset = base_offset,
+        .position = position,
+        .end = added(position, size),
+        .last_base_offset = base_offset,
+        .last_offset = last_offset,
+        .control_type = kind == MARKER ? p[69] : 0,
+        .coordinator_epoch = kind == MARKER ? (int32_t)be32(p + 73) : 0,
+    };
+    *before = ++runs->count;
+    return 1;
+}
+
+PyDoc_STRVAR(producer_runs_doc, "producer_runs(window, start, count, window_position), as the reference.");
+
+static PyObject *producer_runs(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t at, count;
+    long long window_position;
+    if (!PyArg_ParseTuple(arguments, "y*nnL:producer_runs", &window, &at, &count, &window_position))
+        return NULL;
+    const uint8_t *bytes = window.buf;
+    Runs runs = {.mask = 63};
+    int taken = 1;
+    Py_ssize_t most = window.len / BATCH_HEADER_SIZE; /* batches, and so producers */
+    while ((int64_t)runs.mask < 2 * (int64_t)(count < most ? count : most))
+        runs.mask = 2 * runs.mask + 1;
+    runs.producers = calloc((size_t)runs.mask + 1, sizeof(int64_t));
+    if (!runs.producers)
+        taken = -1;
+    Py_BEGIN_ALLOW_THREADS;
+    for (; taken > 0 && count > 0; count--) {
+        if (at < 0 || at > window.len || !is_regular_batch(bytes + at, (size_t)(window.len - at), CODEC_MASK)) {
+            taken = 0;
+            break;
+        }
+        int64_t size = (int64_t)be32(bytes + at + 8) + LOG_OVERHEAD;
+        taken = take_batch(&runs, bytes + at, added(window_position, at), size);
+        at += size;
+    }
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    PyObject *result = NULL;
+    if (taken < 0)
+        PyErr_NoMemory();
+    else if (!taken)
+        result = Py_NewRef(Py_None);
+    else
+        result = PyBytes_FromStringAndSize((const char *)runs.runs, (Py_ssize_t)(runs.count * (int64_t)sizeof(Run)));
+    free(runs.runs);
+    free(runs.producers);
+    return result;
+}
+
 /* --- Columns in little memory ---------------------------------------------------------------------------------------- */
 
 /* Numbers in blocks, and less than a block behind them; kdump/checks/column.py says how. */
@@ -2311,6 +2451,7 @@ static PyMethodDef methods[] = {
     {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},
     {"numbers_of", numbers_of, METH_VARARGS, numbers_of_doc},
     {"pack", pack, METH_VARARGS, pack_doc},
+    {"producer_runs", producer_runs, METH_VARARGS, producer_runs_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_end", walk_end, METH_VARARGS, walk_end_doc},
@@ -2339,7 +2480,8 @@ static int add_names(PyObject *module, const char *constant, const char *const *
 static int fill_module(PyObject *module)
 {
     choose_checksums();
-    if (!add_names(module, "COLUMNS", column_names, COLUMN_COUNT) || !add_names(module, "DIGEST", digest_names, DIGEST_SIZE))
+    if (!add_names(module, "COLUMNS", column_names, COLUMN_COUNT) || !add_names(module, "DIGEST", digest_names, DIGEST_SIZE) ||
+        !add_names(module, "RUN", run_names, RUN_SIZE))
         return -1;
     return PyModule_AddStringConstant(module, "CRC32C", crc32c_name);
 }

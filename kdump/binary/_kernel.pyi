@@ -8,6 +8,7 @@ from kdump.binary.reference import BatchHeader, Buffer, MessageHeader, RecordTup
 Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
 
 DIGEST: tuple[str, ...]
+RUN: tuple[str, ...]
 COLUMNS: tuple[str, ...]
 CRC32C: str
 
@@ -96,3 +97,4 @@ def digest_time_index(
     /,
 ) -> tuple[int, int, int] | None: ...
 def walk_end(window: Buffer, /) -> int: ...
+def producer_runs(window: Buffer, start: int, count: int, window_position: int, /) -> bytes | None: ...

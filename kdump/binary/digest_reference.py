@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import add, lt
 from struct import Struct
 
-from kdump.binary.reference import LOG_OVERHEAD, MIN_BATCH_LENGTH, walk_batches, walk_messages
+from kdump.binary.reference import BATCH_HEADER, BATCH_HEADER_SIZE, LOG_OVERHEAD, MIN_BATCH_LENGTH, walk_batches, walk_messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,3 +172,58 @@ def _with_columns(
     pack = Struct(f"={len(positions)}q").pack
     numbers = tuple(digest.get(name, 0) for name in DIGEST)
     return numbers, pack(*positions), pack(*first_offsets), pack(*last_offsets), pack(*timestamps)
+
+
+RUN = (
+    *("producer_id", "epoch", "kind", "base_sequence", "last_sequence", "base_offset", "position", "end"),
+    *("last_base_offset", "last_offset", "control_type", "coordinator_epoch"),
+)
+"""What is told of a run: its `kind`, one of those below, the first and last sequence, of its first batch the first offset and
+where it starts and ends, of its last batch the first and the last offset; of a marker its type and the coordinator's epoch."""
+
+PLAIN, TRANSACTIONAL, EMPTY_TRANSACTIONAL, MARKER = range(4)
+
+_MARKER = Struct(">8sb3si")  # up to the third byte of its key, type, value size and version, epoch of the coordinator
+_MARKER_SIZE = BATCH_HEADER_SIZE + 17
+_MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size, first three bytes of the key
+_MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
+
+
+def producer_runs(window: bytes, start: int, count: int, window_position: int) -> bytes | None:
+    """The runs of `count` batches of magic 2, in the order of their first batches, as 64-bit numbers, those of RUN for each.
+
+    A run is of one producer: data of one kind and epoch, each sequence following the one before, or a marker; batches of others
+    may stand in between. What has no producer is left out. None where a batch is odd: control, but not the usual marker, or with
+    a producer, but without sequence, or one whose sequences go beyond the last.
+    """
+    runs: list[list[int]] = []
+    last_runs: dict[int, list[int]] = {}
+    for _ in range(count):
+        header = BATCH_HEADER.unpack_from(window, start)
+        base_offset, length, _, _, _, attributes, delta, _, _, producer_id, epoch, base, records = header
+        position, size = window_position + start, length + LOG_OVERHEAD
+        start += size
+        last, last_offset, control_type, coordinator_epoch = base + delta, base_offset + delta, 0, 0
+        kind = PLAIN if not attributes & 0x10 else TRANSACTIONAL if records else EMPTY_TRANSACTIONAL
+        if attributes & 0x20:
+            kind = MARKER
+            if producer_id < 0 or size != _MARKER_SIZE or records != 1 or attributes & 0x37 != 0x30:
+                return None
+            head, control_type, middle, coordinator_epoch = _MARKER.unpack_from(window, start - size + BATCH_HEADER_SIZE)
+            if head != _MARKER_START or not 0 <= control_type <= 1 or middle != _MARKER_MIDDLE:
+                return None
+            last = base
+        elif producer_id == -1:
+            continue
+        elif producer_id < 0 or base < 0 or delta < 0 or last > 0x7FFFFFFF:
+            return None
+        run = last_runs.get(producer_id)
+        if run is not None and kind != MARKER and run[1:3] == [epoch, kind] and run[4] + 1 == base:
+            run[4], run[8], run[9] = last, base_offset, last_offset
+            continue
+        run = [producer_id, epoch, kind, base, last, base_offset, position, position + size, base_offset, last_offset]
+        run += [control_type, coordinator_epoch]
+        last_runs[producer_id] = run
+        runs.append(run)
+    numbers = [number for run in runs for number in run]
+    return Struct(f"={len(numbers)}q").pack(*numbers)

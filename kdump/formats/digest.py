@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from array import array
+from struct import Struct
 
 from kdump.binary import digest_reference, kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kdump.binary.checksums import Checksum
     from kdump.binary.digest_reference import Digested
+
+
+_RUN = Struct(f"={len(digest_reference.RUN)}q")
 
 
 class Digest:
@@ -99,6 +105,12 @@ class Digest:
             return first_offset, first_offset, position + kernel.LOG_OVERHEAD + length
         header = kernel.BATCH_HEADER.unpack_from(self._window, start)
         return header[0], header[0] + header[6], position + kernel.LOG_OVERHEAD + header[1]
+
+    def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
+        """What each producer wrote, a run at a time; see digest_reference.RUN. None where a batch of it is odd."""
+        read = digest_reference.producer_runs if kernel.native is None else kernel.native.producer_runs
+        data = read(self._window, self.positions[0] - self._window_position, self.count, self._window_position)
+        return None if data is None else _RUN.iter_unpack(data)
 
 
 def of_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Digest | None:
