@@ -22,8 +22,11 @@ from kdump.binary.source import Source
 from kdump.checks import salvage
 from kdump.checks.check import jobs, run
 from kdump.checks.column import Column
+from kdump.checks.rules import offset_index as offset_index_rules
+from kdump.checks.rules import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.errors import UsageError
+from kdump.formats.log import Log
 from kdump.output import parallel
 from kdump.tables import Row
 
@@ -200,6 +203,9 @@ def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> 
         assert column[200:].tolist() == numbers[200:]
 
 
+CASE_PATHS = sorted(path for path in CASES.iterdir() if path.is_dir())
+
+
 def _found(path: Path, window_size: int, **settings_of: Any) -> list[dict[str, Any]]:
     """What a check reports of a path, read so many bytes at once."""
     rows: list[Row] = []
@@ -209,7 +215,7 @@ def _found(path: Path, window_size: int, **settings_of: Any) -> list[dict[str, A
     return [values_of(row) for row in rows]
 
 
-@pytest.mark.parametrize("path", sorted(path for path in CASES.iterdir() if path.is_dir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
 def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
     told: list[tuple[int, dict[str, Any]]] = [
         (1 << 20, {"level": "deep"}),
@@ -231,6 +237,24 @@ def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp
             wanted = _found(path, window_size, is_pedantic=True)
         with kernels.using(kernel.C):
             assert _found(path, window_size, is_pedantic=True) == wanted
+
+
+@pytest.mark.parametrize("number", range(200))
+def test_checks_find_the_same_when_they_look_at_each_batch(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(7, number).data)
+    found = _found(path, 1 << 20)
+    monkeypatch.setattr(Log, "_digested_chunk", Log._regular_chunk)
+    assert _found(path, 1 << 20) == found
+
+
+@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
+def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(path, 1 << 20, cleanup_policy="compact")
+    monkeypatch.setattr(Log, "_digested_chunk", Log._regular_chunk)
+    monkeypatch.setattr(offset_index_rules, "digest_index", lambda *_: None)
+    monkeypatch.setattr(time_index_rules, "digest_time_index", lambda *_: None)
+    assert _found(path, 1 << 20, cleanup_policy="compact") == found
 
 
 @pytest.mark.parametrize("number", range(100))

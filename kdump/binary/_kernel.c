@@ -5,7 +5,7 @@
    a control record, an old magic) it leaves alone: it stops in front of it, and the reference goes on.
 
    Bytes are hostile. No length is used before it is compared with what is left; sums that may overflow are made unsigned.
-   The loops of `dump` and `dump_index` run without the GIL. */
+   The loops of `dump`, `dump_index` and of digests run without the GIL. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000

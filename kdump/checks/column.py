@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left
 from itertools import chain
@@ -21,6 +22,8 @@ _ROWS = 256
 
 _WIDTHS = ((1 << 8, "B"), (1 << 16, "H"), (1 << 32, "I"), (1 << 64, "Q"))
 """Up to which distance from the lowest number of a block each takes so many bytes."""
+
+_MANY = 4096  # rows
 
 _TYPES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _ENTRY = 5  # numbers of a block in the directory
@@ -115,8 +118,12 @@ class Column:
             raise IndexError("there is no such row")
         if number == len(self._firsts):
             return self._tail[inside]
-        base, block = self._block(number)
-        return base + block[inside]
+        directory, at = self._directory, number * _ENTRY
+        step, width = directory[at + 2], directory[at + 4]
+        if step:
+            return directory[at] + step * inside
+        start = directory[at + 3] + inside * width
+        return directory[at + 1] + int.from_bytes(self._data[start : start + width], sys.byteorder)
 
     def at(self, rows: array[int]) -> array[int]:
         """The numbers in these rows, none of them counted from the end."""
@@ -127,7 +134,7 @@ class Column:
 
     def _slice(self, start: int, end: int) -> array[int]:
         """The numbers of neighbouring rows."""
-        if kernel.native is not None:
+        if kernel.native is not None and end - start > _MANY:  # it looks at the whole directory first
             return array("q", kernel.native.numbers_of(self.packed, start, end))
         numbers = array("q")
         for number in range(start // _ROWS, -(-end // _ROWS)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import islice
 from operator import le, lt
 from struct import Struct
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
 
 _ENTRY = Struct(">qi")  # timestamp, relative offset
+_MISMATCH = "timeindex-timestamp-mismatch"
 _BELOW_ALL = -(1 << 63) - 1
 
 
@@ -182,9 +184,22 @@ class _AgainstLog:
         """The rows of a window that contradict the log; each is reported."""
         damaged: set[int] = set()
         entry_offsets = [self.base_offset + offset for offset in offsets]
-        batch_rows = rows_of(self.facts.last_offsets, entry_offsets)
-        for row, (timestamp, offset, batch_row) in enumerate(zip(timestamps, entry_offsets, batch_rows, strict=True)):
-            if row not in zeros and offsets[row] >= 0 and not self._is_right(first_row + row, timestamp, offset, batch_row):
+        facts = self.facts
+        batch_rows = rows_of(facts.last_offsets, entry_offsets)
+        last_row = len(facts.positions) - 1
+        rows = array("q", [min(row, last_row) for row in batch_rows])
+        found = [column.at(rows) if facts.positions else rows for column in (facts.first_offsets, facts.max_timestamps)]
+        columns = zip(timestamps, entry_offsets, batch_rows, *found, strict=True)
+        for row, (timestamp, offset, batch_row, first_offset, latest) in enumerate(columns):
+            if row in zeros or offsets[row] < 0:
+                continue  # said to be wrong already
+            is_there = batch_row <= last_row and first_offset <= offset
+            if is_there and latest == timestamp:
+                self.inside_count += offset < facts.last_offsets[batch_row]
+            elif is_there and self.context.is_full(_MISMATCH) and self.log.is_ordered():
+                self._report_mismatch(first_row + row)
+                damaged.add(row)
+            elif not self._is_right(first_row + row, timestamp, offset, batch_row):
                 damaged.add(row)
         return damaged
 
@@ -201,18 +216,17 @@ class _AgainstLog:
             return True
         if not self.log.is_ordered():
             return True
-        start = row * ENTRY_SIZE
-        message = ""
-        if not self.context.is_full("timeindex-timestamp-mismatch"):
-            message = (
-                f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
-                f"that of the batch there is of {time(found)}."
-            )
-        offsets = offset, facts.last_offsets[batch_row]
-        self.context.report(
-            "timeindex-timestamp-mismatch", start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp
+        message = (
+            f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
+            f"that of the batch there is of {time(found)}."
         )
+        start, offsets = row * ENTRY_SIZE, (offset, facts.last_offsets[batch_row])
+        self.context.report(_MISMATCH, start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp)
         return False
+
+    def _report_mismatch(self, row: int) -> None:
+        """One more, which is only counted."""
+        self.context.report(_MISMATCH, row * ENTRY_SIZE, (row + 1) * ENTRY_SIZE, "")
 
     def _is_hidden(self, offset: int, batch_row: int) -> bool:
         """Whether the offset may be that of a damaged batch in front of this row, or cannot be looked for."""
