@@ -2041,7 +2041,9 @@ static PyObject *producer_runs(PyObject *self, PyObject *arguments)
     Runs runs = {.mask = 63};
     int taken = 1;
     Py_ssize_t most = window.len / BATCH_HEADER_SIZE; /* batches, and so producers */
-    while ((int64_t)runs.mask < 2 * (int64_t)(count < most ? count : most))
+    if (most > count)
+        most = count > 0 ? count : 0;
+    while (runs.mask < 2 * (uint64_t)most)
         runs.mask = 2 * runs.mask + 1;
     runs.producers = calloc((size_t)runs.mask + 1, sizeof(int64_t));
     if (!runs.producers)

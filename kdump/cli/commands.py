@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import platform
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -70,6 +69,8 @@ def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None
 def _setup() -> str:
     """What this installation works with, a line each."""
     from importlib import metadata
+
+    import platform  # takes longer than many a command
 
     lines = [f"kernel: {kernel.name} ({kernel.reason})", f"Python: {sys.version.split()[0]} on {platform.platform()}"]
     for package in ("click", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal"):
