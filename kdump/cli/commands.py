@@ -68,9 +68,8 @@ def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None
 
 def _setup() -> str:
     """What this installation works with, a line each."""
-    from importlib import metadata
-
     import platform  # takes longer than many a command
+    from importlib import metadata
 
     lines = [f"kernel: {kernel.name} ({kernel.reason})", f"Python: {sys.version.split()[0]} on {platform.platform()}"]
     for package in ("click", "crc32c", "lz4", "python-snappy", "rich", "zstandard", "isal"):
