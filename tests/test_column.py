@@ -1,5 +1,6 @@
 """Columns of numbers answer as lists of the same numbers do."""
 
+from array import array
 from bisect import bisect_left, bisect_right
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_column_holds_what_was_added(numbers: list[int], step: int) -> None:
     assert bool(column) is bool(numbers)
     assert [column[row] for row in range(len(numbers))] == numbers
     assert [column[row] for row in range(-len(numbers), 0)] == numbers
-    assert column.at(range(len(numbers))) == numbers
+    assert column.at(array("q", range(len(numbers)))).tolist() == numbers
     for start, end in ((0, 3), (250, 260), (256, 512), (-5, None), (300, 100)):
         assert column[start:end].tolist() == numbers[start:end]
 
@@ -40,6 +41,8 @@ def test_an_ascending_column_is_searched_as_a_list_is(numbers: list[int]) -> Non
     column = _column(numbers)
     for number in (-1, 0, 7, 8, 12, 13, *(other + delta for other in numbers[::37] for delta in (-1, 0, 1)), 1 << 62):
         assert column.bisect_left(number) == bisect_left(numbers, number)
+        rows = [bisect_left(numbers, sought) for sought in (number, 5, number)]
+        assert column.rows_of(array("q", [number, 5, number])).tolist() == rows
         assert column.bisect_right(number) == bisect_right(numbers, number)
         if len(numbers) > 300:
             assert column.bisect_left(number, 100, 290) == bisect_left(numbers, number, 100, 290)

@@ -14,17 +14,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdump.binary import kernel, reference
+from golden_outputs.runs import CASES
+from kdump.binary import digest_reference, kernel, reference
 from kdump.binary.java_text import text_of
+from kdump.binary.read_ahead import ReadAhead
+from kdump.binary.source import Source
+from kdump.checks import salvage
+from kdump.checks.check import jobs, run
+from kdump.checks.column import Column
+from kdump.checks.rules import offset_index as offset_index_rules
+from kdump.checks.rules import time_index as time_index_rules
+from kdump.checks.settings import Settings
 from kdump.errors import UsageError
+from kdump.formats.log import Log
 from kdump.output import parallel
+from kdump.tables import Row
 
 from . import kernels
 from .builders.compression import Codec, zstd_frames
 from .builders.files import offset_index, time_index
-from .builders.records import TIMESTAMP, batch, commit_record, encode_record, message, message_set, record, varint, wrapper
+from .builders.records import (
+    TIMESTAMP,
+    batch,
+    commit_record,
+    encode_record,
+    message,
+    message_set,
+    record,
+    transaction_marker,
+    varint,
+    wrapper,
+)
+from .campaigns import recall
 from .kernels import Printed, Sizes
-from .support import LOGS, damaged
+from .support import BATCHES, LOGS, damaged, values_of
 
 if missing := kernels.why_no_c():
     pytest.skip(missing, allow_module_level=True)
@@ -89,6 +112,175 @@ def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) ->
     )
     position = data.draw(st.integers(0, 1 << 40))
     assert _kernel.walk_extents(window, start, position) == reference.walk_extents(window, start, position)
+
+
+MESSAGES = st.builds(
+    lambda magic, value, timestamp, codec: message_set(
+        messages=[message(value=value, magic=magic, timestamp=timestamp, attributes=codec)]
+    ),
+    st.integers(0, 1),
+    st.none() | st.binary(max_size=20),
+    st.integers(-(1 << 63), (1 << 63) - 1),
+    st.integers(-128, 127),
+)
+
+
+@given(st.lists(BATCHES, max_size=6) | st.lists(MESSAGES, max_size=6), st.data())
+def test_digests_are_those_of_the_reference(logs: list[bytes], data: st.DataObject) -> None:
+    parts, offset = [], 0
+    for one in logs:  # with offsets that go on
+        offset += data.draw(st.sampled_from([1, 1, 5, 1 << 40]))
+        parts.append(struct.pack(">q", offset) + one[8:])
+        offset += int.from_bytes(one[23:27], "big", signed=True) if one[16:17] == b"\x02" else 0
+    window = b"".join(parts)
+    if data.draw(st.booleans()):
+        window = data.draw(damaged(st.just(window)))
+    start = data.draw(st.sampled_from([0, 0, len(logs[0]) if logs else 0]) | st.integers(0, len(window)))
+    position, max_codec, min_magic = (
+        data.draw(st.integers(0, 1 << 40)),
+        data.draw(st.integers(-1, 7)),
+        data.draw(st.integers(-9, 1)),
+    )
+    assert _kernel.digest_batches(window, start, position, max_codec, None) == digest_reference.digest_batches(
+        window, start, position, max_codec, package.crc32c
+    )
+    assert _kernel.digest_messages(window, start, position, min_magic, max_codec) == digest_reference.digest_messages(
+        window, start, position, min_magic, max_codec
+    )
+
+
+def test_digests_have_the_same_names_in_both_kernels() -> None:
+    assert _kernel.DIGEST == digest_reference.DIGEST
+    assert _kernel.RUN == digest_reference.RUN
+
+
+PRODUCED = st.lists(
+    st.builds(
+        batch,
+        records=st.lists(st.just(record(value=b"v")), max_size=2),
+        producer_id=st.integers(-1, 3) | st.integers(-2, 1 << 40),
+        producer_epoch=st.integers(0, 1),
+        base_sequence=st.integers(-1, 4) | st.just(0x7FFFFFFF),
+        is_transactional=st.booleans(),
+    )
+    | st.builds(transaction_marker, producer_id=st.integers(0, 3), is_commit=st.booleans(), coordinator_epoch=st.integers(-1, 9)),
+    max_size=12,
+)
+
+
+@given(PRODUCED, st.data())
+def test_runs_of_producers_are_those_of_the_reference(batches: list[bytes], data: st.DataObject) -> None:
+    window = bytearray(b"".join(batches))
+    for _ in range(data.draw(st.sampled_from([0, 0, 1]))):
+        if batches:
+            place = sum(map(len, batches[:-1])) + data.draw(st.sampled_from([22, 43, 50, 52, 60, 61, 69, 70, 73]))
+            if place < len(window):
+                window[place] = data.draw(st.integers(0, 255))
+    position = data.draw(st.integers(0, 1 << 40))
+    arguments = (bytes(window), 0, len(batches), position)
+    assert _kernel.producer_runs(*arguments) == digest_reference.producer_runs(*arguments)
+
+
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+
+
+@given(
+    st.lists(INT64, min_size=256, max_size=256)
+    | st.builds(lambda first, span: [first + number % (span + 1) for number in range(256)], st.integers(-99, 99), INT64.map(abs))
+    | st.builds(
+        lambda first, step: [(first + step * row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(256)],
+        INT64,
+        st.integers(-300, 300) | INT64,
+    )
+)
+def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> None:
+    for name in kernels.KERNELS:
+        with kernels.using(name):
+            column = Column()
+            column.extend(array("q", numbers[:100]))
+            column.extend(numbers[100:])
+        assert list(column) == numbers
+        assert column[200:].tolist() == numbers[200:]
+
+
+CASE_PATHS = sorted(path for path in CASES.iterdir() if path.is_dir())
+
+
+def _found(path: Path, window_size: int, **settings_of: Any) -> list[dict[str, Any]]:
+    """What a check reports of a path, read so many bytes at once."""
+    rows: list[Row] = []
+    with kernels.sizes(Sizes(window=window_size)):
+        for job in jobs(str(path)):
+            run(job, Settings(now=TIMESTAMP, **settings_of), rows.append)
+    return [values_of(row) for row in rows]
+
+
+@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
+def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
+    told: list[tuple[int, dict[str, Any]]] = [
+        (1 << 20, {"level": "deep"}),
+        (300, {"is_pedantic": True, "cleanup_policy": "delete"}),
+    ]
+    for window_size, settings_of in told:
+        with kernels.using(kernel.PYTHON):
+            wanted = _found(path, window_size, **settings_of)
+        with kernels.using(kernel.C):
+            assert _found(path, window_size, **settings_of) == wanted
+
+
+@pytest.mark.parametrize("number", range(200))
+def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp_path: Path) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(5, number).data)
+    for window_size in (1 << 20, 1000):
+        with kernels.using(kernel.PYTHON):
+            wanted = _found(path, window_size, is_pedantic=True)
+        with kernels.using(kernel.C):
+            assert _found(path, window_size, is_pedantic=True) == wanted
+
+
+@pytest.mark.parametrize("number", range(200))
+def test_checks_find_the_same_when_they_look_at_each_batch(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(7, number).data)
+    found = _found(path, 1 << 20)
+    monkeypatch.setattr(Log, "_digested_chunk", Log._regular_chunk)
+    assert _found(path, 1 << 20) == found
+
+
+@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
+def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(path, 1 << 20, cleanup_policy="compact")
+    monkeypatch.setattr(Log, "_digested_chunk", Log._regular_chunk)
+    monkeypatch.setattr(offset_index_rules, "digest_index", lambda *_: None)
+    monkeypatch.setattr(time_index_rules, "digest_time_index", lambda *_: None)
+    assert _found(path, 1 << 20, cleanup_policy="compact") == found
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_checks_find_the_same_when_a_thread_reads_ahead(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(6, number).data)
+    monkeypatch.setattr(salvage, "_WORTH_THREAD", 0)
+    for window_size in (1 << 20, 700):
+        monkeypatch.setattr(salvage, "WINDOW_SIZE", window_size)
+        assert _found(path, window_size, reads_ahead=True) == _found(path, window_size)
+
+
+def test_what_is_read_ahead_is_what_the_source_reads(tmp_path: Path) -> None:
+    log = b"".join(batch(records=[record(value=bytes(20))], base_offset=offset) for offset in range(20))
+    path = tmp_path / LOG_NAME
+    path.write_bytes(log + bytes(50))
+    size = 2 * len(batch(records=[record(value=bytes(20))])) + 10
+    with Source(str(path)) as source, ReadAhead(source, size) as ahead:
+        for position in (0, size - 10, 2 * (size - 10), 5, size - 10, len(log), len(log) + 49, 0):
+            assert ahead.read(position, min(size, source.size - position)) == source.read(position, size)
+        assert ahead.read(3, 7) == log[3:10]
+        os.truncate(path, 100)
+        assert ahead.read(200, size) == b""
+        assert ahead.read(60, size) == log[60:100]
+        ahead.close()
+        assert ahead.read(0, size) == log[:100]
 
 
 def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:

@@ -5,7 +5,7 @@
    a control record, an old magic) it leaves alone: it stops in front of it, and the reference goes on.
 
    Bytes are hostile. No length is used before it is compared with what is left; sums that may overflow are made unsigned.
-   The loops of `dump` and `dump_index` run without the GIL. */
+   The loops of `dump`, `dump_index` and of digests run without the GIL. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -2010,6 +2011,25 @@ static PyObject *walk_extents(PyObject *self, PyObject *arguments)
     return finished(lists, 2, start, failed);
 }
 
+PyDoc_STRVAR(walk_end_doc, "walk_end(window) -> position: where the regular batches (or messages) end with which it begins.");
+
+static PyObject *walk_end(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    if (!PyArg_ParseTuple(arguments, "y*:walk_end", &window))
+        return NULL;
+    const uint8_t *bytes = window.buf;
+    size_t size = (size_t)window.len, end = 0;
+    int is_legacy = size > 16 && (int8_t)bytes[16] < 2;
+    Py_BEGIN_ALLOW_THREADS;
+    while (is_legacy ? is_regular_message(bytes + end, size - end, 0, CODEC_MASK) : is_regular_batch(bytes + end, size - end, CODEC_MASK))
+        end += (size_t)be32(bytes + end + 8) + LOG_OVERHEAD;
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    return PyLong_FromSize_t(end);
+}
+
 static PyObject *bytes_or_none(const uint8_t *p, int32_t size)
 {
     if (size < 0)
@@ -2148,6 +2168,740 @@ static PyObject *crc32c(PyObject *self, PyObject *arguments)
     return PyLong_FromUnsignedLong(crc);
 }
 
+/* --- Digests -------------------------------------------------------------------------------------------------------- */
+
+/* What a run of batches has in common, as numbers; kdump/formats/digest.py says what each is. */
+#define DIGEST(_)                                                                                                             \
+    _(count) _(end) _(last_position) _(highest_size) _(lowest_magic) _(highest_magic)                                            \
+    _(any_attributes) _(all_attributes) _(codecs)                                                                             \
+    _(first_offset) _(last_offset)                                                                                            \
+    _(gaps) _(missing) _(before_first_gap) _(behind_first_gap) _(before_last_gap) _(behind_last_gap)                          \
+    _(first_timestamp) _(last_timestamp) _(lowest_timestamp) _(highest_timestamp) _(timestamps_back)                          \
+    _(first_leader_epoch) _(last_leader_epoch) _(lowest_leader_epoch) _(highest_leader_epoch) _(leader_epochs_back)           \
+    _(lowest_count) _(empty) _(first_empty) _(last_empty) _(hollow) _(bare)                                                   \
+    _(sparse) _(first_sparse) _(last_sparse) _(overfull)                                                                      \
+    _(horizons) _(lowest_horizon) _(highest_horizon) _(early_horizons)                                                        \
+    _(lowest_producer_id) _(highest_producer_id) _(lowest_producer_epoch) _(highest_producer_epoch)                           \
+    _(highest_base_sequence) _(orphans)
+
+#define AS_FIELD(name) int64_t name;
+typedef struct {
+    DIGEST(AS_FIELD)
+} Digest;
+static const char *const digest_names[] = {DIGEST(AS_TEXT)};
+#define DIGEST_SIZE (sizeof digest_names / sizeof *digest_names)
+
+static inline void note_lowest(int64_t *lowest, int64_t number)
+{
+    *lowest = number < *lowest ? number : *lowest;
+}
+
+static inline void note_highest(int64_t *highest, int64_t number)
+{
+    *highest = number > *highest ? number : *highest;
+}
+
+/* One more of some kind, and where the first and the last of them start. */
+static inline void note_place(int64_t *count, int64_t *first, int64_t *last, int64_t position)
+{
+    if (!(*count)++)
+        *first = position;
+    *last = position;
+}
+
+/* What batches and messages have in common. Returns whether the offsets go on. */
+static inline int digest_any(Digest *digest, int64_t position, int64_t size, int magic, unsigned attributes, int64_t first_offset,
+                             int64_t last_offset, int64_t timestamp)
+{
+    if (first_offset < 0 || first_offset > last_offset || (digest->count && first_offset <= digest->last_offset))
+        return 0;
+    if (!digest->count) {
+        digest->first_offset = first_offset;
+        digest->first_timestamp = digest->last_timestamp = digest->lowest_timestamp = digest->highest_timestamp = timestamp;
+        digest->lowest_magic = digest->highest_magic = magic;
+        digest->all_attributes = attributes;
+    } else if (first_offset != digest->last_offset + 1) {
+        if (!digest->gaps++) {
+            digest->before_first_gap = digest->last_position;
+            digest->behind_first_gap = position;
+        }
+        digest->before_last_gap = digest->last_position;
+        digest->behind_last_gap = position;
+        digest->missing += first_offset - digest->last_offset - 1;
+    }
+    digest->timestamps_back += timestamp < digest->last_timestamp;
+    digest->last_timestamp = timestamp;
+    note_lowest(&digest->lowest_timestamp, timestamp);
+    note_highest(&digest->highest_timestamp, timestamp);
+    note_lowest(&digest->lowest_magic, magic);
+    note_highest(&digest->highest_magic, magic);
+    note_highest(&digest->highest_size, size);
+    digest->any_attributes |= attributes;
+    digest->all_attributes &= attributes;
+    digest->codecs |= 1 << (attributes & CODEC_MASK);
+    digest->last_offset = last_offset;
+    digest->last_position = position;
+    digest->end = added(position, size);
+    digest->count++;
+    return 1;
+}
+
+/* Takes in the regular batch at `p`. Returns whether it is sound, and in order. */
+static inline int digest_batch(Digest *digest, const uint8_t *p, int64_t position, int64_t size)
+{
+    int64_t base_offset = (int64_t)be64(p), timestamp = (int64_t)be64(p + 35), producer_id = (int64_t)be64(p + 43);
+    int64_t leader_epoch = (int32_t)be32(p + 12), delta = (int32_t)be32(p + 23), count = (int32_t)be32(p + 57);
+    int64_t producer_epoch = be16(p + 51), base_sequence = (int32_t)be32(p + 53);
+    unsigned attributes = (uint16_t)be16(p + 21);
+    if (p[16] != 2 || (delta > 0 && base_offset > INT64_MAX - delta) || delta < 0)
+        return 0;
+    if (crc32c_over(p + BATCH_CRC_FROM, (size_t)size - BATCH_CRC_FROM) != be32(p + 17))
+        return 0;
+    if (!digest->count) {
+        digest->first_leader_epoch = digest->lowest_leader_epoch = digest->highest_leader_epoch = leader_epoch;
+        digest->lowest_count = count;
+        digest->lowest_producer_id = digest->highest_producer_id = producer_id;
+        digest->lowest_producer_epoch = digest->highest_producer_epoch = producer_epoch;
+        digest->highest_base_sequence = base_sequence;
+    } else {
+        digest->leader_epochs_back += leader_epoch < digest->last_leader_epoch;
+    }
+    if (!digest_any(digest, position, size, 2, attributes, base_offset, base_offset + delta, timestamp))
+        return 0;
+    digest->last_leader_epoch = leader_epoch;
+    note_lowest(&digest->lowest_leader_epoch, leader_epoch);
+    note_highest(&digest->highest_leader_epoch, leader_epoch);
+    note_lowest(&digest->lowest_count, count);
+    note_lowest(&digest->lowest_producer_id, producer_id);
+    note_highest(&digest->highest_producer_id, producer_id);
+    note_lowest(&digest->lowest_producer_epoch, producer_epoch);
+    note_highest(&digest->highest_producer_epoch, producer_epoch);
+    note_highest(&digest->highest_base_sequence, base_sequence);
+    if (count != delta + 1) {
+        if (!count)
+            note_place(&digest->empty, &digest->first_empty, &digest->last_empty, position);
+        else if (count > delta)
+            digest->overfull++;
+        else if (count > 0)
+            note_place(&digest->sparse, &digest->first_sparse, &digest->last_sparse, position);
+    }
+    digest->hollow += count <= 0 && size > BATCH_HEADER_SIZE;
+    digest->bare += count > 0 && size == BATCH_HEADER_SIZE;
+    digest->orphans += (attributes & TRANSACTIONAL_BIT) && !(attributes & CONTROL_BIT) && producer_id == -1;
+    if (attributes & DELETE_HORIZON_BIT) {
+        int64_t horizon = (int64_t)be64(p + 27);
+        if (!digest->horizons++)
+            digest->lowest_horizon = digest->highest_horizon = horizon;
+        note_lowest(&digest->lowest_horizon, horizon);
+        note_highest(&digest->highest_horizon, horizon);
+        digest->early_horizons += horizon < timestamp;
+    }
+    return 1;
+}
+
+static inline int digest_message(Digest *digest, const uint8_t *p, int64_t position, int64_t size)
+{
+    int64_t offset = (int64_t)be64(p);
+    return crc32_over(p + MESSAGE_CRC_FROM, (size_t)size - MESSAGE_CRC_FROM) == be32(p + 12) &&
+           digest_any(digest, position, size, (int8_t)p[16], p[17], offset, offset, p[16] ? (int64_t)be64(p + 18) : -1);
+}
+
+/* The columns of a run that was digested: where its batches start in the file, their offsets and timestamps. */
+static void fill_columns(const uint8_t *window, int64_t start, const Digest *digest, int is_legacy, int64_t window_position,
+                         int64_t *columns[4])
+{
+    for (int64_t row = 0; row < digest->count; row++) {
+        const uint8_t *p = window + start;
+        int64_t offset = (int64_t)be64(p);
+        columns[0][row] = added(window_position, start);
+        columns[1][row] = offset;
+        columns[2][row] = is_legacy ? offset : added(offset, (int32_t)be32(p + 23));
+        columns[3][row] = !is_legacy ? (int64_t)be64(p + 35) : p[16] ? (int64_t)be64(p + 18) : -1;
+        start += (int64_t)be32(p + 8) + LOG_OVERHEAD;
+    }
+}
+
+static PyObject *digest_window(Py_buffer *window, Py_ssize_t start, long long window_position, int is_legacy, int min_magic,
+                               int max_codec)
+{
+    const uint8_t *bytes = window->buf;
+    Digest digest;
+    int is_sound = 1;
+    memset(&digest, 0, sizeof digest);
+    Py_BEGIN_ALLOW_THREADS;
+    for (Py_ssize_t at = start; is_sound && at >= 0 && at <= window->len;) {
+        const uint8_t *p = bytes + at;
+        size_t room = (size_t)(window->len - at);
+        if (is_legacy ? !is_regular_message(p, room, min_magic, max_codec) : !is_regular_batch(p, room, max_codec))
+            break;
+        int64_t size = (int64_t)be32(p + 8) + LOG_OVERHEAD;
+        int64_t position = added(window_position, at);
+        is_sound = is_legacy ? digest_message(&digest, p, position, size) : digest_batch(&digest, p, position, size);
+        at += size;
+    }
+    Py_END_ALLOW_THREADS;
+    if (!is_sound || !digest.count)
+        return Py_NewRef(Py_None);
+    PyObject *result = PyTuple_New(5), *numbers = result ? tuple_of((const int64_t *)&digest, DIGEST_SIZE) : NULL;
+    int64_t *columns[4];
+    if (!numbers || PyTuple_SetItem(result, 0, numbers) < 0)
+        goto failed;
+    for (int column = 0; column < 4; column++) {
+        PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(digest.count * (int64_t)sizeof(int64_t)));
+        if (!data || PyTuple_SetItem(result, column + 1, data) < 0)
+            goto failed;
+        columns[column] = (int64_t *)(void *)PyBytes_AsString(data);
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    fill_columns(bytes, start, &digest, is_legacy, window_position, columns);
+    Py_END_ALLOW_THREADS;
+    return result;
+failed:
+    Py_XDECREF(result);
+    return NULL;
+}
+
+PyDoc_STRVAR(digest_batches_doc,
+             "digest_batches(window, start, window_position, max_codec, checksum), as the reference; it has a checksum of its own.");
+
+static PyObject *digest_batches(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    long long window_position;
+    int max_codec;
+    PyObject *checksum;
+    if (!PyArg_ParseTuple(arguments, "y*nLiO:digest_batches", &window, &start, &window_position, &max_codec, &checksum))
+        return NULL;
+    PyObject *result = digest_window(&window, start, window_position, 0, 0, max_codec);
+    PyBuffer_Release(&window);
+    return result;
+}
+
+PyDoc_STRVAR(digest_messages_doc, "digest_messages(window, start, window_position, min_magic, max_codec), as the reference.");
+
+static PyObject *digest_messages(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    long long window_position;
+    int min_magic, max_codec;
+    if (!PyArg_ParseTuple(arguments, "y*nLii:digest_messages", &window, &start, &window_position, &min_magic, &max_codec))
+        return NULL;
+    PyObject *result = digest_window(&window, start, window_position, 1, min_magic, max_codec);
+    PyBuffer_Release(&window);
+    return result;
+}
+
+/* --- Runs of producers ----------------------------------------------------------------------------------------------- */
+
+/* Neighbouring batches of one producer that go on as they should, though others stand between them; kdump/binary/digest_reference.py
+   says what each number is. */
+#define RUN(_)                                                                                                                \
+    _(producer_id) _(epoch) _(kind) _(base_sequence) _(last_sequence) _(base_offset) _(position) _(end)                       \
+    _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)
+
+typedef struct {
+    RUN(AS_FIELD)
+} Run;
+static const char *const run_names[] = {RUN(AS_TEXT)};
+#define RUN_SIZE (sizeof run_names / sizeof *run_names)
+
+enum run_kind { PLAIN, TRANSACTIONAL, EMPTY_TRANSACTIONAL, MARKER };
+
+typedef struct {
+    Run *runs;
+    int64_t count, room;
+    int64_t *producers; /* by hash: the number of the last run of a producer and 1, 0 for none */
+    uint64_t mask;
+} Runs;
+
+/* Where the number of a producer's last run stands. */
+static inline int64_t *last_run(const Runs *runs, int64_t producer_id)
+{
+    uint64_t at = ((uint64_t)producer_id * 0x9e3779b97f4a7c15u) >> 20;
+    for (;; at++) {
+        int64_t *run = runs->producers + (at & runs->mask);
+        if (!*run || runs->runs[*run - 1].producer_id == producer_id)
+            return run;
+    }
+}
+
+#define MARKER_SIZE 78
+
+/* A control batch with the usual marker of a transaction and nothing else. */
+static inline int is_marker(const uint8_t *p, int64_t size)
+{
+    static const uint8_t start[] = {0x20, 0, 0, 0, 8, 0, 0, 0}, middle[] = {12, 0, 0};
+    return size == MARKER_SIZE && be32(p + 57) == 1 && (p[22] & 0x37) == (TRANSACTIONAL_BIT | CONTROL_BIT) &&
+           !memcmp(p + 61, start, sizeof start) && p[69] <= 1 && !memcmp(p + 70, middle, sizeof middle);
+}
+
+/* Takes in one batch. Returns 1, 0 where it is not as such a batch should be, -1 where there is no memory. */
+static int take_batch(Runs *runs, const uint8_t *p, int64_t position, int64_t size)
+{
+    int64_t base_offset = (int64_t)be64(p), last_offset = added(base_offset, (int32_t)be32(p + 23));
+    int64_t producer_id = (int64_t)be64(p + 43);
+    int32_t base = (int32_t)be32(p + 53), last = later_sequence(base, (int32_t)be32(p + 23));
+    int16_t epoch = be16(p + 51);
+    enum run_kind kind = !(p[22] & TRANSACTIONAL_BIT) ? PLAIN : be32(p + 57) ? TRANSACTIONAL : EMPTY_TRANSACTIONAL;
+    if (p[22] & CONTROL_BIT) {
+        kind = MARKER;
+        last = base;
+        if (producer_id < 0 || !is_marker(p, size))
+            return 0;
+    } else if (producer_id < 0) {
+        return producer_id == -1;
+    } else if (base < 0 || last < base || (int32_t)be32(p + 23) < 0) {
+        return 0;
+    }
+    int64_t *before = last_run(runs, producer_id);
+    Run *run = *before ? runs->runs + *before - 1 : NULL;
+    if (run && kind != MARKER && run->kind == (int64_t)kind && run->epoch == epoch && run->last_sequence + 1 == base) {
+        run->last_sequence = last;
+        run->last_base_offset = base_offset;
+        run->last_offset = last_offset;
+        return 1;
+    }
+    if (runs->count == runs->room) {
+        int64_t room = runs->room ? 2 * runs->room : 64;
+        Run *larger = realloc(runs->runs, (size_t)room * sizeof(Run));
+        if (!larger)
+            return -1;
+        runs->runs = larger;
+        runs->room = room;
+    }
+    runs->runs[runs->count] = (Run){
+        .producer_id = producer_id,
+        .epoch = epoch,
+        .kind = kind,
+        .base_sequence = base,
+        .last_sequence = last,
+        .base_offset = base_offset,
+        .position = position,
+        .end = added(position, size),
+        .last_base_offset = base_offset,
+        .last_offset = last_offset,
+        .control_type = kind == MARKER ? p[69] : 0,
+        .coordinator_epoch = kind == MARKER ? (int32_t)be32(p + 73) : 0,
+    };
+    *before = ++runs->count;
+    return 1;
+}
+
+PyDoc_STRVAR(producer_runs_doc, "producer_runs(window, start, count, window_position), as the reference.");
+
+static PyObject *producer_runs(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t at, count;
+    long long window_position;
+    if (!PyArg_ParseTuple(arguments, "y*nnL:producer_runs", &window, &at, &count, &window_position))
+        return NULL;
+    const uint8_t *bytes = window.buf;
+    Runs runs = {.mask = 63};
+    int taken = 1;
+    Py_ssize_t most = window.len / BATCH_HEADER_SIZE; /* batches, and so producers */
+    if (most > count)
+        most = count > 0 ? count : 0;
+    while (runs.mask < 2 * (uint64_t)most)
+        runs.mask = 2 * runs.mask + 1;
+    runs.producers = calloc((size_t)runs.mask + 1, sizeof(int64_t));
+    if (!runs.producers)
+        taken = -1;
+    Py_BEGIN_ALLOW_THREADS;
+    for (; taken > 0 && count > 0; count--) {
+        if (at < 0 || at > window.len || !is_regular_batch(bytes + at, (size_t)(window.len - at), CODEC_MASK)) {
+            taken = 0;
+            break;
+        }
+        int64_t size = (int64_t)be32(bytes + at + 8) + LOG_OVERHEAD;
+        taken = take_batch(&runs, bytes + at, added(window_position, at), size);
+        at += size;
+    }
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&window);
+    PyObject *result = NULL;
+    if (taken < 0)
+        PyErr_NoMemory();
+    else if (!taken)
+        result = Py_NewRef(Py_None);
+    else
+        result = PyBytes_FromStringAndSize((const char *)runs.runs, (Py_ssize_t)(runs.count * (int64_t)sizeof(Run)));
+    free(runs.runs);
+    free(runs.producers);
+    return result;
+}
+
+/* --- Columns in little memory ---------------------------------------------------------------------------------------- */
+
+/* Numbers in blocks, and less than a block behind them; kdump/checks/column.py says how. */
+#define BLOCK_ROWS 256
+#define BLOCK_SHIFT 8
+enum entry { E_first, E_base, E_step, E_start, E_width, ENTRY_NUMBERS };
+
+typedef struct {
+    Py_buffer directory, data, tail;
+    const int64_t *entries; /* a row of ENTRY_NUMBERS for each block */
+    const uint8_t *bytes;
+    const int64_t *rest;
+    int64_t blocks, rows;
+    int64_t near; /* the block that was searched last */
+    int is_sorted;
+} Column;
+
+/* The 64-bit numbers in a buffer, NULL with an error where they cannot be read as such; what is empty may lie anywhere. */
+static const int64_t *aligned(const Py_buffer *buffer)
+{
+    static const int64_t nothing;
+    if (!buffer->len)
+        return &nothing;
+    if ((uintptr_t)buffer->buf % 8 == 0)
+        return buffer->buf;
+    PyErr_SetString(PyExc_ValueError, "numbers are not aligned");
+    return NULL;
+}
+
+static void release_column(Column *column)
+{
+    PyBuffer_Release(&column->directory);
+    PyBuffer_Release(&column->data);
+    PyBuffer_Release(&column->tail);
+}
+
+/* For PyArg_ParseTuple: takes a tuple of directory, data and tail, all of whose blocks lie inside of the data. */
+static int column_of(PyObject *object, void *address)
+{
+    Column *column = address;
+    if (!object) { /* an argument behind this one could not be taken */
+        release_column(column);
+        return 1;
+    }
+    memset(column, 0, sizeof *column);
+    if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "y*y*y*", &column->directory, &column->data, &column->tail)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "a column is a tuple of three buffers");
+        return 0;
+    }
+    column->entries = aligned(&column->directory);
+    column->rest = aligned(&column->tail);
+    column->bytes = column->data.buf;
+    if (!column->entries || !column->rest) {
+        release_column(column);
+        return 0;
+    }
+    column->is_sorted = 1;
+    column->blocks = column->directory.len / (8 * ENTRY_NUMBERS);
+    column->rows = column->blocks * BLOCK_ROWS + column->tail.len / 8;
+    int is_sound = column->directory.len % (8 * ENTRY_NUMBERS) == 0 && column->tail.len % 8 == 0 &&
+                   column->tail.len / 8 < BLOCK_ROWS;
+    for (int64_t block = 0; is_sound && block < column->blocks; block++) {
+        const int64_t *entry = column->entries + block * ENTRY_NUMBERS;
+        int64_t width = entry[E_width];
+        column->is_sorted &= !block || entry[E_first - ENTRY_NUMBERS] <= entry[E_first];
+        is_sound = entry[E_step] || ((width == 1 || width == 2 || width == 4 || width == 8) && entry[E_start] >= 0 &&
+                                     entry[E_start] <= column->data.len - width * BLOCK_ROWS);
+    }
+    if (!is_sound) {
+        PyErr_SetString(PyExc_ValueError, "this is no column");
+        release_column(column);
+        return 0;
+    }
+    return Py_CLEANUP_SUPPORTED;
+}
+
+static inline int64_t in_block(const Column *column, const int64_t *entry, int64_t row)
+{
+    if (entry[E_step])
+        return (int64_t)((uint64_t)entry[E_first] + (uint64_t)entry[E_step] * (uint64_t)row);
+    const uint8_t *p = column->bytes + entry[E_start] + row * entry[E_width];
+    uint64_t distance = 0;
+    switch (entry[E_width]) {
+    case 1:
+        distance = *p;
+        break;
+    case 2: {
+        uint16_t two;
+        memcpy(&two, p, 2);
+        distance = two;
+        break;
+    }
+    case 4: {
+        uint32_t four;
+        memcpy(&four, p, 4);
+        distance = four;
+        break;
+    }
+    default:
+        memcpy(&distance, p, 8);
+    }
+    return (int64_t)((uint64_t)entry[E_base] + distance);
+}
+
+static inline int64_t number_in(const Column *column, int64_t row)
+{
+    int64_t block = row >> BLOCK_SHIFT;
+    if (block == column->blocks)
+        return column->rest[row & (BLOCK_ROWS - 1)];
+    return in_block(column, column->entries + block * ENTRY_NUMBERS, row & (BLOCK_ROWS - 1));
+}
+
+static inline int64_t first_of(const Column *column, int64_t block)
+{
+    return column->entries[block * ENTRY_NUMBERS + E_first];
+}
+
+/* The first row of an ascending column that is not below this number; quickly where that is near the one before. In a column that
+   does not ascend it is the row that Python's bisect_left comes to. */
+static int64_t row_in(Column *column, int64_t number)
+{
+    int64_t low = 0, high = column->blocks; /* the first block whose first number is not below */
+    if (column->is_sorted && column->near < column->blocks && first_of(column, column->near) < number) {
+        low = column->near + 1;
+        if (low < column->blocks && first_of(column, low) >= number)
+            high = low;
+    }
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (first_of(column, middle) < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t rows_in_blocks = column->blocks * BLOCK_ROWS;
+    if (low < column->blocks || column->rows == rows_in_blocks || column->rest[0] >= number) {
+        if (!low)
+            return 0;
+        low--;
+    }
+    column->near = low;
+    int64_t row = low * BLOCK_ROWS, end = row + BLOCK_ROWS < column->rows ? row + BLOCK_ROWS : column->rows;
+    while (row < end) {
+        int64_t middle = row + (end - row) / 2;
+        if (number_in(column, middle) < number)
+            row = middle + 1;
+        else
+            end = middle;
+    }
+    return row;
+}
+
+/* Puts one block into the directory, and its distances from its lowest number to `out`, unless it is even. Returns their size. */
+static int64_t pack_block(const int64_t *numbers, int64_t start, int64_t *entry, uint8_t *out)
+{
+    int64_t first = numbers[0], lowest = first, highest = first;
+    uint64_t step = (uint64_t)numbers[1] - (uint64_t)first;
+    int is_even = 1;
+    for (int row = 1; row < BLOCK_ROWS; row++) {
+        is_even &= (uint64_t)numbers[row] - (uint64_t)numbers[row - 1] == step;
+        note_lowest(&lowest, numbers[row]);
+        note_highest(&highest, numbers[row]);
+    }
+    uint64_t span = (uint64_t)highest - (uint64_t)lowest, distance = step >> 63 ? 0 - step : step;
+    entry[E_first] = first;
+    entry[E_base] = entry[E_step] = entry[E_width] = 0;
+    entry[E_start] = start;
+    /* small steps, and as many as lead from the lowest to the highest: nothing wraps */
+    if (is_even && distance && distance < (uint64_t)1 << 32 && (BLOCK_ROWS - 1) * distance == span) {
+        entry[E_step] = (int64_t)step;
+        return 0;
+    }
+    int64_t width = span < 1u << 8 ? 1 : span < 1u << 16 ? 2 : span < (uint64_t)1 << 32 ? 4 : 8;
+    entry[E_base] = lowest;
+    entry[E_width] = width;
+    for (int row = 0; row < BLOCK_ROWS; row++) {
+        uint64_t eight = (uint64_t)numbers[row] - (uint64_t)lowest;
+        uint8_t one = (uint8_t)eight;
+        uint16_t two = (uint16_t)eight;
+        uint32_t four = (uint32_t)eight;
+        memcpy(out + row * width, width == 1 ? (void *)&one : width == 2 ? (void *)&two : width == 4 ? (void *)&four : (void *)&eight,
+               (size_t)width);
+    }
+    return width * BLOCK_ROWS;
+}
+
+PyDoc_STRVAR(pack_doc, "pack(numbers, start) -> (directory, data)\n\n"
+                       "Blocks of 64-bit numbers as a column keeps them, their data from `start` on; less than a block at the end is "
+                       "left out.");
+
+static PyObject *pack(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer buffer;
+    long long start;
+    if (!PyArg_ParseTuple(arguments, "y*L:pack", &buffer, &start))
+        return NULL;
+    const int64_t *numbers = aligned(&buffer);
+    Py_ssize_t blocks = buffer.len / 8 / BLOCK_ROWS;
+    PyObject *directory = numbers ? PyBytes_FromStringAndSize(NULL, blocks * 8 * ENTRY_NUMBERS) : NULL;
+    PyObject *data = directory ? PyBytes_FromStringAndSize(NULL, blocks * 8 * BLOCK_ROWS) : NULL, *result = NULL;
+    if (data) {
+        uint8_t *out = (uint8_t *)PyBytes_AsString(data);
+        int64_t filled = 0;
+        for (Py_ssize_t block = 0; block < blocks; block++) {
+            int64_t entry[ENTRY_NUMBERS];
+            filled += pack_block(numbers + block * BLOCK_ROWS, added(start, filled), entry, out + filled);
+            memcpy(PyBytes_AsString(directory) + block * (Py_ssize_t)sizeof entry, entry, sizeof entry);
+        }
+        result = Py_BuildValue("Oy#", directory, (char *)out, (Py_ssize_t)filled);
+    }
+    Py_XDECREF(directory);
+    Py_XDECREF(data);
+    PyBuffer_Release(&buffer);
+    return result;
+}
+
+PyDoc_STRVAR(numbers_of_doc, "numbers_of(column, start, end): the numbers in neighbouring rows, as 64-bit numbers.");
+
+static PyObject *numbers_of(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Column column;
+    Py_ssize_t start, end;
+    if (!PyArg_ParseTuple(arguments, "O&nn:numbers_of", column_of, &column, &start, &end))
+        return NULL;
+    PyObject *result = NULL;
+    if (start < 0 || end > column.rows)
+        PyErr_SetString(PyExc_ValueError, "there are no such rows");
+    else if ((result = PyBytes_FromStringAndSize(NULL, start < end ? (end - start) * 8 : 0))) {
+        char *out = PyBytes_AsString(result);
+        for (Py_ssize_t row = start; row < end; row++, out += 8) {
+            int64_t number = number_in(&column, row);
+            memcpy(out, &number, 8);
+        }
+    }
+    release_column(&column);
+    return result;
+}
+
+PyDoc_STRVAR(numbers_at_doc, "numbers_at(column, rows): the numbers in these rows, as 64-bit numbers.");
+PyDoc_STRVAR(rows_of_doc, "rows_of(column, numbers): for each number the first row of an ascending column that is not below it, as "
+                          "64-bit numbers.");
+
+static PyObject *mapped(PyObject *arguments, const char *format, int to_rows)
+{
+    Column column;
+    Py_buffer given;
+    if (!PyArg_ParseTuple(arguments, format, column_of, &column, &given))
+        return NULL;
+    const int64_t *numbers = aligned(&given);
+    Py_ssize_t count = given.len / 8;
+    PyObject *result = numbers ? PyBytes_FromStringAndSize(NULL, count * 8) : NULL;
+    char *out = result ? PyBytes_AsString(result) : NULL;
+    for (Py_ssize_t at = 0; out && at < count; at++) {
+        if (!to_rows && (numbers[at] < 0 || numbers[at] >= column.rows)) {
+            PyErr_SetString(PyExc_ValueError, "there is no such row");
+            Py_CLEAR(result);
+            break;
+        }
+        int64_t number = to_rows ? row_in(&column, numbers[at]) : number_in(&column, numbers[at]);
+        memcpy(out + 8 * at, &number, 8);
+    }
+    PyBuffer_Release(&given);
+    release_column(&column);
+    return result;
+}
+
+static PyObject *numbers_at(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    return mapped(arguments, "O&y*:numbers_at", 0);
+}
+
+static PyObject *rows_of(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    return mapped(arguments, "O&y*:rows_of", 1);
+}
+
+/* --- Digests of indexes ---------------------------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(digest_index_doc,
+             "digest_index(entries, base_offset, previous_offset, previous_position, gap_start, log_size, positions, first_offsets, "
+             "last_offsets), as kdump/checks/index_digest.py.");
+
+static PyObject *digest_index(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer entries;
+    long long base_offset, previous_offset, previous_position, gap_start, log_size;
+    Column positions, firsts, lasts;
+    if (!PyArg_ParseTuple(arguments, "y*LLLLLO&O&O&:digest_index", &entries, &base_offset, &previous_offset, &previous_position,
+                          &gap_start, &log_size, column_of, &positions, column_of, &firsts, column_of, &lasts))
+        return NULL;
+    const uint8_t *p = entries.buf;
+    int64_t count = entries.len / 8, offset = previous_offset, position = previous_position;
+    int64_t smallest_gap = INT64_MAX, largest_gap = 0, first_kind = 0, last_kind = 0;
+    int is_sound = entries.len % 8 == 0 && count && positions.rows == firsts.rows && positions.rows == lasts.rows;
+    Py_BEGIN_ALLOW_THREADS;
+    for (int64_t entry = 0; is_sound && entry < count; entry++, p += 8) {
+        int64_t next_offset = (int32_t)be32(p), next_position = (int32_t)be32(p + 4);
+        int64_t row = row_in(&positions, next_position), wanted = added(base_offset, next_offset);
+        int64_t gap = (int64_t)((uint64_t)next_position - (uint64_t)(entry ? position : gap_start));
+        is_sound = next_offset > offset && next_position > position && next_position < log_size && next_offset >= 0 &&
+                   row < positions.rows && number_in(&positions, row) == next_position;
+        if (!is_sound)
+            break;
+        int64_t first = number_in(&firsts, row), last = number_in(&lasts, row);
+        is_sound = wanted == first || wanted == last;
+        first_kind += wanted == first && first < last;
+        last_kind += wanted == last && first < last;
+        note_lowest(&smallest_gap, gap);
+        note_highest(&largest_gap, gap);
+        offset = next_offset;
+        position = next_position;
+    }
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&entries);
+    release_column(&positions);
+    release_column(&firsts);
+    release_column(&lasts);
+    const int64_t numbers[] = {offset, position, smallest_gap, largest_gap, first_kind, last_kind};
+    return is_sound ? tuple_of(numbers, sizeof numbers / sizeof *numbers) : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(digest_time_index_doc,
+             "digest_time_index(entries, base_offset, previous_timestamp, previous_offset, first_offsets, last_offsets, timestamps), "
+             "as kdump/checks/index_digest.py.");
+
+static PyObject *digest_time_index(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer entries;
+    long long base_offset, previous_timestamp, previous_offset;
+    Column firsts, lasts, timestamps;
+    if (!PyArg_ParseTuple(arguments, "y*LLLO&O&O&:digest_time_index", &entries, &base_offset, &previous_timestamp,
+                          &previous_offset, column_of, &firsts, column_of, &lasts, column_of, &timestamps))
+        return NULL;
+    const uint8_t *p = entries.buf;
+    int64_t count = entries.len / 12, timestamp = previous_timestamp, offset = previous_offset, inside = 0;
+    int is_sound = entries.len % 12 == 0 && count && lasts.rows == firsts.rows && lasts.rows == timestamps.rows;
+    Py_BEGIN_ALLOW_THREADS;
+    for (int64_t entry = 0; is_sound && entry < count; entry++, p += 12) {
+        int64_t next_timestamp = (int64_t)be64(p), next_offset = (int32_t)be32(p + 8);
+        int64_t wanted = added(base_offset, next_offset), row = row_in(&lasts, wanted);
+        is_sound = next_timestamp > timestamp && next_offset >= offset && next_offset >= 0 && row < lasts.rows &&
+                   number_in(&timestamps, row) == next_timestamp;
+        if (!is_sound)
+            break;
+        int is_inside = number_in(&lasts, row) != wanted;
+        is_sound = !is_inside || number_in(&firsts, row) <= wanted;
+        inside += is_inside;
+        timestamp = next_timestamp;
+        offset = next_offset;
+    }
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&entries);
+    release_column(&firsts);
+    release_column(&lasts);
+    release_column(&timestamps);
+    const int64_t numbers[] = {timestamp, offset, inside};
+    return is_sound ? tuple_of(numbers, sizeof numbers / sizeof *numbers) : Py_NewRef(Py_None);
+}
+
 /* --- The module ---------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
@@ -2156,8 +2910,18 @@ static PyMethodDef methods[] = {
     {"dump_log", dump_log, METH_VARARGS, dump_log_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
+    {"digest_batches", digest_batches, METH_VARARGS, digest_batches_doc},
+    {"digest_messages", digest_messages, METH_VARARGS, digest_messages_doc},
     {"find", find, METH_VARARGS, find_doc},
+    {"digest_index", digest_index, METH_VARARGS, digest_index_doc},
+    {"digest_time_index", digest_time_index, METH_VARARGS, digest_time_index_doc},
+    {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},
+    {"numbers_of", numbers_of, METH_VARARGS, numbers_of_doc},
+    {"pack", pack, METH_VARARGS, pack_doc},
+    {"producer_runs", producer_runs, METH_VARARGS, producer_runs_doc},
+    {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
+    {"walk_end", walk_end, METH_VARARGS, walk_end_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
@@ -2166,6 +2930,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Adds a tuple of names to the module. Returns whether it could. */
 static int add_names(PyObject *module, const char *attribute, const char *const *names, int count)
 {
     PyObject *tuple = PyTuple_New(count);
@@ -2174,19 +2939,18 @@ static int add_names(PyObject *module, const char *attribute, const char *const 
         if (!name || PyTuple_SetItem(tuple, at, name) < 0)
             Py_CLEAR(tuple);
     }
-    int result = tuple ? PyModule_AddObjectRef(module, attribute, tuple) : -1;
+    int failed = !tuple || PyModule_AddObjectRef(module, attribute, tuple) < 0;
     Py_XDECREF(tuple);
-    return result;
+    return !failed;
 }
 
 static int fill_module(PyObject *module)
 {
     choose_checksums();
     choose_text_check();
-    return add_names(module, "COLUMNS", column_names, COLUMN_COUNT) < 0 ||
-                   add_names(module, "CRC32C", crc32c_names, crc32c_way_count) < 0
-               ? -1
-               : 0;
+    int is_filled = add_names(module, "COLUMNS", column_names, COLUMN_COUNT) && add_names(module, "DIGEST", digest_names, DIGEST_SIZE) &&
+                    add_names(module, "RUN", run_names, RUN_SIZE) && add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
+    return is_filled ? 0 : -1;
 }
 
 static PyModuleDef_Slot slots[] = {

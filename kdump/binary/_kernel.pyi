@@ -2,8 +2,13 @@
 
 from typing import Any
 
+from kdump.binary.digest_reference import Digested
 from kdump.binary.reference import BatchHeader, Buffer, MessageHeader, RecordTuple
 
+Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
+
+DIGEST: tuple[str, ...]
+RUN: tuple[str, ...]
 COLUMNS: tuple[str, ...]
 CRC32C: tuple[str, ...]
 
@@ -75,3 +80,33 @@ def dump_time_index(
 ) -> tuple[int, int, int, int, int, int]: ...
 def walk_log(descriptor: int, position: int, end: int, /) -> int: ...
 def find(window: Buffer, start: int, is_legacy: bool, /) -> int: ...
+def digest_batches(window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /) -> Digested | None: ...
+def digest_messages(window: Buffer, start: int, window_position: int, min_magic: int, max_codec: int, /) -> Digested | None: ...
+def pack(numbers: Any, start: int, /) -> tuple[bytes, bytes]: ...
+def numbers_of(column: Packed, start: int, end: int, /) -> bytes: ...
+def numbers_at(column: Packed, rows: Any, /) -> bytes: ...
+def rows_of(column: Packed, numbers: Any, /) -> bytes: ...
+def digest_index(
+    entries: Buffer,
+    base_offset: int,
+    previous_offset: int,
+    previous_position: int,
+    gap_start: int,
+    log_size: int,
+    positions: Packed,
+    first_offsets: Packed,
+    last_offsets: Packed,
+    /,
+) -> tuple[int, int, int, int, int, int] | None: ...
+def digest_time_index(
+    entries: Buffer,
+    base_offset: int,
+    previous_timestamp: int,
+    previous_offset: int,
+    first_offsets: Packed,
+    last_offsets: Packed,
+    timestamps: Packed,
+    /,
+) -> tuple[int, int, int] | None: ...
+def walk_end(window: Buffer, /) -> int: ...
+def producer_runs(window: Buffer, start: int, count: int, window_position: int, /) -> bytes | None: ...

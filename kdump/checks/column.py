@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left
 from itertools import chain
 from operator import index
 
+from kdump.binary import kernel
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import overload
+
+    Block = Sequence[int]
 
 _ROWS = 256
 """Of a block. Larger ones have numbers that are further apart, and take more bytes each."""
@@ -18,56 +23,81 @@ _ROWS = 256
 _WIDTHS = ((1 << 8, "B"), (1 << 16, "H"), (1 << 32, "I"), (1 << 64, "Q"))
 """Up to which distance from the lowest number of a block each takes so many bytes."""
 
+_MANY = 4096  # rows
+
+_TYPES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+_ENTRY = 5  # numbers of a block in the directory
+
 
 class Column:
     """A sequence of 64-bit numbers that grows at its end.
 
     Numbers are kept in blocks: an even block, as consecutive offsets make it, as a range, any other as distances from its lowest
     number, in as few bytes as these need. What is searched by `bisect_left` and `bisect_right` has to ascend.
+
+    The directory has five numbers for each block: its first number, what is to be added to its data, the step of an even one
+    (else 0), where its data start and how many bytes each takes (0 if even). The kernel in C reads columns, too.
     """
 
-    __slots__ = ("_bases", "_blocks", "_firsts", "_tail")
+    __slots__ = ("_data", "_directory", "_firsts", "_tail")
 
     def __init__(self) -> None:
-        self._blocks: list[Sequence[int]] = []
-        self._bases = array("q")  # what is to be added to the numbers of a block
+        self._directory = array("q")
         self._firsts = array("q")
-        self._tail: list[int] = []  # less than a block
+        self._data = bytearray()
+        self._tail = array("q")  # less than a block
 
     def extend(self, numbers: Sequence[int]) -> None:
         """Add numbers at the end."""
         tail = self._tail
-        tail += numbers
-        if len(tail) >= _ROWS:
-            end = len(tail) // _ROWS * _ROWS
+        tail.extend(numbers)
+        if len(tail) < _ROWS:
+            return
+        end = len(tail) // _ROWS * _ROWS
+        if kernel.native is not None:
+            directory, data = kernel.native.pack(tail, len(self._data))
+            entries = array("q", directory)
+            self._directory.extend(entries)
+            self._firsts.extend(entries[::_ENTRY])
+            self._data += data
+        else:
             for row in range(0, end, _ROWS):
-                self._add_block(tail[row : row + _ROWS])
-            del tail[:end]
+                self._add_block(tail[row : row + _ROWS].tolist())
+        del tail[:end]
 
     def _add_block(self, numbers: list[int]) -> None:
         first = numbers[0]
         step = numbers[1] - first
         self._firsts.append(first)
-        if step and numbers[-1] == first + (_ROWS - 1) * step:
-            even = range(first, first + _ROWS * step, step)
-            if numbers == list(even):
-                self._bases.append(0)
-                self._blocks.append(even)
-                return
+        if step and numbers[-1] == first + (_ROWS - 1) * step and numbers == list(range(first, first + _ROWS * step, step)):
+            self._directory.extend((first, 0, step, len(self._data), 0))
+            return
         lowest = min(numbers)
         span = max(numbers) - lowest
-        width = next(width for limit, width in _WIDTHS if span < limit)
-        self._bases.append(lowest)
-        self._blocks.append(array(width, [number - lowest for number in numbers]))
+        block = array(next(width for limit, width in _WIDTHS if span < limit), [number - lowest for number in numbers])
+        self._directory.extend((first, lowest, 0, len(self._data), block.itemsize))
+        self._data += block.tobytes()
 
-    def _based(self) -> Iterator[tuple[int, Sequence[int]]]:
-        return zip(self._bases, self._blocks, strict=True)
+    @property
+    def packed(self) -> tuple[array[int], bytearray, array[int]]:
+        """The column as the kernel in C reads it."""
+        return self._directory, self._data, self._tail
+
+    def _block(self, number: int) -> tuple[int, Block]:
+        """What is to be added to the numbers of a block, and these."""
+        first, base, step, start, width = self._directory[number * _ENTRY : (number + 1) * _ENTRY]
+        if step:
+            return 0, range(first, first + _ROWS * step, step)
+        return base, array(_TYPES[width], self._data[start : start + width * _ROWS])
+
+    def _blocks(self) -> Iterator[tuple[int, Block]]:
+        return map(self._block, range(len(self._firsts)))
 
     def __len__(self) -> int:
-        return len(self._blocks) * _ROWS + len(self._tail)
+        return len(self._firsts) * _ROWS + len(self._tail)
 
     def __iter__(self) -> Iterator[int]:
-        blocks = (map(base.__add__, block) for base, block in self._based())
+        blocks = (map(base.__add__, block) for base, block in self._blocks())
         return chain(chain.from_iterable(blocks), self._tail)
 
     if TYPE_CHECKING:
@@ -83,31 +113,40 @@ class Column:
         row = index(place)
         if row < 0:
             row += len(self)
-        block, inside = divmod(row, _ROWS)
-        if block < 0 or block > len(self._blocks):
+        number, inside = divmod(row, _ROWS)
+        if number < 0 or number > len(self._firsts):
             raise IndexError("there is no such row")
-        return self._tail[inside] if block == len(self._blocks) else self._bases[block] + self._blocks[block][inside]
+        if number == len(self._firsts):
+            return self._tail[inside]
+        directory, at = self._directory, number * _ENTRY
+        step, width = directory[at + 2], directory[at + 4]
+        if step:
+            return directory[at] + step * inside
+        start = directory[at + 3] + inside * width
+        return directory[at + 1] + int.from_bytes(self._data[start : start + width], sys.byteorder)
 
-    def at(self, rows: Sequence[int]) -> list[int]:
+    def at(self, rows: array[int]) -> array[int]:
         """The numbers in these rows, none of them counted from the end."""
-        blocks, bases = [*self._blocks, self._tail], [*self._bases, 0]
-        return [bases[row // _ROWS] + blocks[row // _ROWS][row % _ROWS] for row in rows]
+        if kernel.native is not None:
+            return array("q", kernel.native.numbers_at(self.packed, rows))
+        blocks = [*self._blocks(), (0, self._tail)]
+        return array("q", [blocks[row // _ROWS][0] + blocks[row // _ROWS][1][row % _ROWS] for row in rows])
 
     def _slice(self, start: int, end: int) -> array[int]:
         """The numbers of neighbouring rows."""
+        if kernel.native is not None and end - start > _MANY:  # it looks at the whole directory first
+            return array("q", kernel.native.numbers_of(self.packed, start, end))
         numbers = array("q")
-        for block in range(start // _ROWS, -(-end // _ROWS)):
-            before = block * _ROWS
+        for number in range(start // _ROWS, -(-end // _ROWS)):
+            before = number * _ROWS
             first, last = max(start - before, 0), min(end - before, _ROWS)
-            if block == len(self._blocks):
-                numbers.extend(self._tail[first:last])
-            else:
-                numbers.extend(map(self._bases[block].__add__, self._blocks[block][first:last]))
+            base, block = (0, self._tail) if number == len(self._firsts) else self._block(number)
+            numbers.extend(map(base.__add__, block[first:last]))
         return numbers
 
     def highest(self, default: int) -> int:
         """The highest of all numbers, the default where there is none."""
-        ends = (base + max(block[0], block[-1]) if type(block) is range else base + max(block) for base, block in self._based())
+        ends = (base + max(block[0], block[-1]) if type(block) is range else base + max(block) for base, block in self._blocks())
         return max(chain(ends, self._tail), default=default)
 
     def index(self, number: int) -> int:
@@ -116,12 +155,13 @@ class Column:
 
     def bisect_left(self, number: int, start: int = 0, end: int | None = None) -> int:
         """The first row between these two that is not below this number."""
-        tail, last = self._tail, len(self._blocks)
+        tail, last = self._tail, len(self._firsts)
         block = bisect_left(self._firsts, number)
         if tail and block == last and tail[0] < number:
             row = last * _ROWS + bisect_left(tail, number)
         elif block:
-            row = (block - 1) * _ROWS + bisect_left(self._blocks[block - 1], number - self._bases[block - 1])
+            base, numbers = self._block(block - 1)
+            row = (block - 1) * _ROWS + bisect_left(numbers, number - base)
         else:
             row = 0
         return max(start, row if end is None else min(row, end))
@@ -129,3 +169,9 @@ class Column:
     def bisect_right(self, number: int, start: int = 0) -> int:
         """The first row from this one on that is above this number."""
         return self.bisect_left(number + 1, start)
+
+    def rows_of(self, numbers: array[int]) -> array[int]:
+        """For each number the first row that is not below it."""
+        if kernel.native is not None:
+            return array("q", kernel.native.rows_of(self.packed, numbers))
+        return array("q", map(self.bisect_left, numbers))

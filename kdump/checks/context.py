@@ -75,6 +75,11 @@ class FileContext:
         Nothing is said of what only --pedantic shows, nor of more than `max_findings` of one code: `finish` counts the rest.
         """
         fault = catalogue.FAULTS[code]
+        if severity is None and code in self._suppressed and self._worst.get(code, INFO) == fault.severity:
+            number, first, _ = self._suppressed[code]  # as often before
+            self._suppressed[code] = (number + 1, first, max(0, min(end, self.source.size)))
+            self._counts[code] += 1
+            return
         severity = severity or fault.severity
         if fault.is_pedantic and severity == INFO and not self.settings.is_pedantic:
             return

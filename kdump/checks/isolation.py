@@ -74,6 +74,8 @@ class Isolation:
         sizes = [size_of(job) for job in jobs]
         self.progress = Progress(sum(sizes))
         self._waiting = _chunks(sizes)
+        if len(self._waiting) < self._processes:  # a core to spare
+            settings.reads_ahead = True
         self._workers: list[_Worker] = []
         self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
         self._row_count = 0

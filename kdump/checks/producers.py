@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.segment import SegmentFacts
-    from kdump.formats.record_batch import RecordBatch
-    from kdump.tables import Table
+    from kdump.formats.log import Chunk
 
     LastBatch = tuple[int, int, int, int]
     View = tuple[int, LastBatch | None, int | None]
@@ -59,17 +58,32 @@ def is_part_of_log(context: FileContext) -> bool:
     return partition.files.segments.get(base_offset, {}).get(file_name.LOG) == os.path.basename(context.path)
 
 
-class Rows:
-    """The batches of a section by their producers, put in order when it is asked for."""
+_COLUMNS = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
+_STEP = 4096  # rows of a column that are unpacked at once, at most
 
-    def __init__(self, batches: Table[RecordBatch]) -> None:
-        names = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
-        self.columns: list[Sequence[int]] = [batches[name] for name in names]
-        self.crcs: Sequence[int] = batches["crc"]
+
+class Rows:
+    """The batches of a chunk by their producers, put in order when it is asked for."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._chunk = chunk
+        self._columns: list[Sequence[int]] | None = None
         self._rows: dict[int, list[int]] | None = None
 
     def __len__(self) -> int:
-        return len(self.crcs)
+        return len(self._chunk)
+
+    @property
+    def columns(self) -> list[Sequence[int]]:
+        """Producer ids, whether each is control, epochs, first and last sequences, first and last offsets."""
+        if self._columns is None:
+            self._columns = [self._chunk.batches[name] for name in _COLUMNS]
+        return self._columns
+
+    @property
+    def crcs(self) -> Sequence[int]:
+        """The stored checksums."""
+        return self._chunk.batches["crc"]
 
     def before(self, producer_id: int, row: int) -> list[int]:
         """The rows of this producer's last few data batches in front of a row."""
@@ -195,11 +209,17 @@ class Continuity:
             facts = self.segments[self._segment]
             first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
             next_offset, row = self._next_offset, self._row
-            while row < len(first_offsets) and first_offsets[row] <= offset:
-                if first_offsets[row] != next_offset:
-                    self._run_start = first_offsets[row]
-                next_offset = last_offsets[row] + 1
-                row += 1
+            is_behind, step = True, 16
+            while is_behind and row < len(first_offsets):
+                step = min(2 * step, _STEP)
+                for first, last in zip(first_offsets[row : row + step], last_offsets[row : row + step], strict=True):
+                    is_behind = first <= offset
+                    if not is_behind:
+                        break
+                    if first != next_offset:
+                        self._run_start = first
+                    next_offset = last + 1
+                    row += 1
             self._next_offset, self._row = next_offset, row
             if row < len(first_offsets) or self._segment == len(self.segments) - 1:
                 break

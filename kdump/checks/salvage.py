@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from operator import le, lt
 
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
@@ -16,10 +15,11 @@ from kdump.formats.log import HEADER_UP_TO_MAGIC, MIN_RECORD_OVERHEAD, Chunk, Lo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.source import Source
+    from kdump.formats.digest import Digest
     from kdump.tables import Row
 
     # first and last offset, leader epoch (None where the format has none)
@@ -36,6 +36,7 @@ LONGEST_BATCH = 1 << 27
 
 _USUAL_SIZE = 1 << 20  # Kafka's default limit
 _KNOWN_MAGIC = 2  # the highest
+_WORTH_THREAD = 16 << 20  # bytes
 _NEAR = 16 << 10  # bytes to read first where the next damage may be close
 _SECTOR = 512  # the shortest run of zeros that is told apart inside a damaged range
 
@@ -48,15 +49,26 @@ class Section:
 
     Batches that start before `nested_end` stand inside the span that a damaged batch claims: they may be its payload.
     `claimed_length` is what the header of the only batch says where only that was wrong; the batch is shown as it should be.
+    `digest` is what batches that are all intact have in common. Rules look there first: columns are made when they are asked for.
     """
 
-    __slots__ = ("chunk", "claimed_length", "nested_end", "statuses")
+    __slots__ = ("_statuses", "chunk", "claimed_length", "digest", "is_intact", "nested_end")
 
-    def __init__(self, chunk: Chunk, statuses: list[str], nested_end: int = 0, claimed_length: int | None = None) -> None:
+    def __init__(self, chunk: Chunk, statuses: list[str] | None, nested_end: int = 0, claimed_length: int | None = None) -> None:
+        """Without statuses, all batches are intact."""
+        self._statuses = statuses
         self.chunk = chunk
-        self.statuses = statuses
+        self.is_intact = statuses is None or statuses.count(INTACT) == len(statuses)
+        self.digest = chunk.digest if self.is_intact else None
         self.nested_end = nested_end
         self.claimed_length = claimed_length
+
+    @property
+    def statuses(self) -> list[str]:
+        """The status of each batch."""
+        if self._statuses is None:
+            self._statuses = [INTACT] * len(self.chunk)
+        return self._statuses
 
 
 class Damage:
@@ -94,15 +106,28 @@ class Damage:
 
 
 def walk(
-    source: Source, start: int = 0, *, base_offset: int | None = None, next_base_offset: int | None = None
-) -> Iterator[Section | Damage]:
+    source: Source,
+    start: int = 0,
+    *,
+    base_offset: int | None = None,
+    next_base_offset: int | None = None,
+    reads_ahead: bool = False,
+) -> Generator[Section | Damage]:
     """All batches of a log from `start` on, and all that is damaged between them: together they cover every byte.
 
     A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
     stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
-    offsets are to lie between the base offsets of the segment and of the next one, where these are known.
+    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `reads_ahead` lets a
+    thread read a large log, while another core is free.
     """
-    return _Walk(source, start, base_offset, next_base_offset).items()
+    items = _Walk(source, start, base_offset, next_base_offset)
+    if not reads_ahead or source.size - start < _WORTH_THREAD or kernel.native is None or source.manners is not None:
+        yield from items.items(source.read)
+        return
+    from kdump.binary.read_ahead import ReadAhead
+
+    with ReadAhead(source, WINDOW_SIZE) as ahead:
+        yield from items.items(ahead.read)
 
 
 class _Walk:
@@ -114,21 +139,25 @@ class _Walk:
         self._scan = _Scan(source, start)
         self._order = _Order(source, base_offset, next_base_offset)
 
-    def items(self) -> Iterator[Section | Damage]:
+    def items(self, read: Callable[[int, int], bytes]) -> Iterator[Section | Damage]:
         source = self._source
         window_size = WINDOW_SIZE
         while self._position < source.size:
-            log = Log(source, self._position, window_size=window_size)
+            log = Log(source, self._position, window_size=window_size, read=read)
             window_size = _NEAR
             fault: CorruptData | None = None
             try:
-                for chunk in log.chunks():
+                for chunk in log.digested_chunks():
+                    if chunk.digest is not None and self._order.takes(chunk.digest):
+                        yield Section(chunk, None, self._order.nested_end)
+                        self._position = chunk.digest.end
+                        continue
                     count = self._rows_in_step(chunk)
                     if count:
-                        part = chunk.slice(0, count) if count < len(chunk.batches) else chunk
+                        part = chunk.slice(0, count) if count < len(chunk) else chunk
                         yield Section(part, self._order.statuses(part), self._order.nested_end)
                         self._position = part.batches["position"][-1] + part.batches["size"][-1]
-                    if count < len(chunk.batches):
+                    if count < len(chunk):
                         fault = _derailed(chunk, count)
                         break
             except CorruptData as found:
@@ -364,12 +393,26 @@ class _Order:
         if not self._is_in_doubt and self._fits(extent):
             self._move(extent)
 
+    def takes(self, digest: Digest) -> bool:
+        """Whether all batches of this digest follow the one before them and the one behind them: then all are beyond doubt."""
+        if self._is_in_doubt or self._stray is not None:
+            return False
+        if not self._last_offset < digest.first_offset or not digest.last_offset < self._ceiling:
+            return False
+        if not digest.is_legacy and (digest.first_leader_epoch < self._epoch or digest.leader_epochs_back):
+            return False
+        epoch = None if digest.is_legacy else digest.last_leader_epoch
+        following = self._header_at(digest.end)
+        if following is not None and (
+            following[0] <= digest.last_offset and not digest.is_legacy or _is_lower(following, (0, 0, epoch))
+        ):
+            return False
+        self._move((digest.first_offset, digest.last_offset, epoch))
+        return True
+
     def statuses(self, chunk: Chunk) -> list[str]:
         """The status of each batch of the next chunk."""
         valid, magic = chunk.batches["isvalid"], chunk.batches["magic"]
-        is_regular = False not in valid and (chunk.is_legacy or max(magic) <= _KNOWN_MAGIC)
-        if is_regular and not self._is_in_doubt and self._is_in_line(chunk):
-            return [INTACT] * len(valid)
         statuses = [
             INTACT if is_valid and (chunk.is_legacy or number <= _KNOWN_MAGIC) else DAMAGED
             for is_valid, number in zip(valid, magic, strict=True)
@@ -389,36 +432,6 @@ class _Order:
             else:
                 statuses[row] = self._judge(extents[row], ahead[number + 1 : number + 3])
         return statuses
-
-    def _is_in_line(self, chunk: Chunk) -> bool:
-        """Whether all batches follow each other, the one before them and the one behind them in offsets and epochs."""
-        batches = chunk.batches
-        last_offsets = batches["last_offset"]
-        first_offsets = last_offsets if chunk.is_legacy else batches["base_offset"]
-        if not (self._last_offset < first_offsets[0] and last_offsets[-1] < self._ceiling and self._stray is None):
-            return False
-        if not all(map(lt, last_offsets, first_offsets[1:])):
-            return False
-        if not chunk.is_legacy and not all(map(le, first_offsets, last_offsets)):
-            return False
-        epoch: int | None = None
-        if not chunk.is_legacy:
-            epochs = batches["partition_leader_epoch"]
-            epoch = epochs[-1]
-            if epochs[0] < self._epoch or epochs.count(epoch) != len(epochs) and not all(map(le, epochs, epochs[1:])):
-                return False
-        following = self._header_at(batches["position"][-1] + batches["size"][-1])
-        if following is not None:
-            first_offset, _, next_epoch = following
-            if (
-                first_offset <= last_offsets[-1]
-                and not chunk.is_legacy
-                or (epoch is not None and next_epoch is not None and next_epoch < epoch)
-            ):
-                return False
-        self._last_offset = last_offsets[-1]
-        self._epoch = self._epoch if epoch is None else max(self._epoch, epoch)
-        return True
 
     def _header_at(self, position: int) -> Extent | None:
         """What the header at this position says, if it looks like one; its CRC is not looked at."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import closing
 from itertools import groupby
 
 from kdump.checks import salvage
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
+    from kdump.formats.digest import Digest
+    from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
 
@@ -84,20 +87,27 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
     contents = Contents(context, [rule for rule in rules if rule.reads_records])
     base_offset = context.base_offset if context.file_type == "log" else None
-    for item in salvage.walk(context.source, base_offset=base_offset, next_base_offset=_next_base_offset(context)):
-        if isinstance(item, Damage):
-            facts.note_damage(item.start, item.end)
+    items = salvage.walk(
+        context.source,
+        base_offset=base_offset,
+        next_base_offset=_next_base_offset(context),
+        reads_ahead=context.settings.reads_ahead,
+    )
+    with closing(items):  # it may have a thread that reads
+        for item in items:
+            if isinstance(item, Damage):
+                facts.note_damage(item.start, item.end)
+                for rule in rules:
+                    rule.damage(item)
+                is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
+                context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
+                continue
+            _count(context, item)
+            _note(facts, item)
             for rule in rules:
-                rule.damage(item)
-            is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
-            context.accounts.take(item.status if is_known else Accounts.NOT_EXAMINED, item.end, batches=int(item.is_batch))
-            continue
-        _count(context, item)
-        _note(facts, item)
-        for rule in rules:
-            rule.batches(item)
-        context.tick(context.accounts.position)
-        contents.show(item)
+                rule.batches(item)
+            context.tick(context.accounts.position)
+            contents.show(item)
     contents.end()
     for rule in rules:
         rule.end()
@@ -113,10 +123,10 @@ def _next_base_offset(context: FileContext) -> int | None:
 
 def _count(context: FileContext, section: Section) -> None:
     """Enter the batches of a section into the account of the file."""
-    positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
-    if section.statuses.count(salvage.INTACT) == len(section.statuses):
-        context.accounts.take(Accounts.INTACT, positions[-1] + sizes[-1], batches=len(sizes))
+    if section.digest is not None:
+        context.accounts.take(Accounts.INTACT, section.digest.end, batches=section.digest.count)
         return
+    positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
     for status, position, size in zip(section.statuses, positions, sizes, strict=True):
         context.accounts.take(status, position + size, batches=1)
 
@@ -124,6 +134,9 @@ def _count(context: FileContext, section: Section) -> None:
 def _note(facts: SegmentFacts, section: Section) -> None:
     """Keep what other files are compared with."""
     chunk, row = section.chunk, 0
+    if section.digest is not None:
+        _note_digest(facts, section.digest, chunk)
+        return
     for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
         start, row = row, row + len(list(run))
         if is_damaged:
@@ -135,6 +148,20 @@ def _note(facts: SegmentFacts, section: Section) -> None:
             _note_batches(facts, chunk.batches.slice(start, row))
 
 
+def _note_digest(facts: SegmentFacts, digest: Digest, chunk: Chunk) -> None:
+    facts.positions.extend(digest.positions)
+    facts.first_offsets.extend(digest.first_offsets)
+    facts.last_offsets.extend(digest.last_offsets)
+    facts.max_timestamps.extend(digest.timestamps)
+    facts.end = digest.end
+    if digest.is_legacy:
+        return
+    if digest.lowest_leader_epoch == digest.highest_leader_epoch:
+        _note_epochs(facts, [digest.first_leader_epoch], [digest.first_offset])
+    else:
+        _note_epochs(facts, chunk.batches["partition_leader_epoch"], digest.first_offsets)
+
+
 def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     positions, last_offsets, epochs = batches["position"], batches["last_offset"], batches["partition_leader_epoch"]
     first_offsets = last_offsets if batches["base_offset"][0] is None else batches["base_offset"]
@@ -143,8 +170,10 @@ def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:
     facts.last_offsets.extend(last_offsets)
     facts.max_timestamps.extend(batches["timestamp"])
     facts.end = positions[-1] + batches["size"][-1]
-    if epochs.count(epochs[0]) == len(epochs):
-        epochs = epochs[:1]
-    for epoch, first_offset in zip(epochs, first_offsets, strict=False):
+    _note_epochs(facts, epochs, first_offsets)
+
+
+def _note_epochs(facts: SegmentFacts, epochs: Sequence[int | None], first_offsets: Sequence[int]) -> None:
+    for epoch, first_offset in zip(epochs, first_offsets, strict=True):
         if epoch is not None and epoch >= 0 and (not facts.epochs or facts.epochs[-1][0] != epoch):
             facts.epochs.append((epoch, first_offset))

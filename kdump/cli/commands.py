@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import platform
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -69,6 +68,7 @@ def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None
 
 def _setup() -> str:
     """What this installation works with, a line each."""
+    import platform  # takes longer than many a command
     from importlib import metadata
 
     lines = [f"kernel: {kernel.name} ({kernel.reason})", f"Python: {sys.version.split()[0]} on {platform.platform()}"]

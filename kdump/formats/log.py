@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.compression import OldReader
     from kdump.binary.source import Source
+    from kdump.formats.digest import Digest
 
     Item = TypeVar("Item")
     Window = TypeVar("Window", bytes, bytearray)
@@ -64,10 +65,42 @@ class Chunk:
         self.window = window
         self.is_legacy = is_legacy
 
+    def __len__(self) -> int:
+        return len(self.headers)
+
+    @property
+    def digest(self) -> Digest | None:
+        """What the batches have in common, where they are sound and in order and that is known."""
+        return None
+
     def slice(self, start: int, end: int) -> Chunk:
         """The batches in the rows from `start` up to but not including `end`."""
         batches = self.batches.slice(start, end)
         return Chunk(batches, self.headers[start:end], self.starts[start:end], self.window, self.is_legacy)
+
+
+class DigestedChunk(Chunk):
+    """A chunk that knows its digest. Columns, headers and starts are made by `read` when one of them is first asked for."""
+
+    __slots__ = ("_digest", "_read")
+
+    def __init__(self, digest: Digest, window: bytes, read: Callable[[], Chunk]) -> None:
+        self._digest = digest
+        self._read = read
+        self.window = window
+        self.is_legacy = digest.is_legacy
+
+    def __len__(self) -> int:
+        return self._digest.count
+
+    @property
+    def digest(self) -> Digest:
+        return self._digest
+
+    def __getattr__(self, name: str) -> object:  # only of what is not there yet
+        chunk = self._read()
+        self.batches, self.headers, self.starts = chunk.batches, chunk.headers, chunk.starts
+        return object.__getattribute__(self, name)
 
 
 class LogRules:
@@ -107,7 +140,7 @@ class Log:
     `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
     last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
     bytes, `torn-batch` for a batch that reaches past the end.
-    Where only the next few batches are wanted, a small `window_size` reads less.
+    Where only the next few batches are wanted, a small `window_size` reads less. `read` is what reads windows, if not the source.
 
     Kafka: FileLogInputStream.
     """
@@ -120,8 +153,10 @@ class Log:
         *,
         rules: LogRules = STRICT_RULES,
         window_size: int = WINDOW_SIZE,
+        read: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self.source = source
+        self._read = read or source.read
         self.position = start
         self._start = start
         self.end = source.size if end is None else min(end, source.size)
@@ -139,22 +174,26 @@ class Log:
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
         if shower is None:
-            return self._walk(self.source.read, self._regular_chunk, self._lone_batch)
+            return self._walk(self._read, self._regular_chunk, self._lone_batch)
         return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, shower)
+
+    def digested_chunks(self) -> Iterator[Chunk]:
+        """The same chunks; those of sound batches in order know their digest, and make their columns when they are wanted."""
+        return self._walk(self._read, self._digested_chunk, self._lone_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
 
         Raises CorruptData as `chunks`, but looks at no codec, and with `batch-header-cut` only for the last offset's sake.
         """
-        return self._walk(self.source.read, self._regular_extents, self._lone_extent)
+        return self._walk(self._read, self._regular_extents, self._lone_extent)
 
     def starts(self) -> Iterator[tuple[list[int], bytes, int]]:
         """Read on from `position`, only where batches start in a window; the window, of which a header may be all; its position.
 
         Raises CorruptData as `extents`.
         """
-        return self._walk(self._regular_starts, self._lone_start)
+        return self._walk(self._read, self._regular_starts, self._lone_start)
 
     def _walk(
         self,
@@ -227,6 +266,24 @@ class Log:
         else:
             table = record_batch.table_of_messages(messages[0], positions, valid)
         return Chunk(table, headers, starts, window, magic < 2), end
+
+    def _digested_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+        from kdump.formats import digest  # a dump has no use for it
+
+        max_codec = self._rules.codec_count - 1
+        if magic >= 2:
+            found = digest.of_batches(window, start, window_position, max_codec, self._crc32c)
+        else:
+            found = digest.of_messages(window, start, window_position, self._rules.min_magic, max_codec)
+        if found is None:
+            return self._regular_chunk(window, start, window_position, magic)
+
+        def read() -> Chunk:
+            chunk, _ = self._regular_chunk(window, start, window_position, magic)
+            assert chunk is not None
+            return chunk
+
+        return DigestedChunk(found, window, read), found.end - window_position
 
     def _regular_extents(
         self, window: bytes, start: int, window_position: int, _magic: int

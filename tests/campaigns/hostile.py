@@ -98,6 +98,8 @@ class Hostile:
             "dump_time_index": self.dump_time_index,
             "walks": self.walks,
             "records": self.records,
+            "digests": self.digests,
+            "columns": self.columns,
             "others": self.others,
         }
         self.done = self.refused = 0
@@ -238,7 +240,57 @@ class Hostile:
         self.call("walk_batches", window, start, chance.number(7), None)
         self.call("walk_messages", window, start, chance.number(1), chance.number(7))
         self.call("walk_extents", window, start, chance.number())
+        self.call("walk_end", window)
         self.call("find", window, start, chance.random() < 0.5)
+
+    def digests(self) -> None:
+        """What batches of a window have in common: of a damaged log, and of batches whose offsets go on."""
+        chance = self.chance
+        offset, batches = 0, b""
+        for _ in range(chance.randrange(5)):
+            offset += chance.choice((1, 1, 2, 1 << 40, chance.number()))
+            batches += struct.pack(">q", offset & 0x7FFFFFFFFFFFFFFF) + chance.log()[8:]
+        window = exact(chance.choice((chance.log(), batches)))
+        start, position = chance.choice((0, 0, chance.number(len(window)))), chance.choice((0, chance.number(1 << 40)))
+        self.call("producer_runs", window, start, chance.number(9), position)
+        for answer in (
+            self.call("digest_batches", window, start, position, chance.choice((4, chance.number(7))), None),
+            self.call("digest_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),
+        ):
+            assert answer is None or [len(column) for column in answer[1:]] == [8 * answer[0][0]] * 4
+
+    def columns(self) -> None:
+        """Columns of numbers, sound and not, what is asked of them, and indexes that are compared with them."""
+        chance = self.chance
+        columns = [self._column() for _ in range(3)]
+        rows = array("q", [chance.number(600) for _ in range(chance.randrange(9))])[:]
+        column = columns[0]
+        self.call("rows_of", column, rows)
+        self.call("numbers_at", column, rows)
+        self.call("numbers_of", column, chance.choice((0, chance.number(600))), chance.number(600))
+        start, previous = chance.choice((0, chance.number(1 << 40))), (chance.choice((-1, chance.number())), -1)
+        entries = b"".join(struct.pack(">ii", row, row) for row in range(chance.randrange(9)))
+        self.call(
+            "digest_index", exact(chance.choice((entries, chance.log()))), start, *previous, 0, chance.number(1 << 40), *columns
+        )
+        entries = b"".join(struct.pack(">qi", row, row) for row in range(chance.randrange(9)))
+        self.call("digest_time_index", exact(chance.choice((entries, chance.log()))), start, *previous, *columns)
+
+    def _column(self) -> tuple[Buffer, Buffer, Buffer]:
+        """Directory, data and tail, as `pack` makes them of random numbers, and sometimes changed."""
+        chance = self.chance
+        step, spread = chance.choice((0, 1, 1, chance.number())), chance.choice((0, 0, 1, 300, 1 << 20, 1 << 50))
+        first = chance.choice((0, 0, chance.number(1 << 40)))
+        numbers = [first + step * row + chance.randrange(spread + 1) for row in range(chance.choice((0, 3, 256, 600, 1100)))]
+        packed = array("q", [(number + (1 << 63)) % (1 << 64) - (1 << 63) for number in numbers])[:]
+        answer = self.call("pack", packed, chance.choice((0, 0, chance.number())))
+        directory, data = answer or (b"", b"")
+        if chance.random() < 0.3:
+            directory = chance.changed(directory)
+        if chance.random() < 0.2:
+            data = chance.changed(data)
+        tail = array("q", packed[len(packed) // 256 * 256 :])[:]
+        return array("q", directory[: len(directory) // 8 * 8])[:], exact(data), tail
 
     def records(self) -> None:
         """The records of a batch."""

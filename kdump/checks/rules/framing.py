@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
+    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
 
 _MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file
@@ -71,6 +72,8 @@ class Framing(SegmentRule):
     # Batches
 
     def batches(self, section: Section) -> None:
+        if section.digest is not None and self._is_ordinary(section.digest):
+            return
         chunk = section.chunk
         batches, statuses = chunk.batches, section.statuses
         sizes = batches["size"]
@@ -99,6 +102,21 @@ class Framing(SegmentRule):
                     batch = batches.row(row)
                     message = f"One batch, {_offsets(batch)}. Attribute bits 0x{bits:04x} have no meaning yet."
                     self._report("attributes-unknown-bits", batch, message, found=f"0x{header[5] & 0xFFFF:04x}")
+
+    def _is_ordinary(self, digest: Digest) -> bool:
+        """Whether there is nothing to say of intact batches, but that some are empty."""
+        if digest.lowest_magic != digest.highest_magic or digest.lowest_magic != self._magic >= 0:
+            return False
+        if digest.highest_size > self.context.settings.max_message_bytes:
+            return False
+        if not digest.is_legacy and (digest.lowest_count < 0 or digest.hollow or digest.any_attributes & ~_ATTRIBUTES_IN_USE):
+            return False
+        self._magic = digest.lowest_magic
+        if digest.empty:
+            self._empty_count += digest.empty
+            self._empty += [(position, digest.extent_at(position)[1]) for position in (digest.first_empty, digest.last_empty)]
+            del self._empty[1:-1]
+        return True
 
     def _report(self, code: str, batch: RecordBatch, message: str, **values: object) -> None:
         """Report on a whole batch."""

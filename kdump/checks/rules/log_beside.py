@@ -6,7 +6,7 @@ import os
 from array import array
 from bisect import bisect_right
 from itertools import islice
-from operator import le, lt, sub
+from operator import lt, sub
 
 from kdump.binary import kernel
 from kdump.binary.source import Source
@@ -20,25 +20,13 @@ if TYPE_CHECKING:
     from kdump.checks.column import Column
     from kdump.checks.segment import SegmentFacts
 
+_TOO_HIGH = 1 << 63
 _MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
 
 
-def rows_of(column: Column, values: Sequence[int]) -> Sequence[int]:
-    """For each value the first row of an ascending column that is not below it; quickly where these are neighbours."""
-    first = column.bisect_left(values[0])
-    neighbours = column[first : first + len(values)]
-    if neighbours == array("q", values) or (
-        len(neighbours) == len(values) and all(map(le, values, neighbours)) and all(map(lt, neighbours, islice(values, 1, None)))
-    ):
-        return range(first, first + len(values))
-    return list(map(column.bisect_left, values))
-
-
-def values_at(column: Column, rows: Sequence[int]) -> list[int]:
-    """The values in these rows."""
-    if isinstance(rows, range):
-        return column[rows.start : rows.stop].tolist()
-    return column.at(rows)
+def rows_of(column: Column, values: Sequence[int]) -> array[int]:
+    """For each value, a 64-bit number, the first row of an ascending column that is not below it."""
+    return column.rows_of(array("q", [max(-_TOO_HIGH, min(value, _TOO_HIGH - 1)) for value in values]))
 
 
 def size_now(facts: SegmentFacts) -> int:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from itertools import islice
 from operator import lt, sub
+from struct import Struct
 
 from kdump.binary.source import Source
 from kdump.checks.catalogue.entry import DIE
 from kdump.checks.finding import INFO, WARNING
+from kdump.checks.index_digest import columns, digest_index
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, rows_of, size_now, values_at
+from kdump.checks.rules.log_beside import LogBeside, rows_of, size_now
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, time_index
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from kdump.checks.column import Column
     from kdump.checks.context import FileContext
     from kdump.checks.segment import SegmentFacts
+
+_ENTRY = Struct(">ii")  # relative offset, position
 
 INTERVAL = 4096
 """The default of index.interval.bytes: an entry is made where more than this was appended since the last one."""
@@ -75,8 +78,32 @@ class _Check:
         else:
             self._check_emptiness(self.facts)
 
+    def _is_ordinary(self, first_row: int, data: bytes) -> bool:
+        """Whether there is nothing to say of a window, but which offsets its entries give, and how far apart they are."""
+        against = self.against
+        if against is None or against.base_offset is None:
+            return False
+        digest = digest_index(data, against.base_offset, self.previous, self.gaps.last_position, against.facts)
+        if digest is None:
+            return False
+        offset, position, smallest_gap, largest_gap, first_kind, last_kind = digest
+        against.first_kind += first_kind
+        against.last_kind += last_kind
+        self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
+        self.previous = offset, position
+        count = len(data) // ENTRY_SIZE
+        self.previous_row = first_row + count - 1
+        if largest_gap > _WIDE * INTERVAL:
+            self.gaps.add(first_row, range(count), columns(data)[1])
+        else:
+            self.gaps.add_even(self.previous_row, position, count, smallest_gap)
+        return True
+
     def _check_window(self, first_row: int, data: bytes, behind: bytes) -> None:
-        offsets, positions = _columns(data)
+        if self._is_ordinary(first_row, data):
+            self.entries.count_sound(data)
+            return
+        offsets, positions = columns(data)
         damaged: set[int] = set()
         zeros: set[int] = set()
         rows: Sequence[int] = range(len(offsets))
@@ -96,7 +123,7 @@ class _Check:
             rows = _ascending_rows(positions, damaged | zeros, self.gaps.last_position)
         self.gaps.add(first_row, rows, positions)
         if self.against is not None:
-            next_position = _columns(behind)[1][0] if behind else 0
+            next_position = columns(behind)[1][0] if behind else 0
             damaged |= self.against.compare(first_row, offsets, positions, next_position, zeros)
         self.entries.count_window(data, damaged, zeros)
 
@@ -214,23 +241,22 @@ class _AgainstLog:
     ) -> set[int]:
         """The rows of a window that contradict the log; each is reported."""
         facts, base_offset = self.facts, self.base_offset
-        rows = rows_of(facts.positions, positions)
         damaged: set[int] = set()
-        if max(rows) == len(facts.positions):
-            batch_positions = [facts.positions[row] if row < len(facts.positions) else -1 for row in rows]
-            rows = [min(row, len(facts.positions) - 1) for row in rows]
+        if facts.positions:
+            rows = rows_of(facts.positions, positions)
+            last_row = len(facts.positions) - 1
+            is_beyond = max(rows) > last_row
+            beyond = [row > last_row for row in rows] if is_beyond else []
+            rows = array("q", [min(row, last_row) for row in rows]) if is_beyond else rows
+            batch_positions = facts.positions.at(rows).tolist()
+            for row, is_there in enumerate(beyond):
+                if is_there:
+                    batch_positions[row] = -1
+            last_offsets = facts.last_offsets.at(rows)
         else:
-            batch_positions = values_at(facts.positions, rows)
-        last_offsets = values_at(facts.last_offsets, rows) if facts.positions else [-1] * len(rows)
+            rows = last_offsets = array("q", [-1]) * len(positions)
+            batch_positions = rows.tolist()
         entry_offsets = [base_offset + offset for offset in offsets] if base_offset is not None else last_offsets
-        if batch_positions == positions.tolist():
-            if entry_offsets == last_offsets:
-                if not self.last_kind:
-                    self.last_kind = sum(map(lt, values_at(facts.first_offsets, rows), last_offsets))
-                return damaged
-            if entry_offsets == values_at(facts.first_offsets, rows):
-                self.first_kind += sum(map(lt, entry_offsets, last_offsets))
-                return damaged
         following = [*islice(positions, 1, None), next_position]
         for row, (position, offset, batch_position, batch_row) in enumerate(
             zip(positions, entry_offsets, batch_positions, rows, strict=True)
@@ -381,6 +407,12 @@ class _Gaps:
                 if gap > _WIDE * INTERVAL
             ][: _MAX_WIDE_GAPS - len(self._wide)]
 
+    def add_even(self, last_row: int, last_position: int, count: int, smallest: int) -> None:
+        """The next entries, all of them in order, and not far apart."""
+        self._last_row, self.last_position = last_row, last_position
+        self._count += count
+        self._smallest = smallest if self._smallest is None else min(self._smallest, smallest)
+
     def finish(self, log_end: int | None = None, *, may_grow: bool = False) -> None:
         """Report gaps that no lawful interval explains, between entries and up to the end of the log."""
         interval = max(INTERVAL, self._smallest or 0) if self._count >= 8 else INTERVAL
@@ -412,14 +444,6 @@ class _Gaps:
     def _report(self, code: str, first_row: int, last_row: int, message: str, severity: str, found: int) -> None:
         start, end = first_row * ENTRY_SIZE, (last_row + 1) * ENTRY_SIZE
         self.context.report(code, start, end, message, severity=severity, found=found)
-
-
-def _columns(data: bytes) -> tuple[array[int], array[int]]:
-    """Relative offsets and positions."""
-    numbers = array("i", data)
-    if sys.byteorder == "little":
-        numbers.byteswap()
-    return numbers[::2], numbers[1::2]
 
 
 def _ascending_rows(positions: Sequence[int], left_out: set[int], highest: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import le, lt, ne, sub
+from operator import lt, ne, sub
 
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks import salvage
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
+    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
@@ -62,13 +63,15 @@ class Order(SegmentRule):
         self._epoch: int = carried if carried is not None else _NO_EPOCH
 
     def batches(self, section: Section) -> None:
-        chunk, statuses = section.chunk, section.statuses
-        if not chunk.is_legacy:
+        chunk, digest = section.chunk, section.digest
+        if digest is None or digest.overfull:
             self._look_at_deltas(section)
-        if statuses.count(salvage.INTACT) == len(statuses) and self._are_in_line(chunk):
+        elif digest.sparse:
+            self._note_sparse(digest)
+        if digest is not None and self._is_in_line(digest):
             return
         batches = chunk.batches
-        columns = zip(batches["position"], batches["size"], statuses, strict=True)
+        columns = zip(batches["position"], batches["size"], section.statuses, strict=True)
         for row, (position, size, status) in enumerate(columns):
             if status == salvage.DAMAGED:
                 self.damage(None)
@@ -83,26 +86,51 @@ class Order(SegmentRule):
                 continue  # payload, perhaps
             self._take(_Batch(position, position + size, first, last, epoch, status))
 
-    def _are_in_line(self, chunk: Chunk) -> bool:
-        """Whether all batches of a section follow each other without a gap; then the last is the one that counts."""
-        batches = chunk.batches
-        last_offsets, epochs = batches["last_offset"], batches["partition_leader_epoch"]
-        if self._last is None or self._suspect is not None or self._is_behind_damage or chunk.is_legacy:
+    def _is_in_line(self, digest: Digest) -> bool:
+        """Whether the batches go on from those before; gaps are counted where there may be some. The last batch is taken."""
+        last, base_offset = self._last, self._base_offset()
+        if self._suspect is not None or self._is_behind_damage:
             return False
-        first_offsets = batches["base_offset"]
-        epoch = epochs[0]
-        if first_offsets[0] != self._last.last + 1 or epoch != self._epoch or epochs.count(epoch) != len(epochs):
+        epoch = self._epoch
+        if not digest.is_legacy:
+            lowest, epoch = digest.lowest_leader_epoch, digest.last_leader_epoch
+            if digest.leader_epochs_back or lowest < self._epoch or lowest == _NO_EPOCH < epoch or lowest < _NO_EPOCH:
+                return False
+        if base_offset is not None and digest.last_offset - base_offset > _MAX_INT:
             return False
-        base_offset = self._base_offset()
-        if first_offsets[0] < 0 or last_offsets[-1] - (base_offset or 0) > _MAX_INT and base_offset is not None:
+        if last is None:
+            if base_offset is not None and digest.first_offset < base_offset:
+                return False
+        elif digest.first_offset <= last.last:
             return False
-        if not all(map(le, first_offsets, last_offsets)) or not all(map(lt, last_offsets, first_offsets[1:])):
+        is_behind_gap = last is not None and digest.first_offset != last.last + 1
+        if (is_behind_gap or digest.gaps) and not self.context.settings.may_be_compacted:
             return False
-        if last_offsets[-1] - first_offsets[0] + 1 != sum(last_offsets) - sum(first_offsets) + len(last_offsets):
-            return False  # there are gaps
-        position, size = batches["position"][-1], batches["size"][-1]
-        self._last = _Batch(position, position + size, first_offsets[-1], last_offsets[-1], epoch, salvage.INTACT)
+        if is_behind_gap and last is not None:
+            self._jump(last, self._batch_at(digest, digest.positions[0]))
+        if digest.gaps:
+            self._note_gaps(digest)
+        self._epoch = epoch
+        self._last = self._batch_at(digest, digest.last_position)
         return True
+
+    def _batch_at(self, digest: Digest, position: int) -> _Batch:
+        """The batch that starts here, its epoch that of the order."""
+        first, last, end = digest.extent_at(position)
+        return _Batch(position, end, first, last, self._epoch, salvage.INTACT)
+
+    def _note_gaps(self, digest: Digest) -> None:
+        """Count the gaps between these batches, which may be."""
+        for before, behind in (
+            (digest.before_first_gap, digest.behind_first_gap),
+            (digest.before_last_gap, digest.behind_last_gap),
+        ):
+            last, batch = self._batch_at(digest, before), self._batch_at(digest, behind)
+            self._gaps.append((last.position, batch.end, last.last + 1, batch.first - 1))
+            self._break = (last, batch)
+        del self._gaps[1:-1]
+        self._gap_count += digest.gaps
+        self._missing += digest.missing
 
     def damage(self, damage: Damage | None) -> None:
         self._settle(None)
@@ -287,6 +315,8 @@ class Order(SegmentRule):
 
     def _look_at_deltas(self, section: Section) -> None:
         """The last offset delta is one less than the count of records, but in compacted logs it may be more."""
+        if section.chunk.is_legacy:
+            return
         batches = section.chunk.batches
         counts = batches["count"]
         deltas = list(map(sub, batches["last_offset"], batches["base_offset"]))
@@ -311,6 +341,14 @@ class Order(SegmentRule):
                 self._mismatch_count += 1
                 self._mismatched.append((position, position + size, first, first + delta))
                 del self._mismatched[1:-1]
+
+    def _note_sparse(self, digest: Digest) -> None:
+        """Count the batches with fewer records than offsets, which may be."""
+        self._mismatch_count += digest.sparse
+        for position in (digest.first_sparse, digest.last_sparse):
+            first, last, end = digest.extent_at(position)
+            self._mismatched.append((position, end, first, last))
+        del self._mismatched[1:-1]
 
     def _report(self, code: str, batch: _Batch, message: str, **values: object) -> None:
         offsets = (_in_int64(batch.first), _in_int64(batch.last))

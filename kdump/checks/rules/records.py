@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.tables import Table
 
 _KNOWN = frozenset(CODECS)
 _MAX_HELD = 32 << 20  # bytes of a batch that are looked at again
@@ -42,10 +41,11 @@ class Codecs(SegmentRule):
         return context.settings.checks_crcs
 
     def batches(self, section: Section) -> None:
+        digest = section.digest
+        if digest is not None and not digest.bare and not (digest.is_legacy and digest.codecs & 1 << ZSTD):
+            return  # codecs that do not exist end a walk
         batches = section.chunk.batches
         names = batches["compresscodec"]
-        if names.count(names[0]) == len(names) and self._is_ordinary(batches, names[0]):
-            return
         is_legacy = section.chunk.is_legacy
         for row, name in enumerate(names):
             if name == CODECS[NONE] or section.statuses[row] == salvage.DAMAGED:
@@ -68,14 +68,6 @@ class Codecs(SegmentRule):
             batch: RecordBatch = damage.row  # type: ignore[assignment]  # the walk of a log gives batches
             if batch.isvalid:
                 self._unknown(batch, batch.compresscodec)
-
-    @staticmethod
-    def _is_ordinary(batches: Table[RecordBatch], name: str) -> bool:
-        if name == CODECS[NONE]:
-            return True
-        if batches["count"][0] is None:
-            return name in _KNOWN and name != CODECS[ZSTD]
-        return name in _KNOWN and min(batches["size"]) > kernel.BATCH_HEADER_SIZE
 
     def _unknown(self, batch: RecordBatch, name: str) -> None:
         codec = name.removeprefix("unknown(").removesuffix(")")

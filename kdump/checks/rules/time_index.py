@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import islice
-from operator import le, lt, ne
+from operator import le, lt
 from struct import Struct
 
 from kdump.checks.finding import INFO
+from kdump.checks.index_digest import digest_time_index
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, rows_of, values_at
+from kdump.checks.rules.log_beside import LogBeside, rows_of
 from kdump.checks.wording import counted, time
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
 
 _ENTRY = Struct(">qi")  # timestamp, relative offset
-_LOWEST = -(1 << 63) - 1
+_MISMATCH = "timeindex-timestamp-mismatch"
+_BELOW_ALL = -(1 << 63) - 1
 
 
 def check(context: FileContext) -> None:
@@ -41,8 +44,8 @@ class _Check:
         self.entries = EntryFile(context, ENTRY_SIZE)
         self.log = log
         self.against = None if log is None or context.base_offset is None else _AgainstLog(context, log, context.base_offset)
-        self.previous = (_LOWEST, -1)  # timestamp and offset
-        self.one_before = (_LOWEST, -1)
+        self.previous = (_BELOW_ALL, -1)  # timestamp and offset
+        self.one_before = (_BELOW_ALL, -1)
         self.previous_row = -1
         self.latest = NO_TIMESTAMP
 
@@ -55,7 +58,25 @@ class _Check:
         if self.log is not None and self.context.is_newest is False:
             self._check_last(self.log)
 
+    def _is_ordinary(self, first_row: int, data: bytes) -> bool:
+        """Whether there is nothing to say of a window, but that some entries name an offset inside of a batch."""
+        if self.against is None:
+            return False
+        digest = digest_time_index(data, self.against.base_offset, self.previous, self.against.facts)
+        if digest is None:
+            return False
+        timestamp, offset, inside_count = digest
+        self.against.inside_count += inside_count
+        self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
+        self.previous = timestamp, offset
+        self.previous_row = first_row + len(data) // ENTRY_SIZE - 1
+        self.latest = max(self.latest, timestamp)
+        return True
+
     def _check_window(self, first_row: int, data: bytes) -> None:
+        if self._is_ordinary(first_row, data):
+            self.entries.count_sound(data)
+            return
         timestamps, offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
         damaged: set[int] = set()
         zeros: set[int] = set()
@@ -161,18 +182,24 @@ class _AgainstLog:
 
     def compare(self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], zeros: set[int]) -> set[int]:
         """The rows of a window that contradict the log; each is reported."""
-        facts = self.facts
         damaged: set[int] = set()
         entry_offsets = [self.base_offset + offset for offset in offsets]
+        facts = self.facts
         batch_rows = rows_of(facts.last_offsets, entry_offsets)
-        is_in_log = max(batch_rows) < len(facts.positions)
-        if is_in_log and values_at(facts.max_timestamps, batch_rows) == list(timestamps):
-            inside_count = sum(map(ne, entry_offsets, values_at(facts.last_offsets, batch_rows)))
-            if not inside_count or all(map(le, values_at(facts.first_offsets, batch_rows), entry_offsets)):
-                self.inside_count += inside_count
-                return damaged
-        for row, (timestamp, offset, batch_row) in enumerate(zip(timestamps, entry_offsets, batch_rows, strict=True)):
-            if row not in zeros and offsets[row] >= 0 and not self._is_right(first_row + row, timestamp, offset, batch_row):
+        last_row = len(facts.positions) - 1
+        rows = array("q", [min(row, last_row) for row in batch_rows])
+        found = [column.at(rows) if facts.positions else rows for column in (facts.first_offsets, facts.max_timestamps)]
+        columns = zip(timestamps, entry_offsets, batch_rows, *found, strict=True)
+        for row, (timestamp, offset, batch_row, first_offset, latest) in enumerate(columns):
+            if row in zeros or offsets[row] < 0:
+                continue  # said to be wrong already
+            is_there = batch_row <= last_row and first_offset <= offset
+            if is_there and latest == timestamp:
+                self.inside_count += offset < facts.last_offsets[batch_row]
+            elif is_there and self.context.is_full(_MISMATCH) and self.log.is_ordered():
+                self._report_mismatch(first_row + row)
+                damaged.add(row)
+            elif not self._is_right(first_row + row, timestamp, offset, batch_row):
                 damaged.add(row)
         return damaged
 
@@ -189,18 +216,17 @@ class _AgainstLog:
             return True
         if not self.log.is_ordered():
             return True
-        start = row * ENTRY_SIZE
-        message = ""
-        if not self.context.is_full("timeindex-timestamp-mismatch"):
-            message = (
-                f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
-                f"that of the batch there is of {time(found)}."
-            )
-        offsets = offset, facts.last_offsets[batch_row]
-        self.context.report(
-            "timeindex-timestamp-mismatch", start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp
+        message = (
+            f"Entry {row:,} says that the latest record up to offset {offset:,} is of {time(timestamp)}; "
+            f"that of the batch there is of {time(found)}."
         )
+        start, offsets = row * ENTRY_SIZE, (offset, facts.last_offsets[batch_row])
+        self.context.report(_MISMATCH, start, start + ENTRY_SIZE, message, offsets=offsets, expected=found, found=timestamp)
         return False
+
+    def _report_mismatch(self, row: int) -> None:
+        """One more, which is only counted."""
+        self.context.report(_MISMATCH, row * ENTRY_SIZE, (row + 1) * ENTRY_SIZE, "")
 
     def _is_hidden(self, offset: int, batch_row: int) -> bool:
         """Whether the offset may be that of a damaged batch in front of this row, or cannot be looked for."""

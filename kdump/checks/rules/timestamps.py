@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
-from operator import lt
 
 from kdump.checks import salvage
 from kdump.checks.rules.rule import SegmentRule
@@ -12,6 +11,7 @@ from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted
 from kdump.formats.record_batch import (
+    CREATE_TIME,
     DELETE_HORIZON_BIT,
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
+    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
@@ -95,8 +96,12 @@ class Headers(SegmentRule):
         return context.settings.checks_crcs
 
     def batches(self, section: Section) -> None:
-        timestamps: Sequence[int] = section.chunk.batches["timestamp"]
-        lowest, highest = min(timestamps), max(timestamps)
+        digest = section.digest
+        if digest is not None:
+            lowest, highest = digest.lowest_timestamp, digest.highest_timestamp
+        else:
+            timestamps: Sequence[int] = section.chunk.batches["timestamp"]
+            lowest, highest = min(timestamps), max(timestamps)
         if lowest >= _END_OF_JANUARY and highest <= min(self._latest, _YEAR_5000) or lowest == highest == NO_TIMESTAMP:
             return
         batches = _sound(section)
@@ -169,9 +174,9 @@ class Order(SegmentRule):
         return context.settings.checks_crcs and context.settings.is_pedantic
 
     def batches(self, section: Section) -> None:
-        timestamps: Sequence[int] = section.chunk.batches["timestamp"]
-        if timestamps[0] >= self._previous and not any(map(lt, timestamps[1:], timestamps)):
-            self._previous = timestamps[-1]
+        digest = section.digest
+        if digest is not None and digest.first_timestamp >= self._previous and not digest.timestamps_back:
+            self._previous = digest.last_timestamp
             return
         batches = _sound(section)
         for row, timestamp in enumerate(batches["timestamp"]):
@@ -203,14 +208,10 @@ class Types(SegmentRule):
         return context.settings.checks_crcs
 
     def batches(self, section: Section) -> None:
-        batches = section.chunk.batches
-        types = batches["timestamp_type"]
-        horizons: Sequence[int | None] = batches["delete_horizon_ms"]
-        is_uniform = types.count(types[0]) == len(types)
-        is_known = is_uniform and types[0] in (self._type, NO_TIMESTAMP_TYPE)
-        if not is_known or types[0] == LOG_APPEND_TIME and min(batches["timestamp"]) == NO_TIMESTAMP:
+        digest = section.digest
+        if digest is None or not self._has_one_type(digest):
             self._look_at_types(_sound(section))
-        if horizons.count(None) < len(horizons):
+        if digest is None or digest.horizons and not self._has_ordinary_horizons(digest):
             self._look_at_horizons(_sound(section))
 
     def end(self) -> None:
@@ -220,6 +221,24 @@ class Types(SegmentRule):
         self._unset.report(self.context, "log-append-time-odd", message)
         for what, tally in self._horizons.items():
             tally.report(self.context, "delete-horizon-odd", f"The delete horizon of {{count}} {what}; the first is {{note}}.")
+
+    def _has_one_type(self, digest: Digest) -> bool:
+        """Whether all batches have the type of those before, and a time where that is LogAppendTime."""
+        if digest.highest_magic == 0:
+            return True
+        if digest.lowest_magic == 0 or (digest.any_attributes ^ digest.all_attributes) & TIMESTAMP_TYPE_BIT:
+            return False
+        kind = LOG_APPEND_TIME if digest.all_attributes & TIMESTAMP_TYPE_BIT else CREATE_TIME
+        if kind == LOG_APPEND_TIME and digest.lowest_timestamp <= NO_TIMESTAMP:
+            return False
+        is_known = self._type in (None, kind)
+        self._type = self._type or kind
+        return is_known
+
+    def _has_ordinary_horizons(self, digest: Digest) -> bool:
+        latest = self.context.settings.now + _TEN_YEARS
+        is_ahead = digest.lowest_horizon >= 0 and not digest.early_horizons and digest.highest_horizon <= latest
+        return is_ahead and self.context.settings.cleanup_policy != DELETE
 
     def _look_at_types(self, batches: Table[RecordBatch]) -> None:
         for row, kind in enumerate(batches["timestamp_type"]):

@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from itertools import groupby
 
+from kdump.binary.digest_reference import MARKER, PLAIN, TRANSACTIONAL
 from kdump.binary.source import Source
 from kdump.checks import producers, salvage
 from kdump.checks.context import FileContext
@@ -18,23 +19,29 @@ from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, transaction_index
-from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE
+from kdump.formats.record_batch import CONTROL_BIT, NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_BIT
 from kdump.messages.control_records import ABORT, COMMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
+    from kdump.checks.producers import LastBatch, Producers
     from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
+    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
+
+    Place = tuple[int, int, int]  # where a marker starts and ends, and its offset
 
 LONGEST_TRANSACTION = 20 * 60 * 1000
 """Milliseconds: the broker's `transaction.max.timeout.ms` (15 minutes unless changed), and 5 minutes to write the marker."""
 
 _NO_PRODUCER_EPOCH = -1
+_UNKNOWN_EPOCH = -2  # lower than any
 
 _MAX_SEQUENCE = 0x7FFFFFFF
 _NEAR_WRAP = 0x7F000000
@@ -62,10 +69,11 @@ class Transactions(SegmentRule):
 
     def batches(self, section: Section) -> None:
         chunk, row = section.chunk, 0
-        if chunk.is_legacy:
+        if chunk.is_legacy or section.digest is not None and _has_no_producers(section.digest):
             return
-        if section.statuses.count(salvage.INTACT) == len(section.statuses):
-            self._take(chunk)
+        if section.is_intact:
+            if section.digest is None or not self._take_runs(section.digest, chunk):
+                self._take(chunk)
             return
         for status, run in groupby(section.statuses):
             start, row = row, row + len(list(run))
@@ -77,6 +85,28 @@ class Transactions(SegmentRule):
                 # perhaps payload that looks like batches: of these producers nothing is certain any more
                 for producer_id in set(chunk.batches["producer_id"][start:row]):
                     self.producers.forget(producer_id)
+
+    def _take_runs(self, digest: Digest, chunk: Chunk) -> bool:
+        """Go on with each producer, a run of its batches at a time. False, and nothing is changed, where something is off."""
+        known, snapshots = self.producers, self.producers.snapshots
+        if digest.orphans or digest.lowest_producer_id < NO_PRODUCER_ID or digest.lowest_producer_epoch < _NO_PRODUCER_EPOCH:
+            return False
+        if digest.highest_base_sequence >= _NEAR_WRAP or snapshots and snapshots[0] <= digest.last_offset:
+            return False
+        runs = digest.producer_runs()
+        if runs is None or len(known.expected) + digest.count >= producers.MAX_PRODUCERS:
+            return False
+        following = _Following(known, self.context.path, any_sequence=self.has_coordinator_sequences)
+        if not following.take(runs):
+            return False
+        following.enter()
+        for producer_id, first_offset, (start, end, offset) in following.aborted:
+            self.aborted.add(producer_id, first_offset, offset, start, end - start)
+        for producer_id, (start, end, offset) in following.lone_markers:
+            self.lone_markers.add(producer_id, start, end, offset, offset)
+        if following.states:
+            known.recent.appendleft(Rows(chunk))
+        return True
 
     def _take(self, chunk: Chunk) -> None:
         """Look at sound batches, and keep what snapshots between them are to say."""
@@ -107,7 +137,7 @@ class Transactions(SegmentRule):
     def _follow(self, chunk: Chunk) -> None:
         """Go on with each producer."""
         batches = chunk.batches
-        rows = Rows(batches)
+        rows = Rows(chunk)
         producer_ids, is_control, epochs, bases, lasts, base_offsets, last_offsets = rows.columns
         transactions = self.producers.open
         is_plain = True not in is_control and True not in batches["is_transactional"]
@@ -249,7 +279,7 @@ class Transactions(SegmentRule):
         run_start = self.producers.continuity.run_start(base_offset)
         may_be_cleaned = self.context.settings.cleanup_policy != DELETE
         if base == 0 or may_be_cleaned and run_start == base_offset:
-            self.lawful_gaps.add(producer_id, batches, row)
+            self._add_to(self.lawful_gaps, batches, row)
             return
         before = rows.before(producer_id, row)
         if before:
@@ -259,7 +289,7 @@ class Transactions(SegmentRule):
         else:
             return
         if may_be_cleaned and run_start > last_offset:
-            self.lawful_gaps.add(producer_id, batches, row)
+            self._add_to(self.lawful_gaps, batches, row)
             return
         missing = base - expected & _MAX_SEQUENCE
         count = f": {counted(missing, 'number')} left out" if base > expected else ""
@@ -330,9 +360,10 @@ class Transactions(SegmentRule):
             self._check_coordinator_epoch(batches, row, control.coordinator_epoch)
         if transaction is None:
             if control.kind in (ABORT, COMMIT):
-                self.lone_markers.add(producer_id, batches, row)
+                self._add_to(self.lone_markers, batches, row)
         elif control.kind == ABORT:
-            self.aborted.add(producer_id, transaction.first_offset, batches.row(row))
+            marker = batches.row(row)
+            self.aborted.add(producer_id, transaction.first_offset, marker.last_offset, marker.position, marker.size)
 
     def _check_coordinator_epoch(self, batches: Table[RecordBatch], row: int, coordinator_epoch: int) -> None:
         producer_id, offset = batches["producer_id"][row], batches["last_offset"][row]
@@ -349,6 +380,11 @@ class Transactions(SegmentRule):
             expected=before[0],
             found=coordinator_epoch,
         )
+
+    @staticmethod
+    def _add_to(tally: _Tally, batches: Table[RecordBatch], row: int) -> None:
+        producer_id, position, size = (batches[name][row] for name in ("producer_id", "position", "size"))
+        tally.add(producer_id, position, position + size, batches["base_offset"][row], batches["last_offset"][row])
 
     def _report_plain_write(self, batches: Table[RecordBatch], row: int, transaction: OpenTransaction) -> None:
         self._report(
@@ -500,6 +536,87 @@ class Transactions(SegmentRule):
         self.context.report(code, position, end, message, offsets=offsets, expected=expected, found=found)
 
 
+class _Following:
+    """Goes on with producers a run at a time, as far as nothing is off; what is known of them is changed by `enter` only.
+
+    `states` are of the producers met: epoch, expected sequence, the run that began the open transaction (or that transaction, if
+    it was open before), and the highest marker.
+    """
+
+    def __init__(self, known: Producers, path: str, *, any_sequence: bool) -> None:
+        self.states: dict[int, list[Any]] = {}  # of four types
+        self.last_batches: dict[int, LastBatch] = {}
+        self.lone_markers: list[tuple[int, Place]] = []
+        self.aborted: list[tuple[int, int, Place]] = []
+        self._known = known
+        self._path = path
+        self._any_sequence = any_sequence
+
+    def take(self, runs: Iterator[tuple[int, ...]]) -> bool:
+        """Whether all runs go on as they should, or in a way of which nothing is to be said."""
+        states, any_sequence = self.states, self._any_sequence
+        for run in runs:
+            producer_id, epoch, kind, base = run[:4]
+            state = states.get(producer_id) or self._state_of(producer_id)
+            if epoch < state[0]:
+                return False
+            if kind == MARKER:
+                coordinator_epoch = run[11]
+                if state[3] is not None and coordinator_epoch < state[3][0]:
+                    return False
+                if epoch > state[0]:
+                    state[0], state[1] = epoch, ANYTHING
+                if state[2] is None or run[10] == ABORT:
+                    self._note_marker(state[2], run)
+                state[2], state[3] = None, (coordinator_epoch, run[9])
+                continue
+            if base != state[1] != ANYTHING and epoch == state[0] and not any_sequence:
+                return False
+            state[0], state[1] = epoch, run[4] + 1
+            self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
+            if kind == PLAIN:
+                if state[2] is not None:
+                    return False
+            elif kind == TRANSACTIONAL and state[2] is None:
+                state[2] = run
+        return True
+
+    def _state_of(self, producer_id: int) -> list[Any]:
+        known = self._known
+        state = self.states[producer_id] = [
+            known.epochs.get(producer_id, _UNKNOWN_EPOCH),
+            known.expected.get(producer_id, ANYTHING),
+            known.open.get(producer_id),
+            known.markers.get(producer_id),
+        ]
+        return state
+
+    def _note_marker(self, begin: OpenTransaction | tuple[int, ...] | None, run: tuple[int, ...]) -> None:
+        """A marker without data, or of a transaction that was aborted."""
+        place = run[6], run[7], run[9]
+        if begin is None:
+            self.lone_markers.append((run[0], place))
+        else:
+            first_offset = begin.first_offset if isinstance(begin, OpenTransaction) else begin[5]
+            self.aborted.append((run[0], first_offset, place))
+
+    def enter(self) -> None:
+        """Make it known."""
+        known = self._known
+        for producer_id, (epoch, expected, begin, marker) in self.states.items():
+            known.epochs[producer_id] = epoch
+            known.expected[producer_id] = expected
+            if begin is None:
+                known.open.pop(producer_id, None)
+            elif not isinstance(begin, OpenTransaction):
+                _, first_epoch, _, _, _, base_offset, position, end, *_ = begin
+                transaction = OpenTransaction(producer_id, first_epoch, base_offset, self._path, position, end, known.damages)
+                known.open[producer_id] = transaction
+            if marker is not None:
+                known.markers[producer_id] = marker
+        known.last_batches.update(self.last_batches)
+
+
 class _Tally:
     """Counts what is lawful, to be told in one finding."""
 
@@ -508,14 +625,13 @@ class _Tally:
         self._producer_id = 0
         self._has_others = False
 
-    def add(self, producer_id: int, batches: Table[RecordBatch], row: int) -> None:
-        """One more, in this row."""
-        position = batches["position"][row]
+    def add(self, producer_id: int, start: int, end: int, first_offset: int, last_offset: int) -> None:
+        """One more, in these bytes."""
         if not self.count:
-            self.start, self.first_offset, self._producer_id = position, batches["base_offset"][row], producer_id
+            self.start, self.first_offset, self._producer_id = start, first_offset, producer_id
         self.count += 1
         self._has_others = self._has_others or producer_id != self._producer_id
-        self.end, self.last_offset = position + batches["size"][row], batches["last_offset"][row]
+        self.end, self.last_offset = end, last_offset
 
     def who(self) -> str:
         """The producers, in words."""
@@ -529,13 +645,13 @@ class _Aborted:
         self.producer_ids, self.first_offsets, self.last_offsets, self.positions = (array("q") for _ in range(4))
         self.size = 0  # of the last marker's batch
 
-    def add(self, producer_id: int, first_offset: int, marker: RecordBatch) -> None:
-        """One more."""
+    def add(self, producer_id: int, first_offset: int, last_offset: int, position: int, size: int) -> None:
+        """One more, which begins with the first offset; the marker with the last offset is of this position and size."""
         self.producer_ids.append(producer_id)
         self.first_offsets.append(first_offset)
-        self.last_offsets.append(marker.last_offset)
-        self.positions.append(marker.position)
-        self.size = marker.size
+        self.last_offsets.append(last_offset)
+        self.positions.append(position)
+        self.size = size
 
     def missing_from(self, path: str) -> list[int]:
         """The rows that a transaction index does not have; none where it cannot be read."""
@@ -550,6 +666,15 @@ class _Aborted:
         except Unreadable:
             return []
         return [row for row, has_entry in enumerate(is_there) if not has_entry]
+
+
+def _has_no_producers(digest: Digest) -> bool:
+    """Whether these are plain batches of producers without id."""
+    return (
+        digest.lowest_producer_id == digest.highest_producer_id == NO_PRODUCER_ID
+        and digest.lowest_producer_epoch >= _NO_PRODUCER_EPOCH
+        and not digest.any_attributes & (TRANSACTIONAL_BIT | CONTROL_BIT)
+    )
 
 
 def _last_rows(producer_ids: Sequence[int], is_control: Sequence[int]) -> Iterator[tuple[int, int]]:

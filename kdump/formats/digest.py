@@ -1,0 +1,127 @@
+"""What a run of sound batches has in common: what most questions about batches can be answered by, without a look at each."""
+
+from __future__ import annotations
+
+from array import array
+from struct import Struct
+
+from kdump.binary import digest_reference, kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.checksums import Checksum
+    from kdump.binary.digest_reference import Digested
+
+
+_RUN = Struct(f"={len(digest_reference.RUN)}q")
+
+
+class Digest:
+    """Neighbouring batches of magic 2, or messages of magic 0 and 1: all sound, and each with higher offsets than those before.
+
+    Of a column of RecordBatch there is the lowest and the highest value, or the first and the last. `..._back` counts values
+    that are lower than those before; `first_...` and `last_...` of what is counted tell where in the file those batches start.
+    What messages do not have is 0, and so is the place of what does not occur.
+    """
+
+    count: int
+    end: int
+    last_position: int  # where the last batch starts
+    highest_size: int
+    lowest_magic: int
+    highest_magic: int
+    any_attributes: int  # the bits that some have, and those that all have
+    all_attributes: int
+    codecs: int  # a bit for each id that occurs
+    first_offset: int
+    last_offset: int
+    gaps: int  # where offsets are missing between two batches, and how many offsets that are
+    missing: int
+    before_first_gap: int  # where the batches around the first and the last gap start
+    behind_first_gap: int
+    before_last_gap: int
+    behind_last_gap: int
+    first_timestamp: int
+    last_timestamp: int
+    lowest_timestamp: int
+    highest_timestamp: int
+    timestamps_back: int
+    first_leader_epoch: int
+    last_leader_epoch: int
+    lowest_leader_epoch: int
+    highest_leader_epoch: int
+    leader_epochs_back: int
+    lowest_count: int  # of records
+    empty: int  # batches that say they have no records
+    first_empty: int
+    last_empty: int
+    hollow: int  # batches that say they have no records, or fewer, but bytes follow their header
+    bare: int  # batches with records, but nothing follows their header
+    sparse: int  # batches with some records, but fewer than offsets
+    first_sparse: int
+    last_sparse: int
+    overfull: int  # batches with more records than offsets
+    horizons: int  # batches with a delete horizon, and those whose horizon lies before their timestamp
+    lowest_horizon: int
+    highest_horizon: int
+    early_horizons: int
+    lowest_producer_id: int
+    highest_producer_id: int
+    lowest_producer_epoch: int
+    highest_producer_epoch: int
+    highest_base_sequence: int
+    orphans: int  # transactional batches of data without producer
+
+    __slots__ = (
+        *digest_reference.DIGEST,
+        "_window",
+        "_window_position",
+        "first_offsets",
+        "is_legacy",
+        "last_offsets",
+        "positions",
+        "timestamps",
+    )
+
+    def __init__(self, digested: Digested, window: bytes, window_position: int, *, is_legacy: bool) -> None:
+        numbers, positions, first_offsets, last_offsets, timestamps = digested
+        for name, number in zip(digest_reference.DIGEST, numbers, strict=True):
+            setattr(self, name, number)
+        self.is_legacy = is_legacy
+        self._window = window
+        self._window_position = window_position
+        self.positions = array("q", positions)
+        self.first_offsets = array("q", first_offsets)
+        self.last_offsets = array("q", last_offsets)
+        self.timestamps = array("q", timestamps)
+
+    def extent_at(self, position: int) -> tuple[int, int, int]:
+        """The first and the last offset of the batch that starts here in the file, and where it ends."""
+        start = position - self._window_position
+        if self.is_legacy:
+            first_offset, length, *_ = kernel.MESSAGE_HEADER.unpack_from(self._window, start)
+            return first_offset, first_offset, position + kernel.LOG_OVERHEAD + length
+        header = kernel.BATCH_HEADER.unpack_from(self._window, start)
+        return header[0], header[0] + header[6], position + kernel.LOG_OVERHEAD + header[1]
+
+    def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
+        """What each producer wrote, a run at a time; see digest_reference.RUN. None where a batch of it is odd."""
+        read = digest_reference.producer_runs if kernel.native is None else kernel.native.producer_runs
+        data = read(self._window, self.positions[0] - self._window_position, self.count, self._window_position)
+        return None if data is None else _RUN.iter_unpack(data)
+
+
+def of_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Digest | None:
+    """The digest of the regular batches of magic 2 in a window from `start` on, None where they are not what a digest is of."""
+    digest = digest_reference.digest_batches if kernel.native is None else kernel.native.digest_batches
+    digested = digest(window, start, window_position, max_codec, crc32c)
+    return None if digested is None else Digest(digested, window, window_position, is_legacy=False)
+
+
+def of_messages(window: bytes, start: int, window_position: int, min_magic: int, max_codec: int) -> Digest | None:
+    """The same for messages of magic 0 and 1."""
+    digest = digest_reference.digest_messages if kernel.native is None else kernel.native.digest_messages
+    digested = digest(window, start, window_position, min_magic, max_codec)
+    return None if digested is None else Digest(digested, window, window_position, is_legacy=True)
