@@ -9,6 +9,7 @@ from unittest import mock
 
 from kdump.binary import kernel
 from kdump.cli import commands, dropin
+from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
 from kdump.formats import log
 from kdump.output import kernel_text, parallel
@@ -40,7 +41,7 @@ class Sizes(NamedTuple):
     """Sizes that decide where work is cut into parts; small ones make small files meet all the seams.
 
     `window` is what is read at once, `out` the room for text, `gaps` that for pairs of offsets, `payload` what is decompressed
-    in one go, and `piece` what a thread takes; None is for no threads.
+    in one go, and `piece` what a process takes at a time; None is for one process.
     """
 
     window: int = 1 << 20
@@ -60,7 +61,7 @@ def sizes(given: Sizes) -> Iterator[None]:
     """These sizes for a while."""
     with contextlib.ExitStack() as stack:
 
-        def put(module: object, **values: int) -> None:
+        def put(module: object, **values: object) -> None:
             for name, value in values.items():
                 stack.enter_context(mock.patch.object(module, name, value))
 
@@ -68,9 +69,9 @@ def sizes(given: Sizes) -> Iterator[None]:
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
         put(kernel_text, OUT_SIZE=given.out, _GAPS=given.gaps, _MAX_PAYLOAD=given.payload)
         if given.piece is not None:
-            put(kernel_text, WORTH_THREADS=1)
-            put(parallel, OUT_SIZE=given.out, _PIECE_SIZE=given.piece, _LARGEST_PIECE=4 * given.piece)
-            put(parallel, _OVERLAP=max(given.piece // 8, 1), _PAUSE=2 * given.piece)
+            put(logs, _WORTH_JOBS=1)
+            stack.enter_context(mock.patch.dict(parallel._CUTS, dict.fromkeys(parallel._CUTS, (1, given.piece))))
+            put(parallel, _SLOT_SIZE=2 * given.out, _OVERLAP=max(given.piece // 8, 1), _PAUSE=2 * given.piece)
         yield
 
 

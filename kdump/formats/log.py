@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
     class Shower(Protocol):
-        """Shows the regular batches of a log."""
-
-        def render_log(self, position: int, end: int) -> int:
-            """Show batches from `position` on, none where that is not worth while, and say where in the log that ends."""
+        """Shows the regular batches of a window."""
 
         def render(self, window: bytes, start: int, window_position: int) -> int:
             """Show batches in a window from `start` on, and say where in it that ends."""
+
+    class Leap(Protocol):
+        """Shows much of a log at once."""
+
+        def __call__(self, position: int, end: int) -> int:
+            """Show batches from `position` on, none where that is not worth while, and say where in the log that ends."""
 
 
 HEADER_UP_TO_MAGIC = 17
@@ -129,15 +132,14 @@ class Log:
         self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
         self._crc32c = crc32c_for(self.end - start)
 
-    def chunks(self, shower: Shower | None = None) -> Iterator[Chunk]:
-        """Read on from `position`, a window at a time. What `shower` shows is left out.
+    def chunks(self, shower: Shower | None = None, leap: Leap | None = None) -> Iterator[Chunk]:
+        """Read on from `position`, a window at a time. What `shower` and `leap` show is left out.
 
         Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
-        if shower is None:
-            return self._walk(self._regular_chunk, self._lone_batch)
-        return self._walk(_Remainder(self._regular_chunk, shower), self._lone_batch, shower)
+        regular = self._regular_chunk if shower is None else _Remainder(self._regular_chunk, shower)
+        return self._walk(regular, self._lone_batch, leap)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
@@ -150,7 +152,7 @@ class Log:
         self,
         regular: Callable[[bytes, int, int, int], tuple[Item | None, int]],
         lone: Callable[[int, int], Item],
-        shower: Shower | None = None,
+        leap: Leap | None = None,
     ) -> Iterator[Item]:
         """Go through the log: runs of `regular` batches in one window, and each other batch on its own."""
         window, window_position = b"", self.position
@@ -158,8 +160,8 @@ class Log:
             start = self.position - window_position
             header = window[start : start + HEADER_UP_TO_MAGIC]
             if len(header) < HEADER_UP_TO_MAGIC and self._is_more():
-                if shower is not None:
-                    self.position = shower.render_log(self.position, self.end)
+                if leap is not None:
+                    self.position = leap(self.position, self.end)
                 window_position = self.position
                 window = self.source.read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)

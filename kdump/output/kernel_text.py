@@ -18,14 +18,10 @@ if TYPE_CHECKING:
 
     from kdump.binary.compression import WholeDecompressor
     from kdump.binary.kernel import Buffer
-    from kdump.output.parallel import ParallelText
     from kdump.releases.profile import Profile
 
     Write = Callable[[memoryview], None]
     Complain = Callable[[int, int], None]
-
-WORTH_THREADS = 64 << 20
-"""From this size on, a log, or what is left of it, is worth several threads."""
 
 OUT_SIZE = 1 << 20
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
@@ -153,7 +149,6 @@ class KernelText:
         shows_records: bool,
         contents: Contents | None = None,
         skips_metadata: bool = False,
-        out: bytearray | None = None,
     ) -> None:
         assert kernel.native is not None
         self._dump = kernel.native.dump
@@ -174,10 +169,8 @@ class KernelText:
         numbers = pack("=qq", flags, codec_count - 1)
         self._plan = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
         self._decompressor: WholeDecompressor | None = None
-        self.out = out if out is not None else bytearray(OUT_SIZE)
-        self._enough = len(self.out) // 2  # so much text is written out before the next compressed batch is begun
+        self.out: bytearray | memoryview = bytearray(OUT_SIZE)
         self._filled = 0
-        self.parallel: ParallelText | None = None
         self._state = array("q", [-1, -1, 0, 0]) + array("q", [0] * (2 * _GAPS))
 
     @property
@@ -188,13 +181,6 @@ class KernelText:
     @previous_offset.setter
     def previous_offset(self, offset: int) -> None:
         self._state[_PREVIOUS_OFFSET] = offset
-
-    def render_log(self, position: int, end: int) -> int:
-        """Write the lines of what is regular from `position` on by several threads, where that is worth while.
-
-        The answer is where in the log that ends.
-        """
-        return self.parallel.render_log(self, position, end) if self.parallel is not None else position
 
     def render(self, window: Buffer, start: int, window_position: int) -> int:
         """Write the lines of what is regular from `start` on. The answer is where in the window that ends."""
@@ -220,7 +206,7 @@ class KernelText:
                     self.out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
                 self.flush()
             else:
-                if self._filled > self._enough:
+                if 2 * self._filled > len(self.out):  # the lines of the next batch may not have room
                     self.flush()
                 payload = self._payload_at(window, start)
                 if payload is None:
@@ -234,10 +220,6 @@ class KernelText:
             with memoryview(self.out) as text:
                 self._write(text[: self._filled])
             self._filled = 0
-
-    def forget(self) -> None:
-        """Drop what there is instead."""
-        self._state[_GAP_COUNT] = self._filled = 0
 
     def _drain_gaps(self) -> None:
         state = self._state
