@@ -190,7 +190,7 @@ class KernelText:
 
     def fill(self, window: Buffer, start: int, window_position: int) -> int:
         """As `render`, but some of the text may be left to be flushed."""
-        payload: bytes | None = None
+        payload: bytes | memoryview | None = None
         while True:
             end: int
             self._filled, end, reason = self._dump(
@@ -228,13 +228,11 @@ class KernelText:
             self._complain(previous, offset)
         state[_GAP_COUNT] = 0
 
-    def _payload_at(self, window: Buffer, start: int) -> bytes | None:
+    def _payload_at(self, window: Buffer, start: int) -> bytes | memoryview | None:
         """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
         if self._decompressor is None:
             from kdump.binary.compression import WholeDecompressor
 
             self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
-        with memoryview(window) as view:
-            compressed = bytes(view[start + kernel.BATCH_HEADER_SIZE : end])
-        return self._decompressor.decompress(window[start + 22] & 7, compressed)
+        return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + kernel.BATCH_HEADER_SIZE : end])
