@@ -18,6 +18,7 @@ from array import array
 from struct import Struct
 
 from kdump.binary import kernel
+from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
 from kdump.formats.record_batch import COMPRESSION_MASK, as_int64
@@ -45,12 +46,22 @@ if TYPE_CHECKING:
             """Write the lines of batches, those that the kernel in C has left."""
 
 
-SHALLOW, DEEP, COMPRESSED = "shallow", "deep", "compressed"
+_BATCHES_ONLY = -1
+_CUTS = {
+    _BATCHES_ONLY: (64 << 20, 8 << 20),
+    NONE: (32 << 20, 2 << 20),
+    GZIP: (2 << 20, 256 << 10),
+    SNAPPY: (8 << 20, 512 << 10),
+    LZ4: (8 << 20, 512 << 10),
+    ZSTD: (4 << 20, 256 << 10),
+}
+"""From which size on a log is worth several processes, and the size of its pieces, by the codec of its records if they are shown.
 
-_CUTS = {SHALLOW: (48 << 20, 8 << 20), DEEP: (16 << 20, 2 << 20), COMPRESSED: (2 << 20, 256 << 10)}
-"""From which size on a log is worth several processes, and the size of its pieces, by what has to be done."""
+Below these, what is gained is lost by starting them.
+"""
 
-_SLOWER = 16  # the kernel in Python, and so much smaller may a log be
+_SLOWER = 8  # the kernel in Python, and so much smaller may a log be
+_PIECES_EACH = 4  # or more, so that all are through at about the same time
 _MOST_PIECES = 4096
 _SLOTS, _SLOT_SIZE = 4, 512 << 10  # of each process; more would not stay in a core's cache
 _SLOTS_SIZE = 12 << 20  # of all others together, at most: the one that writes sees them all
@@ -123,12 +134,12 @@ class ParallelText:
         text.previous_offset = run.previous_offset
         return run.position
 
-    def _work_at(self, position: int) -> str:
+    def _work_at(self, position: int) -> int:
         header = self.source.read(position, kernel.BATCH_HEADER_SIZE)
         if not self._is_deep or len(header) < kernel.BATCH_HEADER_SIZE:
-            return SHALLOW
-        attributes = header[22] if header[16] >= 2 else header[17]
-        return COMPRESSED if attributes & COMPRESSION_MASK else DEEP
+            return _BATCHES_ONLY
+        codec = (header[22] if header[16] >= 2 else header[17]) & COMPRESSION_MASK
+        return codec if codec in _CUTS else NONE
 
     def complain(self, previous: int, offset: int) -> None:
         """Complain of the first record of a piece, if it does not follow the last of those before."""
@@ -174,6 +185,7 @@ class _Run:
         self.is_legacy = self.source.read(position, 17)[16:] < b"\2"
         self.is_lost = False
         self._start = position
+        piece_size = min(piece_size, (end - position) // (parent.jobs * _PIECES_EACH) + 1)
         self._piece_size = max(piece_size, (end - position) // _MOST_PIECES + 1)
         self._count = -(-(end - position) // self._piece_size)
         self._pieces: dict[int, _Piece] = {}
