@@ -11,7 +11,7 @@ from kdump.binary import kernel
 from kdump.cli import commands, dropin
 from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
-from kdump.formats import log
+from kdump.formats import batch_search, log
 from kdump.output import kernel_text, parallel
 
 KERNELS = (kernel.PYTHON, kernel.C)
@@ -71,7 +71,8 @@ def sizes(given: Sizes) -> Iterator[None]:
         if given.piece is not None:
             put(logs, _WORTH_JOBS=1)
             stack.enter_context(mock.patch.dict(parallel._CUTS, dict.fromkeys(parallel._CUTS, (1, given.piece))))
-            put(parallel, _SLOT_SIZE=2 * given.out, _OVERLAP=max(given.piece // 8, 1), _PAUSE=2 * given.piece)
+            put(parallel, _SLOT_SIZE=2 * given.out, _PAUSE=2 * given.piece)
+            put(batch_search, _FIRST_WINDOW=max(given.piece // 8, 1))
         yield
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kdump.binary import kernel, reference
 from kdump.binary.java_text import text_of
 from kdump.errors import UsageError
+from kdump.formats import batch_search
 from kdump.output import parallel
 
 from . import kernels
@@ -381,6 +382,21 @@ def test_offsets_may_wrap_between_the_pieces_of_processes(folder: Path) -> None:
     for piece in range(100, 400, 23):
         printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(piece=piece))
         assert printed.stderr.count(b" is followed by ") <= 1  # but for the first offset
+
+
+@given(damaged(LOGS), st.integers(0, 300), st.booleans())
+def test_both_kernels_find_the_same_batch(data: bytes, start: int, is_legacy: bool) -> None:
+    assert batch_search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)
+
+
+def test_a_batch_is_found_behind_what_looks_like_one() -> None:
+    false, true = batch(records=[record(value=b"v")], crc=1), batch(records=[record(value=b"w")])
+    old = message_set(messages=[message(value=b"m")])
+    data = b"\2\1" * 20 + false + old + true + true
+    assert batch_search.find(data, False) == _kernel.find(data, 0, False) == 40 + len(false) + len(old)
+    assert batch_search.find(data, True) == _kernel.find(data, 0, True) == 40 + len(false)
+    assert batch_search.find(data[:-1] + b"?", False) == 40 + len(false) + len(old)
+    assert batch_search.find(false, False) == _kernel.find(false, 0, False) == batch_search.NOWHERE
 
 
 # --- Indexes

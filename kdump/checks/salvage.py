@@ -104,11 +104,6 @@ def walk(
     return _Walk(source, start, base_offset, next_base_offset).items()
 
 
-def next_intact(source: Source, start: int) -> int:
-    """The position of the first batch from `start` on whose CRC fits; the size of the file if there is none."""
-    return _Scan(source, start).next_intact(start)
-
-
 class _Walk:
     """One walk through a log. Each step takes `position` on by at least one byte."""
 

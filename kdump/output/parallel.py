@@ -20,6 +20,7 @@ from struct import Struct
 from kdump.binary import kernel
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
+from kdump.formats.batch_search import NOWHERE, first_batch
 from kdump.formats.log import Log
 from kdump.formats.record_batch import COMPRESSION_MASK, as_int64
 
@@ -60,19 +61,17 @@ _CUTS = {
 Below these, what is gained is lost by starting them.
 """
 
-_SLOWER = 8  # the kernel in Python, and so much smaller may a log be
+_SLOWER, _SMALLER = 8, 4  # the kernel in Python: so much smaller may a log be, and are pieces best
 _PIECES_EACH = 4  # or more, so that all are through at about the same time
 _MOST_PIECES = 4096
-_SLOTS, _SLOT_SIZE = 4, 512 << 10  # of each process; more would not stay in a core's cache
+_SLOTS, _SLOT_SIZE = 8, 512 << 10  # of each process; with half of them, they wait for one another
 _SLOTS_SIZE = 12 << 20  # of all others together, at most: the one that writes sees them all
 _LEAST_SLOT_SIZE = 64 << 10
 _MOST_HELD = 8 << 20  # characters of one chunk
 _PAUSE = 16 << 20  # after a run had to stop, so much is read by one process
-_OVERLAP = 64 << 10  # where the begin of a piece is looked for, at first
-_LARGEST_OVERLAP = 4 << 20
 _READ_SIZE = 1 << 18
 
-_NOWHERE = -1
+_NO_SLOT = -1
 _KILL = 9  # the module signal takes long to import
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
 
@@ -126,7 +125,9 @@ class ParallelText:
         if position < self._next_try:
             return position
         least, piece_size = _CUTS[self._work_at(position)]
-        if end - position < (least if kernel.native is not None else least // _SLOWER):
+        if kernel.native is None:
+            least, piece_size = least // _SLOWER, piece_size // _SMALLER
+        if end - position < least:
             return position
         run = _Run(self, position, end, piece_size, text.previous_offset)
         run.to_end()
@@ -182,7 +183,7 @@ class _Run:
         self.position = position
         self.previous_offset = previous_offset
         self.end = end
-        self.is_legacy = self.source.read(position, 17)[16:] < b"\2"
+        self._is_legacy = self.source.read(position, 17)[16:] < b"\2"
         self.is_lost = False
         self._start = position
         piece_size = min(piece_size, (end - position) // (parent.jobs * _PIECES_EACH) + 1)
@@ -244,22 +245,8 @@ class _Run:
         return number, start, min(start + self._piece_size, self.end)
 
     def find(self, start: int, end: int) -> int:
-        """Where the first batch begins in this range whose checksum fits, or so it seems."""
-        if start == self._start:
-            return start
-        if kernel.native is None:
-            from kdump.checks import salvage
-
-            found = salvage.next_intact(self.source, start)
-            return found if found < end else _NOWHERE
-        size = _OVERLAP
-        while size <= _LARGEST_OVERLAP:
-            window = self.source.read(start, min(size, self.end - start))
-            found = kernel.native.find(window, 0, self.is_legacy)
-            if found >= 0:
-                return start + found if start + found < end else _NOWHERE
-            size *= 8
-        return _NOWHERE
+        """Where the first batch of a piece begins, or seems to."""
+        return start if start == self._start else first_batch(self.source, start, end, self._is_legacy)
 
     # What comes of the pieces
 
@@ -364,7 +351,7 @@ class Worker:
         self._text.previous_offset = _BEFORE_FIRST
         start = reached = self._run.find(nominal_start, nominal_end)
         self._outlet.begin(number, start)
-        if start != _NOWHERE:
+        if start != NOWHERE:
             reached = self._show(start, nominal_end)
         first_offset = self._first_offset()
         self._outlet.end(reached, first_offset, self._text.previous_offset)
@@ -418,7 +405,7 @@ class Outlet:
         self._slots = [view[start : start + slot_size] for start in range(0, len(view), slot_size)]
         self._slot_size = slot_size
         self._free = list(range(len(self._slots)))
-        self._slot = _NOWHERE  # the one that is filled now
+        self._slot = _NO_SLOT  # the one that is filled now
         self._passed_on = self._used = 0  # bytes of it
         self._held: list[str] = []
         self._held_size = 0
@@ -461,7 +448,7 @@ class Outlet:
 
     def begin(self, number: int, start: int) -> None:
         """What comes now is text of this piece."""
-        if self._slot == _NOWHERE:
+        if self._slot == _NO_SLOT:
             self._take_slot()
         self._make_room()
 
@@ -489,7 +476,7 @@ class Outlet:
 
     def _next_slot(self) -> None:
         self._pass_on(is_last=True)
-        self._slot, self._passed_on, self._used = _NOWHERE, 0, 0
+        self._slot, self._passed_on, self._used = _NO_SLOT, 0, 0
         self._take_slot()
 
     def _take_slot(self) -> None:
@@ -511,7 +498,7 @@ class _OwnOutlet(Outlet):
     def __init__(self, run: _Run) -> None:
         super().__init__(bytearray(_SLOTS * _SLOT_SIZE), _SLOT_SIZE)
         self._run = run
-        self._piece = _Piece(_NOWHERE)
+        self._piece = _Piece(NOWHERE)
 
     def begin(self, number: int, start: int) -> None:
         self._piece = self._run.piece(number, start)
@@ -542,7 +529,7 @@ class _SharedOutlet(Outlet):
         super().__init__(memory, slot_size)
         self._talking = talking
         self._freed = freed
-        self._number, self._start = 0, _NOWHERE
+        self._number, self._start = 0, NOWHERE
         self._parts = array("I")
 
     def begin(self, number: int, start: int) -> None:
@@ -569,7 +556,7 @@ class _SharedOutlet(Outlet):
             os._exit(1)  # nobody is interested any more
         self._free += freed
 
-    def _say(self, what: int, reached: int = _NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
+    def _say(self, what: int, reached: int = NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
         gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else array("q")
         counts = len(self._parts), len(gaps)
         head = _HEAD.pack(self._number, self._start, reached, what, first_offset, last_offset, *counts)
