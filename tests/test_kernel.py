@@ -351,6 +351,13 @@ def test_processes_stop_where_a_payload_holds_whole_batches(folder: Path, pieces
     assert not all(pieces.runs_to_end)
 
 
+def test_processes_go_on_where_batches_are_larger_than_pieces(folder: Path, pieces: Pieces) -> None:
+    data = b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60))
+    for way in WAYS:
+        _both({LOG_NAME: data}, folder, way, PROCESSES)
+    assert all(pieces.runs_to_end)
+
+
 @pytest.mark.parametrize("what", ["crc", "records", "length", "codec", "magic"])
 def test_processes_stop_at_damage_in_the_middle(folder: Path, pieces: Pieces, what: str) -> None:
     batches = _batches(200)

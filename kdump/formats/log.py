@@ -132,6 +132,11 @@ class Log:
         self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
         self._crc32c = crc32c_for(self.end - start)
 
+    def go_to(self, start: int, end: int) -> None:
+        """Let what is read next be another part of the log."""
+        self.position = self._start = start
+        self.end = end
+
     def chunks(self, shower: Shower | None = None, leap: Leap | None = None) -> Iterator[Chunk]:
         """Read on from `position`, a window at a time. What `shower` and `leap` show is left out.
 

@@ -65,10 +65,10 @@ _SLOWER, _SMALLER = 8, 4  # the kernel in Python: so much smaller may a log be, 
 _PIECES_EACH = 4  # or more, so that all are through at about the same time
 _MOST_PIECES = 4096
 _SLOTS, _SLOT_SIZE = 8, 512 << 10  # of each process; with half of them, they wait for one another
-_SLOTS_SIZE = 12 << 20  # of all others together, at most: the one that writes sees them all
+_SLOTS_SIZE = 10 << 20  # of all others together, at most: the one that writes sees them all
 _LEAST_SLOT_SIZE = 64 << 10
 _MOST_HELD = 8 << 20  # characters of one chunk
-_PAUSE = 16 << 20  # after a run had to stop, so much is read by one process
+_PAUSE = 16 << 20  # after a run had to stop, so much is read by one process, or more if it had not come further than that
 _READ_SIZE = 1 << 18
 
 _NO_SLOT = -1
@@ -116,6 +116,7 @@ class ParallelText:
         self._is_deep = is_deep
         self._checks_first_offset = checks_first_offset
         self._next_try = 0
+        self._pause = _PAUSE
 
     def show_log(self, text: LogText, position: int, end: int) -> int:
         """Write the lines from `position` on, if that is worth while; `text` shows what lies between.
@@ -131,7 +132,8 @@ class ParallelText:
             return position
         run = _Run(self, position, end, piece_size, text.previous_offset)
         run.to_end()
-        self._next_try = end if run.is_lost else run.position + _PAUSE
+        self._pause = 2 * self._pause if run.position - position < self._pause else _PAUSE
+        self._next_try = end if run.is_lost else run.position + self._pause
         text.previous_offset = run.previous_offset
         return run.position
 
@@ -197,6 +199,7 @@ class _Run:
         self._tickets = -1
 
     def to_end(self) -> None:
+        """Go on as far as can be."""
         try:
             if self._fork():
                 self._work()
@@ -258,12 +261,15 @@ class _Run:
 
     def collect(self, *, waits: bool) -> None:
         """Take what the others have to say, and write what is due. Waits for the first word if nothing is there."""
-        open_children = {child.descriptor: child for child in self._children if not child.is_over}
-        if not open_children and waits and not self._is_over:
-            self._is_over = True  # nobody is left who could go on
-        if open_children:
-            for descriptor in select.select(list(open_children), [], [], None if waits else 0)[0]:
-                self.is_lost = not open_children[descriptor].listen() or self.is_lost
+        children = {child.descriptor: child for child in self._children if not child.is_over}
+        if not children:
+            self._is_over = self._is_over or waits  # nobody is left who could go on
+            return
+        words = select.poll()
+        for descriptor in children:
+            words.register(descriptor, select.POLLIN)
+        for descriptor, _ in words.poll(None if waits else 0):
+            self.is_lost = not children[descriptor].listen() or self.is_lost
         self.settle()
         self._is_over = self._is_over or self.is_lost
 
@@ -339,6 +345,7 @@ class Worker:
         self._outlet = outlet
         self._gaps = array("q")
         self._text = run.parent.text(outlet)
+        self._log = Log(run.source, rules=run.parent.rules)
         outlet.kernel = self._text.kernel
 
     def take_piece(self) -> bool:
@@ -355,24 +362,25 @@ class Worker:
             reached = self._show(start, nominal_end)
         first_offset = self._first_offset()
         self._outlet.end(reached, first_offset, self._text.previous_offset)
-        return reached >= nominal_end
+        return reached >= nominal_end or start == NOWHERE  # as inside of a batch that is larger than a piece
 
     def _show(self, start: int, end: int) -> int:
         """Show the batches that begin in this range, up to what ends a run. The answer is where they end."""
-        log = Log(self._run.source, start, end, rules=self._run.parent.rules)
+        log = self._log
+        log.go_to(start, end)
         try:
-            self._go_through(log)
+            self._go_through()
             if log.position < end:  # by then, but for damage, it is the last batch, which crosses the end
                 header = self._run.source.read(log.position, kernel.LOG_OVERHEAD)
                 size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:], "big")
-                log.end = min(log.position + size, self._run.end)
-                self._go_through(log)
+                log.go_to(log.position, min(log.position + size, self._run.end))
+                self._go_through()
         except KdumpError:  # who goes on from here meets it again
             self._outlet.drop()
         return log.position
 
-    def _go_through(self, log: Log) -> None:
-        for chunk in log.chunks(self._text.kernel):
+    def _go_through(self) -> None:
+        for chunk in self._log.chunks(self._text.kernel):
             gap_count = len(self._gaps)
             try:
                 self._text.show(chunk)
@@ -509,6 +517,7 @@ class _OwnOutlet(Outlet):
         piece = self._piece
         piece.reached, piece.gaps, piece.is_over = reached, self.gaps, True
         piece.first_offset, piece.last_offset = first_offset, last_offset
+        self._run.settle()
 
     def _pass_on(self, *, is_last: bool) -> None:
         text = self._slots[self._slot][self._passed_on : self._used]
