@@ -70,8 +70,15 @@ def sizes(given: Sizes) -> Iterator[None]:
         put(kernel_text, OUT_SIZE=given.out, _GAPS=given.gaps, _MAX_PAYLOAD=given.payload)
         if given.piece is not None:
             put(logs, _WORTH_JOBS=1)
-            stack.enter_context(mock.patch.dict(parallel._CUTS, dict.fromkeys(parallel._CUTS, (1, given.piece))))
-            put(parallel, _SLOT_SIZE=2 * given.out, _PAUSE=2 * given.piece)
+            stack.enter_context(mock.patch.dict(parallel._LEAST, dict.fromkeys(parallel._LEAST, 1)))
+            put(
+                parallel,
+                _UNIT=given.piece,
+                _FIRST_UNITS=1,
+                _TEXT_SIZE=given.piece,
+                _SLOT_SIZE=2 * given.out,
+                _PAUSE=2 * given.piece,
+            )
             put(batch_search, _FIRST_WINDOW=max(given.piece // 8, 1))
         yield
 

@@ -30,7 +30,8 @@ from kdump.output import parallel
 from kdump.output.blocks import Blocks
 
 logs._WORTH_JOBS = 1
-parallel._CUTS.update(dict.fromkeys(parallel._CUTS, (1, 50_000)))
+parallel._LEAST.update(dict.fromkeys(parallel._LEAST, 1))
+parallel._UNIT = 50_000
 parallel._SLOT_SIZE = 8192
 sys.argv[0] = "kdump"
 sys.exit(main())

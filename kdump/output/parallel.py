@@ -48,22 +48,19 @@ if TYPE_CHECKING:
 
 
 _BATCHES_ONLY = -1
-_CUTS = {
-    _BATCHES_ONLY: (64 << 20, 8 << 20),
-    NONE: (32 << 20, 2 << 20),
-    GZIP: (2 << 20, 256 << 10),
-    SNAPPY: (8 << 20, 512 << 10),
-    LZ4: (8 << 20, 512 << 10),
-    ZSTD: (4 << 20, 256 << 10),
-}
-"""From which size on a log is worth several processes, and the size of its pieces, by the codec of its records if they are shown.
+_LEAST = {_BATCHES_ONLY: 64 << 20, NONE: 32 << 20, GZIP: 2 << 20, SNAPPY: 8 << 20, LZ4: 8 << 20, ZSTD: 4 << 20}
+"""From which size on a log is worth several processes, by the codec of its records if they are shown.
 
 Below these, what is gained is lost by starting them.
 """
 
-_SLOWER, _SMALLER = 8, 4  # the kernel in Python: so much smaller may a log be, and are pieces best
-_PIECES_EACH = 4  # or more, so that all are through at about the same time
-_MOST_PIECES = 4096
+_SLOWER = 8  # the kernel in Python, and so much smaller may a log be
+_UNIT = 64 << 10  # pieces are so large, or several times as large
+_MOST_UNITS = 8192  # of a log; then they are larger
+_FIRST_UNITS = 4  # of the first piece that a process takes
+_LARGEST_PIECE = 8 << 20
+_TEXT_SIZE = 2 << 20  # that a piece is to make: one may wait while the next is made
+_SMALLER = 4  # times as small are pieces best for the kernel in Python
 _SLOTS, _SLOT_SIZE = 8, 512 << 10  # of each process; with half of them, they wait for one another
 _SLOTS_SIZE = 10 << 20  # of all others together, at most: the one that writes sees them all
 _LEAST_SLOT_SIZE = 64 << 10
@@ -76,7 +73,9 @@ _KILL = 9  # the module signal takes long to import
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
 
 _TICKET = Struct("=i")
-_HEAD = Struct("=qqqBqqII")  # number, start, reached, what follows, first and last offset, counts of parts and of gaps
+_HEAD = Struct(
+    "=qqqqBqqII"
+)  # first unit and number of units, start, reached, what follows, first and last offset, counts of parts and of gaps
 _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
@@ -125,12 +124,10 @@ class ParallelText:
         """
         if position < self._next_try:
             return position
-        least, piece_size = _CUTS[self._work_at(position)]
-        if kernel.native is None:
-            least, piece_size = least // _SLOWER, piece_size // _SMALLER
-        if end - position < least:
+        least = _LEAST[self._work_at(position)]
+        if end - position < (least if kernel.native is not None else least // _SLOWER):
             return position
-        run = _Run(self, position, end, piece_size, text.previous_offset)
+        run = _Run(self, position, end, text.previous_offset)
         run.to_end()
         self._pause = 2 * self._pause if run.position - position < self._pause else _PAUSE
         self._next_try = end if run.is_lost else run.position + self._pause
@@ -142,7 +139,7 @@ class ParallelText:
         if not self._is_deep or len(header) < kernel.BATCH_HEADER_SIZE:
             return _BATCHES_ONLY
         codec = (header[22] if header[16] >= 2 else header[17]) & COMPRESSION_MASK
-        return codec if codec in _CUTS else NONE
+        return codec if codec in _LEAST else NONE
 
     def complain(self, previous: int, offset: int) -> None:
         """Complain of the first record of a piece, if it does not follow the last of those before."""
@@ -156,15 +153,16 @@ class ParallelText:
 
 
 class _Piece:
-    """What is known of a piece: where it begins, text that waits for its turn, and, at its end, what goes with that.
+    """What is known of a piece: its units, where it begins, text that waits for its turn, and, at its end, what goes with that.
 
     `parts` are text, and what is to be told of which slot when that is written, if anything. `reached` is where the walk through
     the piece ended, and `gaps` are pairs of offsets in it that do not follow one another.
     """
 
-    __slots__ = ("first_offset", "gaps", "is_over", "last_offset", "parts", "reached", "start")
+    __slots__ = ("first_offset", "gaps", "is_over", "last_offset", "parts", "reached", "start", "units")
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, units: int, start: int) -> None:
+        self.units = units
         self.start = self.reached = start
         self.parts: list[tuple[memoryview, Callable[[int], None] | None, int]] = []
         self.is_over = False
@@ -179,7 +177,7 @@ class _Run:
     `is_lost` if one of them died.
     """
 
-    def __init__(self, parent: ParallelText, position: int, end: int, piece_size: int, previous_offset: int) -> None:
+    def __init__(self, parent: ParallelText, position: int, end: int, previous_offset: int) -> None:
         self.parent = parent
         self.source = parent.source
         self.position = position
@@ -188,15 +186,15 @@ class _Run:
         self._is_legacy = self.source.read(position, 17)[16:] < b"\2"
         self.is_lost = False
         self._start = position
-        piece_size = min(piece_size, (end - position) // (parent.jobs * _PIECES_EACH) + 1)
-        self._piece_size = max(piece_size, (end - position) // _MOST_PIECES + 1)
-        self._count = -(-(end - position) // self._piece_size)
-        self._pieces: dict[int, _Piece] = {}
-        self._turn = 0  # the number of the piece whose lines are written now
+        self._unit = max(_UNIT, (end - position) // _MOST_UNITS + 1)
+        self._unit_count = -(-(end - position) // self._unit)
+        self._pieces: dict[int, _Piece] = {}  # by their first unit
+        self._turn = 0  # the first unit of the piece whose lines are written now
         self._written = 0  # bytes of its text
         self._is_over = False
         self._children: list[_Child] = []
         self._tickets = -1
+        self._taken = 0  # the latest unit that this process knows to be taken
 
     def to_end(self) -> None:
         """Go on as far as can be."""
@@ -213,12 +211,16 @@ class _Run:
 
     def _fork(self) -> bool:
         """Whether there are others to share the work with."""
-        jobs = min(self.parent.jobs, self._count)
+        jobs = min(self.parent.jobs, self._unit_count)
         slot_size = min(_SLOT_SIZE, max(_SLOTS_SIZE // _SLOTS // max(jobs - 1, 1), _LEAST_SLOT_SIZE))
         try:
             self._tickets, writing = os.pipe()
-            os.write(writing, b"".join(map(_TICKET.pack, range(self._count))))
+            os.set_blocking(writing, False)
+            tickets = b"".join(map(_TICKET.pack, range(self._unit_count)))
+            written = os.write(writing, tickets)
             os.close(writing)
+            if written < len(tickets):
+                raise OSError("a pipe holds less than usual")
             while len(self._children) < jobs - 1:
                 self._children.append(_Child(self, slot_size))
         except OSError:  # no process, no memory or no descriptor is left
@@ -238,14 +240,24 @@ class _Run:
         finally:
             outlet.kernel = None  # text and outlet know each other, so that their memory would stay for long
 
-    def next_piece(self) -> tuple[int, int, int] | None:
-        """The number of the next piece, and between which positions it nominally lies; None if there is none."""
-        ticket = os.read(self._tickets, _TICKET.size)
-        if not ticket:
-            return None
-        (number,) = _TICKET.unpack(ticket)
-        start = self._start + number * self._piece_size
-        return number, start, min(start + self._piece_size, self.end)
+    def next_units(self, text_ratio: float) -> tuple[int, int]:
+        """The first unit of the next piece, and how many it has: none where there is none.
+
+        There are so many as make enough text, if each byte makes so much; less towards the end, so that all are through then.
+        """
+        units = _FIRST_UNITS
+        if text_ratio:
+            text_size = _TEXT_SIZE if kernel.native is not None else _TEXT_SIZE // _SMALLER
+            units = int(min(text_size / text_ratio, _LARGEST_PIECE) / self._unit)
+        units = max(min(units, (self._unit_count - self._taken) // (2 * self.parent.jobs)), 1)
+        tickets = os.read(self._tickets, units * _TICKET.size)
+        if tickets:
+            (self._taken,) = _TICKET.unpack_from(tickets)
+        return self._taken, len(tickets) // _TICKET.size
+
+    def start_of(self, unit: int) -> int:
+        """Where a unit nominally begins."""
+        return min(self._start + unit * self._unit, self.end)
 
     def find(self, start: int, end: int) -> int:
         """Where the first batch of a piece begins, or seems to."""
@@ -253,11 +265,11 @@ class _Run:
 
     # What comes of the pieces
 
-    def piece(self, number: int, start: int) -> _Piece:
+    def piece(self, first_unit: int, units: int, start: int) -> _Piece:
         """What is known of a piece."""
-        if number not in self._pieces:
-            self._pieces[number] = _Piece(start)
-        return self._pieces[number]
+        if first_unit not in self._pieces:
+            self._pieces[first_unit] = _Piece(units, start)
+        return self._pieces[first_unit]
 
     def collect(self, *, waits: bool) -> None:
         """Take what the others have to say, and write what is due. Waits for the first word if nothing is there."""
@@ -279,7 +291,8 @@ class _Run:
             piece = self._pieces.get(self._turn)
             if piece is None:
                 return
-            is_shown = self.position < self._nominal_end()  # or else a batch of the piece before covers all of this one
+            nominal_end = self.start_of(self._turn + piece.units)
+            is_shown = self.position < nominal_end  # or else a batch of the piece before covers all of this one
             if is_shown and piece.start != self.position:
                 self._is_over = True
                 return
@@ -294,14 +307,9 @@ class _Run:
                 return
             if is_shown:
                 self._take_over(piece)
-            self._is_over = self.position < self._nominal_end()
             del self._pieces[self._turn]
-            self._turn += 1
-            self._is_over = self._is_over or self._turn == self._count
-
-    def _nominal_end(self) -> int:
-        """Where the piece ends whose turn it is, or a little before."""
-        return min(self._start + (self._turn + 1) * self._piece_size, self.end)
+            self._turn += piece.units
+            self._is_over = self.position < nominal_end or self._turn == self._unit_count
 
     def _take_over(self, piece: _Piece) -> None:
         """What is proved is behind the piece now."""
@@ -345,21 +353,23 @@ class Worker:
         self._outlet = outlet
         self._gaps = array("q")
         self._text = run.parent.text(outlet)
+        self._text_ratio = 0.0  # bytes of text that a byte makes, 0 if that is not known
         self._log = Log(run.source, rules=run.parent.rules)
         outlet.kernel = self._text.kernel
 
     def take_piece(self) -> bool:
         """Take the next piece and show it. Returns whether there may be more."""
-        piece = self._run.next_piece()
-        if piece is None:
+        first_unit, units = self._run.next_units(self._text_ratio)
+        if not units:
             return False
-        number, nominal_start, nominal_end = piece
+        nominal_start, nominal_end = self._run.start_of(first_unit), self._run.start_of(first_unit + units)
         self._outlet.gaps = self._gaps = array("q")
         self._text.previous_offset = _BEFORE_FIRST
         start = reached = self._run.find(nominal_start, nominal_end)
-        self._outlet.begin(number, start)
+        self._outlet.begin(first_unit, units, start)
         if start != NOWHERE:
             reached = self._show(start, nominal_end)
+            self._text_ratio = self._outlet.size / max(reached - start, 1)
         first_offset = self._first_offset()
         self._outlet.end(reached, first_offset, self._text.previous_offset)
         return reached >= nominal_end or start == NOWHERE  # as inside of a batch that is larger than a piece
@@ -408,6 +418,7 @@ class Outlet:
     def __init__(self, memory: mmap.mmap | bytearray, slot_size: int) -> None:
         self.gaps = array("q")
         self.kernel: KernelText | None = None
+        self.size = 0  # of the text of the piece
         self._memory = memory
         view = memoryview(memory)
         self._slots = [view[start : start + slot_size] for start in range(0, len(view), slot_size)]
@@ -431,6 +442,7 @@ class Outlet:
         """Take text of the kernel in C, which may have written it where it stays."""
         if text.obj is self._memory:
             self._used += len(text)
+            self.size += len(text)
         else:
             self._copy(text)
         self._make_room()
@@ -454,8 +466,9 @@ class Outlet:
 
     # Pieces
 
-    def begin(self, number: int, start: int) -> None:
+    def begin(self, first_unit: int, units: int, start: int) -> None:
         """What comes now is text of this piece."""
+        self.size = 0
         if self._slot == _NO_SLOT:
             self._take_slot()
         self._make_room()
@@ -466,6 +479,7 @@ class Outlet:
             self._pass_on(is_last=False)
 
     def _copy(self, text: memoryview) -> None:
+        self.size += len(text)
         while text:
             room = self._slots[self._slot][self._used :]
             size = min(len(room), len(text))
@@ -506,11 +520,11 @@ class _OwnOutlet(Outlet):
     def __init__(self, run: _Run) -> None:
         super().__init__(bytearray(_SLOTS * _SLOT_SIZE), _SLOT_SIZE)
         self._run = run
-        self._piece = _Piece(NOWHERE)
+        self._piece = _Piece(0, NOWHERE)
 
-    def begin(self, number: int, start: int) -> None:
-        self._piece = self._run.piece(number, start)
-        super().begin(number, start)
+    def begin(self, first_unit: int, units: int, start: int) -> None:
+        self._piece = self._run.piece(first_unit, units, start)
+        super().begin(first_unit, units, start)
 
     def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
         super().end(reached, first_offset, last_offset)
@@ -538,12 +552,12 @@ class _SharedOutlet(Outlet):
         super().__init__(memory, slot_size)
         self._talking = talking
         self._freed = freed
-        self._number, self._start = 0, NOWHERE
+        self._piece = 0, 0, NOWHERE
         self._parts = array("I")
 
-    def begin(self, number: int, start: int) -> None:
-        self._number, self._start = number, start
-        super().begin(number, start)
+    def begin(self, first_unit: int, units: int, start: int) -> None:
+        self._piece = first_unit, units, start
+        super().begin(first_unit, units, start)
 
     def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
         super().end(reached, first_offset, last_offset)
@@ -568,7 +582,7 @@ class _SharedOutlet(Outlet):
     def _say(self, what: int, reached: int = NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
         gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else array("q")
         counts = len(self._parts), len(gaps)
-        head = _HEAD.pack(self._number, self._start, reached, what, first_offset, last_offset, *counts)
+        head = _HEAD.pack(*self._piece, reached, what, first_offset, last_offset, *counts)
         rest = memoryview(head + self._parts.tobytes() + gaps.tobytes())
         while rest:
             rest = rest[os.write(self._talking, rest) :]
@@ -615,7 +629,7 @@ class _Child:
         said += data
         start = 0
         while len(said) - start >= _HEAD.size:
-            number, piece_start, reached, what, first_offset, last_offset, *counts = _HEAD.unpack_from(said, start)
+            first_unit, units, piece_start, reached, what, first_offset, last_offset, *counts = _HEAD.unpack_from(said, start)
             parts_at = start + _HEAD.size
             gaps_at = parts_at + 4 * counts[0]
             end = gaps_at + 8 * counts[1]
@@ -625,7 +639,7 @@ class _Child:
             if what == _BYE:
                 self.is_over = True
                 break
-            piece = self._run.piece(number, piece_start)
+            piece = self._run.piece(first_unit, units, piece_start)
             parts = array("I", bytes(said[parts_at:gaps_at]))
             for slot, text_start, text_end, is_last in zip(*(parts[field::4] for field in range(4)), strict=True):
                 at = slot * self._slot_size
