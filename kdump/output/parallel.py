@@ -73,9 +73,10 @@ _KILL = 9  # the module signal takes long to import
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
 
 _TICKET = Struct("=i")
-_HEAD = Struct(
-    "=qqqqBqqII"
-)  # first unit and number of units, start, reached, what follows, first and last offset, counts of parts and of gaps
+_HEAD = Struct("=qqqqBqqII")
+"""Of what is said of a piece: its first unit and how many it has, where it starts and how far the walk has come, what follows,
+the first and the last offset of its records, and how many numbers about parts and about gaps stand behind all this."""
+
 _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
@@ -188,6 +189,9 @@ class _Run:
         self._start = position
         self._unit = max(_UNIT, (end - position) // _MOST_UNITS + 1)
         self._unit_count = -(-(end - position) // self._unit)
+        self._jobs = min(parent.jobs, self._unit_count)
+        self._slot_size = min(_SLOT_SIZE, max(_SLOTS_SIZE // _SLOTS // max(self._jobs - 1, 1), _LEAST_SLOT_SIZE))
+        self._text_size = min(_TEXT_SIZE if kernel.native is not None else _TEXT_SIZE // _SMALLER, _SLOTS * self._slot_size // 2)
         self._pieces: dict[int, _Piece] = {}  # by their first unit
         self._turn = 0  # the first unit of the piece whose lines are written now
         self._written = 0  # bytes of its text
@@ -211,8 +215,6 @@ class _Run:
 
     def _fork(self) -> bool:
         """Whether there are others to share the work with."""
-        jobs = min(self.parent.jobs, self._unit_count)
-        slot_size = min(_SLOT_SIZE, max(_SLOTS_SIZE // _SLOTS // max(jobs - 1, 1), _LEAST_SLOT_SIZE))
         try:
             self._tickets, writing = os.pipe()
             os.set_blocking(writing, False)
@@ -221,8 +223,8 @@ class _Run:
             os.close(writing)
             if written < len(tickets):
                 raise OSError("a pipe holds less than usual")
-            while len(self._children) < jobs - 1:
-                self._children.append(_Child(self, slot_size))
+            while len(self._children) < self._jobs - 1:
+                self._children.append(_Child(self, self._slot_size))
         except OSError:  # no process, no memory or no descriptor is left
             self.is_lost = not self._children
         return bool(self._children)
@@ -247,9 +249,8 @@ class _Run:
         """
         units = _FIRST_UNITS
         if text_ratio:
-            text_size = _TEXT_SIZE if kernel.native is not None else _TEXT_SIZE // _SMALLER
-            units = int(min(text_size / text_ratio, _LARGEST_PIECE) / self._unit)
-        units = max(min(units, (self._unit_count - self._taken) // (2 * self.parent.jobs)), 1)
+            units = int(min(self._text_size / text_ratio, _LARGEST_PIECE) / self._unit)
+        units = max(min(units, (self._unit_count - self._taken) // (2 * self._jobs)), 1)
         tickets = os.read(self._tickets, units * _TICKET.size)
         if tickets:
             (self._taken,) = _TICKET.unpack_from(tickets)
