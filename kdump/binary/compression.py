@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
+_OFTEN_WANTED = 1 << 20
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in pieces of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output, and that of zstd, in pieces of this size: an error takes its piece with it
 
@@ -145,6 +146,8 @@ class WholeDecompressor:
         self._lz4_header = b""  # as most frames of a log begin, and what that says
         self._lz4_parsed = (0, 0, False, False)
         self._room = bytearray(_SNAPPY_ROOM)
+        # glibc keeps memory of sizes that were given back once; else it may get it from the system anew for each batch
+        bytearray(_OFTEN_WANTED)
 
     def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
         """The payload, or None where it is not plain, not sound, or larger than the limit."""
