@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
 from kdump.output import parallel
 from kdump.output.blocks import Blocks
 
@@ -26,6 +28,8 @@ import sys
 from kdump.cli import dropin
 from kdump.cli.dropin import logs
 from kdump.cli.main import main
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
 from kdump.output import parallel
 from kdump.output.blocks import Blocks
 
@@ -163,6 +167,31 @@ def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Pa
 
     monkeypatch.setattr(parallel.Worker, "_show", fails_elsewhere)
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
+
+
+def test_text_in_front_of_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, read_into = Source.read, Source.read_into
+    bad = log.stat().st_size // 2
+
+    def check(source: Source, position: int, size: int) -> None:
+        if position <= bad < position + size:
+            raise Unreadable("file-io-error", "Input/output error", path=source.path, position=position)
+
+    def failing_read(source: Source, position: int, count: int) -> bytes:
+        check(source, position, count)
+        return read(source, position, count)
+
+    def failing_read_into(source: Source, buffer: memoryview, position: int) -> int:
+        check(source, position, len(buffer))
+        return read_into(source, buffer, position)
+
+    monkeypatch.setattr(Source, "read", failing_read)
+    monkeypatch.setattr(Source, "read_into", failing_read_into)
+    by_one = kernels.printed(["--deep-iteration", "--files", log], Sizes(window=10_000))
+    printed = kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(window=10_000))
+    assert (printed.exit_code, printed.stderr.count(b"Input/output error")) == (by_one.exit_code, 1)
+    assert len(printed.stdout) > 0.4 * len(kernels.printed(["--deep-iteration", "--files", log, "--max-bytes", str(bad)]).stdout)
+    assert by_one.stdout.startswith(printed.stdout) or printed.stdout.startswith(by_one.stdout)
 
 
 @needs_proc

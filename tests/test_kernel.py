@@ -391,6 +391,18 @@ def test_offsets_may_wrap_between_the_pieces_of_processes(folder: Path) -> None:
         assert printed.stderr.count(b" is followed by ") <= 1  # but for the first offset
 
 
+@pytest.mark.parametrize("release", ["0.11.0.0", "4.3.1"])
+def test_no_offset_is_taken_for_what_stands_in_front_of_a_piece(folder: Path, pieces: Pieces, release: str) -> None:
+    stand_in = parallel._BEFORE_FIRST
+    offsets = [stand_in + row - 1 for row in range(30)]
+    offsets += [stand_in, 5, stand_in + 1, stand_in, stand_in, -1, stand_in + 1, -1, 0] * 5
+    data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in offsets)
+    for piece in (100, 131, 150, 170, 200, 300, 1000):
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", release], Sizes(piece=piece))
+        assert printed.stderr.count(b" is followed by ") > 4  # each pair once
+    assert len(pieces.ends) > 100
+
+
 @given(damaged(LOGS), st.integers(0, 300), st.booleans())
 def test_both_kernels_find_the_same_batch(data: bytes, start: int, is_legacy: bool) -> None:
     assert batch_search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)

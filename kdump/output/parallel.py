@@ -262,7 +262,12 @@ class _Run:
 
     def find(self, start: int, end: int) -> int:
         """Where the first batch of a piece begins, or seems to."""
-        return start if start == self._start else first_batch(self.source, start, end, self._is_legacy)
+        if start == self._start:
+            return start
+        try:
+            return first_batch(self.source, start, end, self._is_legacy)
+        except KdumpError:  # who goes on in front of it meets it again, in good order
+            return NOWHERE
 
     # What comes of the pieces
 
