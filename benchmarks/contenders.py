@@ -61,9 +61,9 @@ def kdump_script() -> Path:
     return script
 
 
-def kdump(arguments: Sequence[str], *, name: str = KDUMP, kernel: str = "c", jobs: int = 1, release: str = NEWEST) -> Contender:
-    """Our tool, on one core unless `jobs` says otherwise."""
-    command = [str(kdump_script()), "--jobs", str(jobs), "--release", release, *arguments]
+def kdump(arguments: Sequence[str], *, name: str = KDUMP, kernel: str = "c", jobs: int = 0, release: str = NEWEST) -> Contender:
+    """Our tool, by as many processes as it chooses unless `jobs` says otherwise."""
+    command = [str(kdump_script()), *(["--jobs", str(jobs)] if jobs else []), "--release", release, *arguments]
     return Contender(name, command, {**os.environ, "KDUMP_KERNEL": kernel}, release=release)
 
 

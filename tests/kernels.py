@@ -9,8 +9,9 @@ from unittest import mock
 
 from kdump.binary import kernel
 from kdump.cli import commands, dropin
+from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
-from kdump.formats import log
+from kdump.formats import batch_search, log
 from kdump.output import kernel_text, parallel
 
 KERNELS = (kernel.PYTHON, kernel.C)
@@ -40,7 +41,7 @@ class Sizes(NamedTuple):
     """Sizes that decide where work is cut into parts; small ones make small files meet all the seams.
 
     `window` is what is read at once, `out` the room for text, `gaps` that for pairs of offsets, `payload` what is decompressed
-    in one go, and `piece` what a thread takes; None is for no threads.
+    in one go, and `piece` what a process takes at a time; None is for one process.
     """
 
     window: int = 1 << 20
@@ -60,7 +61,7 @@ def sizes(given: Sizes) -> Iterator[None]:
     """These sizes for a while."""
     with contextlib.ExitStack() as stack:
 
-        def put(module: object, **values: int) -> None:
+        def put(module: object, **values: object) -> None:
             for name, value in values.items():
                 stack.enter_context(mock.patch.object(module, name, value))
 
@@ -75,9 +76,17 @@ def sizes(given: Sizes) -> Iterator[None]:
             _PAUSE=given.window,
         )
         if given.piece is not None:
-            put(kernel_text, WORTH_THREADS=1)
-            put(parallel, OUT_SIZE=given.out, _PIECE_SIZE=given.piece, _LARGEST_PIECE=4 * given.piece)
-            put(parallel, _OVERLAP=max(given.piece // 8, 1), _PAUSE=2 * given.piece)
+            put(logs, _WORTH_JOBS=1)
+            stack.enter_context(mock.patch.dict(parallel._LEAST, dict.fromkeys(parallel._LEAST, 1)))
+            put(
+                parallel,
+                _UNIT=given.piece,
+                _FIRST_UNITS=1,
+                _TEXT_SIZE=given.piece,
+                _SLOT_SIZE=2 * given.out,
+                _PAUSE=2 * given.piece,
+            )
+            put(batch_search, _FIRST_WINDOW=max(given.piece // 8, 1))
         yield
 
 

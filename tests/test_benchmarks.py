@@ -127,6 +127,12 @@ def verdicts(name: str, series: dict[str, list[Measured]]) -> list[tuple[str, bo
 
 def test_bars_compare_medians() -> None:
     series = {KDUMP: took(0.1, 0.1, 9), PYTHON_KERNEL: took(4, 4, 4), "Kafka 4.3.1": took(9, 3, 2.5)}
+    assert verdicts("deep", series) == [("30x", True), ("0.75x", False)]
+
+
+def test_a_bar_about_one_core_leaves_the_other_out() -> None:
+    series = {KDUMP: took(0.05), JOBS_1: took(0.1), PYTHON_KERNEL: took(4), "Kafka 4.3.1": took(3)}
+    assert workload("one-record").bars[0].words == "at least 30x Kafka 4.3.1, one core"
     assert verdicts("one-record", series) == [("30x", True), ("0.75x", False)]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD
-from kdump.binary.compression import OldReader, Payload, decompress
+from kdump.binary.compression import OldReader, Payload, WholeDecompressor, decompress
 from kdump.errors import CorruptData
 
 from .builders.compression import (
@@ -125,6 +125,45 @@ def test_any_damage_gives_data_or_an_error_and_nothing_else(mutated: tuple[int, 
 @given(st.sampled_from([GZIP, SNAPPY, LZ4, ZSTD]), st.binary(max_size=100), st.sampled_from([0, 1, 2]))
 def test_any_bytes_as_compressed_give_data_or_an_error(codec: int, compressed: bytes, magic: int) -> None:
     assert _code(decompress(codec, compressed, magic, limit=1 << 20)) in {"", *CODES}
+
+
+@given(st.lists(_mutated(), min_size=1, max_size=3))
+def test_what_is_decompressed_whole_is_sound_and_the_same(mutated: list[tuple[int, bytes, int]]) -> None:
+    whole = WholeDecompressor(1 << 20)  # one for all, as for a log
+    for codec, compressed, _ in mutated:
+        data = whole.decompress(codec, memoryview(compressed))
+        if data is not None:
+            payload = decompress(codec, compressed, 2, limit=1 << 20)
+            assert (_code(payload), bytes(payload.data)) == ("", bytes(data))
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+@pytest.mark.parametrize("data", [b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["ab", "text", "zeros", "noise"])
+def test_what_a_java_client_compresses_is_decompressed_whole(codec: Codec, data: bytes) -> None:
+    compressed = compress(data, codec=codec)
+    whole = WholeDecompressor(1 << 20)
+    for _ in range(2):
+        found = whole.decompress(CODECS.index(codec), compressed)
+        assert found is not None
+        assert bytes(found) == data
+    assert WholeDecompressor(len(data) - 1).decompress(CODECS.index(codec), compressed) is None
+
+
+@pytest.mark.parametrize(
+    "compressed",
+    [
+        lz4_frame(TEXT, trailing=b"more"),
+        lz4_frame(TEXT, has_end_mark=False),
+        lz4_frame(TEXT, has_block_checksums=True),
+        lz4_frame(TEXT, header_checksum=1),
+        lz4_frame(TEXT)[:-5],
+    ],
+)
+def test_an_lz4_frame_that_is_not_plain_is_not_decompressed_whole(compressed: bytes) -> None:
+    whole = WholeDecompressor(1 << 20)
+    assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT  # a frame that begins as it does was plain
+    assert whole.decompress(LZ4, compressed) is None
+    assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT
 
 
 @pytest.mark.parametrize("codec", COMPRESSING)

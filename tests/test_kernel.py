@@ -26,6 +26,7 @@ from kdump.checks.rules import offset_index as offset_index_rules
 from kdump.checks.rules import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.errors import UsageError
+from kdump.formats import batch_search
 from kdump.formats.log import Log
 from kdump.output import parallel
 from kdump.tables import Row
@@ -81,12 +82,14 @@ COMMANDS = st.tuples(st.sampled_from(RELEASES), st.sampled_from(WAYS)).map(lambd
 
 
 def _both(files: dict[str, bytes], folder: Path, arguments: Sequence[str], given: Sizes = Sizes()) -> Printed:  # noqa: B008
-    """What both kernels print of the first of these files. Fails where they differ."""
+    """What both kernels print of the first of these files, by one process and by several. Fails where they differ."""
     for name, data in files.items():
         (folder / name).write_bytes(data)
     command: list[str | Path] = [*arguments, "--files", folder / next(iter(files))]
     with kernels.using(kernel.PYTHON):
         wanted = kernels.printed(command)
+        if given.piece is not None:
+            assert kernels.printed(command, given) == wanted
     with kernels.using(kernel.C):
         got = kernels.printed(command, given)
     assert got == wanted
@@ -493,55 +496,72 @@ def test_what_stands_behind_a_zstd_frame_is_not_overlooked(folder: Path, has_con
     assert (printed.exit_code, b"| offset" in printed.stdout) == (1, False)
 
 
-# --- Threads
+# --- Several processes
 
 
 def _batches(count: int) -> list[bytes]:
     return [batch(records=[record(value=b"v%d" % row)], base_offset=row) for row in range(count)]
 
 
+class Pieces:
+    """Where the pieces ended that several processes made, and whether their runs came to the end of the log."""
+
+    def __init__(self) -> None:
+        self.ends: list[int] = []
+        self.runs_to_end: list[bool] = []
+
+
 @pytest.fixture
-def pieces(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
-    """Where each piece that a thread wrote ended, and whether the threads went on behind it."""
-    ends: list[tuple[int, bool]] = []
-    hand_on = parallel._Run.hand_on
+def pieces(monkeypatch: pytest.MonkeyPatch) -> Pieces:
+    """What becomes of the pieces of this test."""
+    noted = Pieces()
+    take_over, to_end = parallel._Run._take_over, parallel._Run.to_end
 
-    def noted(self: Any, position: int, previous_offset: int, text_size: int, *, goes_on: bool) -> None:
-        ends.append((position, goes_on))
-        hand_on(self, position, previous_offset, text_size, goes_on=goes_on)
+    def noting_take_over(run: parallel._Run, piece: parallel._Piece) -> None:
+        noted.ends.append(piece.reached)
+        take_over(run, piece)
 
-    monkeypatch.setattr(parallel._Run, "hand_on", noted)
-    return ends
+    def noting_to_end(run: parallel._Run) -> None:
+        to_end(run)
+        assert not run.is_lost
+        noted.runs_to_end.append(run.position == run.end)
+
+    monkeypatch.setattr(parallel._Run, "_take_over", noting_take_over)
+    monkeypatch.setattr(parallel._Run, "to_end", noting_to_end)
+    return noted
 
 
-THREADS = Sizes(piece=1000, out=5000)
+PROCESSES = Sizes(piece=1000, out=5000)
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("way", WAYS[:3], ids=" ".join)
-def test_threads_write_their_pieces_in_order(
-    folder: Path, pieces: list[tuple[int, bool]], release: str, way: Sequence[str]
-) -> None:
+def test_processes_write_their_pieces_in_order(folder: Path, pieces: Pieces, release: str, way: Sequence[str]) -> None:
     data = b"".join(_batches(300))
-    _both({LOG_NAME: data}, folder, ["--release", release, *way], THREADS)
-    positions = [position for position, _ in pieces]
-    assert len(positions) > 3
-    assert positions == sorted(positions)
-    assert positions[-1] == len(data)
-    assert all(goes_on for _, goes_on in pieces)
+    _both({LOG_NAME: data}, folder, ["--release", release, *way], PROCESSES)
+    assert len(pieces.ends) > 3
+    assert pieces.ends[-1] == len(data)
+    assert all(pieces.runs_to_end)
 
 
-def test_threads_stop_where_a_payload_holds_whole_batches(folder: Path, pieces: list[tuple[int, bool]]) -> None:
+def test_processes_stop_where_a_payload_holds_whole_batches(folder: Path, pieces: Pieces) -> None:
     inner = b"".join(_batches(40))
     data = b"".join([*_batches(20), batch(records=[record(value=inner)], base_offset=20)])
     data += b"".join(batch(records=[record(value=b"w")], base_offset=21 + row) for row in range(100))
     for way in WAYS:
-        _both({LOG_NAME: data}, folder, way, THREADS)
-    assert any(not goes_on for _, goes_on in pieces)
+        _both({LOG_NAME: data}, folder, way, PROCESSES)
+    assert not all(pieces.runs_to_end)
+
+
+def test_processes_go_on_where_batches_are_larger_than_pieces(folder: Path, pieces: Pieces) -> None:
+    data = b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60))
+    for way in WAYS:
+        _both({LOG_NAME: data}, folder, way, PROCESSES)
+    assert all(pieces.runs_to_end)
 
 
 @pytest.mark.parametrize("what", ["crc", "records", "length", "codec", "magic"])
-def test_threads_stop_at_damage_in_the_middle(folder: Path, pieces: list[tuple[int, bool]], what: str) -> None:
+def test_processes_stop_at_damage_in_the_middle(folder: Path, pieces: Pieces, what: str) -> None:
     batches = _batches(200)
     damaged_batch = {
         "crc": lambda: batch(records=[record(value=b"v")], base_offset=100, crc=7),
@@ -552,25 +572,52 @@ def test_threads_stop_at_damage_in_the_middle(folder: Path, pieces: list[tuple[i
     }[what]()
     data = b"".join([*batches[:100], damaged_batch, *batches[101:]])
     for way in WAYS:
-        _both({LOG_NAME: data}, folder, way, THREADS)
-    assert pieces
+        _both({LOG_NAME: data}, folder, way, PROCESSES)
+    assert all(pieces.runs_to_end) == (what == "crc")  # which is no reason to stop
 
 
-def test_gaps_between_the_pieces_of_threads_are_reported(folder: Path, pieces: list[tuple[int, bool]]) -> None:
+def test_gaps_between_the_pieces_of_processes_are_reported(folder: Path, pieces: Pieces) -> None:
     for first in (0, 5):
         data = b"".join(batch(records=[record(value=b"v")], base_offset=first + 2 * row) for row in range(200))
-        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], THREADS)
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], PROCESSES)
         assert printed.stderr.count(b" is followed by ") == 199 + (first > 0)
-        _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", "0.11.0.0"], THREADS)
-    assert len(pieces) > 3
+        _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", "0.11.0.0"], PROCESSES)
+    assert len(pieces.ends) > 3
 
 
-def test_offsets_may_wrap_between_the_pieces_of_threads(folder: Path) -> None:
+def test_offsets_may_wrap_between_the_pieces_of_processes(folder: Path) -> None:
     wrapped = [(0x7FFFFFFFFFFFFFF0 + row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(60)]
     data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in wrapped)
     for piece in range(100, 400, 23):
         printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(piece=piece))
         assert printed.stderr.count(b" is followed by ") <= 1  # but for the first offset
+
+
+@pytest.mark.parametrize("release", ["0.11.0.0", "4.3.1"])
+def test_no_offset_is_taken_for_what_stands_in_front_of_a_piece(folder: Path, pieces: Pieces, release: str) -> None:
+    stand_in = parallel._BEFORE_FIRST
+    offsets = [stand_in + row - 1 for row in range(30)]
+    offsets += [stand_in, 5, stand_in + 1, stand_in, stand_in, -1, stand_in + 1, -1, 0] * 5
+    data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in offsets)
+    for piece in (100, 131, 150, 170, 200, 300, 1000):
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", release], Sizes(piece=piece))
+        assert printed.stderr.count(b" is followed by ") > 4  # each pair once
+    assert len(pieces.ends) > 100
+
+
+@given(damaged(LOGS), st.integers(0, 300), st.booleans())
+def test_both_kernels_find_the_same_batch(data: bytes, start: int, is_legacy: bool) -> None:
+    assert batch_search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)
+
+
+def test_a_batch_is_found_behind_what_looks_like_one() -> None:
+    false, true = batch(records=[record(value=b"v")], crc=1), batch(records=[record(value=b"w")])
+    old = message_set(messages=[message(value=b"m")])
+    data = b"\2\1" * 20 + false + old + true + true
+    assert batch_search.find(data, False) == _kernel.find(data, 0, False) == 40 + len(false) + len(old)
+    assert batch_search.find(data, True) == _kernel.find(data, 0, True) == 40 + len(false)
+    assert batch_search.find(data[:-1] + b"?", False) == 40 + len(false) + len(old)
+    assert batch_search.find(false, False) == _kernel.find(false, 0, False) == batch_search.NOWHERE
 
 
 # --- Indexes

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
+_OFTEN_WANTED = 1 << 20
 _JAVA_INPUT = 8 << 10  # Kafka gives gzip its input in pieces of this size
 _JAVA_OUTPUT = 16 << 10  # and takes its output, and that of zstd, in pieces of this size: an error takes its piece with it
 
@@ -130,27 +131,29 @@ def pieces(
 
 
 class WholeDecompressor:
-    """Decompresses payloads of batches of magic 2 in one call each, where they are sound and plain. One for each thread.
+    """Decompresses payloads of batches of magic 2 in a few calls each, where they are sound and plain. One for each thread.
 
-    What it gives equals what `pieces` give; what is damaged, or framed in an unusual way, is theirs alone.
+    What it gives equals what `pieces` give, and is to be used before the next is asked for; what is damaged, or framed in an
+    unusual way, is theirs alone.
     """
 
-    __slots__ = ("_inflate", "_limit", "_zstd")
+    __slots__ = ("_inflate", "_limit", "_lz4_header", "_lz4_parsed", "_room", "_zstd")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._zstd: Any = None
         self._inflate: ModuleType | None = None
+        self._lz4_header = b""  # as most frames of a log begin, and what that says
+        self._lz4_parsed = (0, 0, False, False)
+        self._room = bytearray(_SNAPPY_ROOM)
+        # glibc keeps memory of sizes that were given back once; else it may get it from the system anew for each batch
+        bytearray(_OFTEN_WANTED)
 
-    def decompress(self, codec: int, compressed: bytes) -> bytes | None:
+    def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
         """The payload, or None where it is not plain, not sound, or larger than the limit."""
-        if codec == GZIP:
-            return self._gzip(compressed)
-        if codec == ZSTD:
-            return self._zstandard(compressed)
-        return _whole_lz4(compressed, self._limit) if codec == LZ4 else _whole_snappy(compressed, self._limit)
+        return _WHOLE[codec](self, compressed) if codec in _WHOLE else None
 
-    def _gzip(self, compressed: bytes) -> bytes | None:
+    def _gzip(self, compressed: bytes | memoryview) -> bytes | None:
         if compressed[:4] != b"\x1f\x8b\x08\0":  # a header without further fields
             return None
         if self._inflate is None:
@@ -167,7 +170,7 @@ class WholeDecompressor:
             return None
         return data if inflater.eof and not inflater.unused_data else None
 
-    def _zstandard(self, compressed: bytes) -> bytes | None:
+    def _zstandard(self, compressed: bytes | memoryview) -> bytes | None:
         try:
             import zstandard
         except ImportError:
@@ -175,11 +178,11 @@ class WholeDecompressor:
         if self._zstd is None:
             self._zstd = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
         try:
-            if zstandard.frame_content_size(compressed) > self._limit:
+            parameters = zstandard.get_frame_parameters(compressed)
+            if parameters.content_size > self._limit and parameters.content_size != zstandard.CONTENTSIZE_UNKNOWN:
                 return None
             room = min(self._limit, max(_ZSTD_ROOM, 16 * len(compressed)))
             data: bytes = self._zstd.decompress(compressed, max_output_size=room)
-            parameters = zstandard.get_frame_parameters(compressed)
             first_block = zstandard.frame_header_size(compressed)
         except zstandard.ZstdError:
             return None
@@ -187,8 +190,86 @@ class WholeDecompressor:
         end = _end_of_zstd_blocks(compressed, first_block) + 4 * parameters.has_checksum
         return data if end == len(compressed) else None
 
+    def _snappy(self, compressed: bytes | memoryview) -> memoryview | None:
+        if compressed[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC or len(compressed) < _XERIAL_HEADER_SIZE:
+            return None
+        try:
+            from cramjam import snappy  # what python-snappy is made of, without its copies
+        except ImportError:
+            return None
+        view = memoryview(compressed)
+        position, end, given = _XERIAL_HEADER_SIZE, len(compressed), 0
+        try:
+            while position < end:
+                size = int.from_bytes(view[position : position + 4], "big")
+                position += 4
+                block = view[position : position + size]
+                position += size
+                if position > end:
+                    return None
+                wanted = snappy.decompress_raw_len(block)
+                if wanted > min(_SNAPPY_MAX_RATIO * size, self._limit - given):
+                    return None
+                if given + wanted > len(self._room):
+                    self._room = self._room[:given] + bytearray(2 * (given + wanted) - given)
+                given += snappy.decompress_raw_into(block, memoryview(self._room)[given : given + wanted])
+        except Exception:  # the package raises an error of its own, a different class with each of its versions
+            return None
+        return memoryview(self._room)[:given]
 
-def _end_of_zstd_blocks(frame: bytes, position: int) -> int:
+    def _lz4(self, compressed: bytes | memoryview) -> bytes | None:
+        try:
+            import lz4.block
+        except ImportError:
+            return None
+        if compressed[:_LZ4_HEADER_SIZE] != self._lz4_header:
+            self._parse_lz4_header(bytes(compressed))
+        position, max_block_size, has_block_checksum, has_content_checksum = self._lz4_parsed
+        if not position or has_block_checksum:
+            return None
+        view = memoryview(compressed)
+        end, left = len(compressed), self._limit
+        blocks = []
+        while size := int.from_bytes(view[position : position + 4], "little"):
+            is_stored = size >= _LZ4_STORED
+            size &= ~_LZ4_STORED
+            position += 4 + size
+            if size > max_block_size or position + 4 > end:
+                return None
+            block: bytes | memoryview = view[position - size : position]
+            if not is_stored:
+                try:
+                    block = lz4.block.decompress(block, uncompressed_size=max_block_size)
+                except (lz4.block.LZ4BlockError, ValueError, OverflowError):
+                    return None
+            left -= len(block)
+            if left < 0:
+                return None
+            blocks.append(block)
+        if position + 4 + 4 * has_content_checksum != end:
+            return None
+        return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], bytes) else b"".join(blocks)
+
+    def _parse_lz4_header(self, compressed: bytes) -> None:
+        self._lz4_header, self._lz4_parsed = b"", (0, 0, False, False)
+        try:
+            parsed = _lz4_header(compressed, 2, None)
+        except CorruptData:
+            return
+        self._lz4_parsed = parsed
+        if parsed[0] == _LZ4_HEADER_SIZE:
+            self._lz4_header = compressed[:_LZ4_HEADER_SIZE]
+
+
+_WHOLE: dict[int, Callable[[WholeDecompressor, bytes | memoryview], bytes | memoryview | None]] = {
+    GZIP: WholeDecompressor._gzip,
+    SNAPPY: WholeDecompressor._snappy,
+    LZ4: WholeDecompressor._lz4,
+    ZSTD: WholeDecompressor._zstandard,
+}
+
+
+def _end_of_zstd_blocks(frame: bytes | memoryview, position: int) -> int:
     """The position behind the blocks of a sound frame, the first of which is at `position`."""
     is_last = 0
     while not is_last:
@@ -197,52 +278,6 @@ def _end_of_zstd_blocks(frame: bytes, position: int) -> int:
         position += 3 + (1 if kind == _ZSTD_RUN else size)
         is_last |= position > len(frame)
     return position
-
-
-def _whole_snappy(compressed: bytes, limit: int) -> bytes | None:
-    if not compressed.startswith(_XERIAL_MAGIC) or len(compressed) < _XERIAL_HEADER_SIZE:
-        return None
-    try:
-        from cramjam import snappy  # what python-snappy is made of, without its copies
-    except ImportError:
-        return None
-    view = memoryview(compressed)
-    position, end = _XERIAL_HEADER_SIZE, len(compressed)
-    blocks = []
-    try:
-        while position < end:
-            size = int.from_bytes(compressed[position : position + 4], "big")
-            position += 4
-            block = view[position : position + size]
-            if len(block) < size or snappy.decompress_raw_len(block) > min(_SNAPPY_MAX_RATIO * size, limit):
-                return None
-            blocks.append(snappy.decompress_raw(block))
-            position += size
-            limit -= len(blocks[-1])
-    except Exception:  # the package raises an error of its own, a different class with each of its versions
-        return None
-    return b"".join(blocks)
-
-
-def _whole_lz4(compressed: bytes, limit: int) -> bytes | None:
-    if compressed[:4] != _LZ4_MAGIC:
-        return None
-    try:
-        position, block_size, has_block_checksum, _ = _lz4_header(compressed, 2, None)
-        import lz4.frame
-    except (CorruptData, ImportError):
-        return None
-    room = limit
-    while size := int.from_bytes(compressed[position : position + 4], "little"):
-        position += 4 + (size & ~_LZ4_STORED)
-        room -= block_size
-        if room < 0 or has_block_checksum:
-            return None
-    try:
-        data, read = lz4.frame.decompress(compressed, return_bytes_read=True)
-    except RuntimeError:
-        return None
-    return data if read == len(compressed) else None
 
 
 def _gzip(compressed: bytes, _magic: int, _limit: int, _old: OldReader | None) -> Iterator[bytes]:
@@ -347,6 +382,7 @@ def _gzip_header_end(compressed: bytes, start: int) -> int:
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _JAVA_SNAPPY_OUTPUT = 2 << 10  # Kafka takes the output of snappy in pieces of this size
 _XERIAL_MAX_BLOCK = 512 << 20
+_SNAPPY_ROOM = 256 << 10
 _SNAPPY_MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
 _XERIAL_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the last
 
@@ -431,6 +467,7 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
 
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_STORED = 0x80000000
+_LZ4_HEADER_SIZE = 7  # without content size
 _LZ4_FEATURES = (
     (0x01, "Preset dictionary is unsupported"),
     (0x02, "Reserved1 field must be 0"),
@@ -633,7 +670,7 @@ def _zstd_by_record(compressed: bytes, limit: int, old: OldReader) -> Iterator[b
     """What a reader of records gets that asks for a byte of a record's length at a time, and then for the record at once."""
     whole = WholeDecompressor(limit).decompress(ZSTD, compressed)
     if whole is not None:
-        yield whole
+        yield bytes(whole)
         return
     stream = _ZstdStream(compressed, limit, old)
     while True:

@@ -223,8 +223,9 @@ class Contents:
         if not codec:
             return Content(header, position, batch, kernel.BATCH_HEADER_SIZE, len(batch))
         payload = batch[kernel.BATCH_HEADER_SIZE :]
-        data: bytes | bytearray | None = self._whole.decompress(codec, payload)
-        if data is not None:
+        held = self._whole.decompress(codec, payload)
+        if held is not None:
+            data = bytes(held)  # what is held is another's soon
             return Content(header, position, data, 0, len(data), payload=payload)
         whole = compression.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._budget.limit(size)))
         is_sound = whole.error is None

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     Window = TypeVar("Window", bytes, bytearray)
 
     class Shower(Protocol):
-        """Shows the regular batches of a log."""
-
-        def render_log(self, position: int, end: int) -> int:
-            """Show batches from `position` on, none where that is not worth while, and say where in the log that ends."""
+        """Shows the regular batches of a window."""
 
         def render(self, window: bytearray, start: int, window_position: int) -> int:
             """Show batches in a window from `start` on, and say where in it that ends. The window may be written over then."""
+
+    class Leap(Protocol):
+        """Shows much of a log at once."""
+
+        def __call__(self, position: int, end: int) -> int:
+            """Show batches from `position` on, none where that is not worth while, and say where in the log that ends."""
 
 
 HEADER_UP_TO_MAGIC = 17
@@ -167,15 +170,20 @@ class Log:
         self._most = WINDOW_SIZE // 2
         self._crc32c = crc32c_for(self.end - start)
 
-    def chunks(self, shower: Shower | None = None) -> Iterator[Chunk]:
-        """Read on from `position`, a window at a time. What `shower` shows is left out.
+    def go_to(self, start: int, end: int) -> None:
+        """Let what is read next be another part of the log."""
+        self.position = self._start = start
+        self.end = end
+
+    def chunks(self, shower: Shower | None = None, leap: Leap | None = None) -> Iterator[Chunk]:
+        """Read on from `position`, a window at a time. What `shower` and `leap` show is left out.
 
         Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
         if shower is None:
-            return self._walk(self._read, self._regular_chunk, self._lone_batch)
-        return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, shower)
+            return self._walk(self._read, self._regular_chunk, self._lone_batch, leap)
+        return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, leap)
 
     def digested_chunks(self) -> Iterator[Chunk]:
         """The same chunks; those of sound batches in order know their digest, and make their columns when they are wanted."""
@@ -200,7 +208,7 @@ class Log:
         read: Callable[[int, int], Window],
         regular: Callable[[Window, int, int, int], tuple[Item | None, int]],
         lone: Callable[[int, int], Item],
-        shower: Shower | None = None,
+        leap: Leap | None = None,
     ) -> Iterator[Item]:
         """Go through the log: runs of `regular` batches in one window, which `read` reads, and each other batch on its own."""
         window, window_position = read(self.position, 0), self.position
@@ -208,8 +216,8 @@ class Log:
             start = self.position - window_position
             header = window[start : start + HEADER_UP_TO_MAGIC]
             if len(header) < HEADER_UP_TO_MAGIC and self._is_more():
-                if shower is not None:
-                    self.position = shower.render_log(self.position, self.end)
+                if leap is not None:
+                    self.position = leap(self.position, self.end)
                 window_position = self.position
                 window = read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)

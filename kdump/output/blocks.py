@@ -12,12 +12,13 @@ BLOCK_SIZE = 64 << 10
 class Blocks:
     """Collects text and writes it to a stream in blocks of at least BLOCK_SIZE characters."""
 
-    __slots__ = ("_size", "_stream", "_texts")
+    __slots__ = ("_left_out", "_size", "_stream", "_texts")
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._texts: list[str] = []
         self._size = 0
+        self._left_out = 0
 
     def write(self, text: str) -> None:
         self._texts.append(text)
@@ -29,6 +30,11 @@ class Blocks:
         """Write text that is UTF-8 already, at once; it may change afterwards."""
         self._drain()
         self._put(text)
+
+    def leave_out(self, size: int) -> None:
+        """Take the next so many bytes without writing them: they were written already."""
+        self._drain()
+        self._left_out = size
 
     def flush(self) -> None:
         """Write what is left, whatever its size."""
@@ -46,5 +52,9 @@ class Blocks:
             self._put(memoryview(data))
 
     def _put(self, rest: memoryview) -> None:
+        if self._left_out:
+            left_out = min(self._left_out, len(rest))
+            self._left_out -= left_out
+            rest = rest[left_out:]
         while rest:  # an unbuffered stream may take less than it is given
             rest = rest[self._stream.write(rest) :]

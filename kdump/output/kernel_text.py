@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from kdump.binary.compression import WholeDecompressor
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
-    from kdump.output.parallel import ParallelText
+    from kdump.formats.log import Leap
     from kdump.releases.profile import Profile
 
     Write = Callable[[memoryview], None]
     Complain = Callable[[int, int], None]
-
-WORTH_THREADS = 64 << 20
-"""From this size on, a log, or what is left of it, is worth several threads."""
 
 OUT_SIZE = 512 << 10
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
@@ -160,7 +157,6 @@ class KernelText:
         shows_records: bool,
         contents: Contents | None = None,
         skips_metadata: bool = False,
-        out: bytearray | None = None,
     ) -> None:
         assert kernel.native is not None
         self._dump = kernel.native.dump
@@ -181,12 +177,8 @@ class KernelText:
         numbers = pack("=qq", flags, codec_count - 1)
         self._plan = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
         self._decompressor: WholeDecompressor | None = None
-        self.out = out if out is not None else bytearray(OUT_SIZE)
-        self._enough = len(self.out) // 2  # so much text is written out before the next compressed batch is begun
+        self.out: bytearray | memoryview = bytearray(OUT_SIZE)
         self._filled = 0
-        self.parallel: ParallelText | None = None
-        self.source: Source | None = None  # where it may be read by the kernel
-        self._next_try = 0
         self._state = int64s(_FIRST_GAP + 2 * _GAPS)
         self._state[_PREVIOUS_OFFSET] = self._state[_RECORD_START] = -1
 
@@ -199,26 +191,33 @@ class KernelText:
     def previous_offset(self, offset: int) -> None:
         self._state[_PREVIOUS_OFFSET] = offset
 
-    def render_log(self, position: int, end: int) -> int:
-        """Write the lines of what is regular from `position` on, read by the kernel or by several threads, where that may be.
+    def leap_through(self, source: Source) -> Leap:
+        """What shows much of a log at once: the kernel, which reads it, up to what is irregular; then not again for a while."""
+        next_try = 0
 
-        The answer is where in the log that ends.
-        """
-        if self.parallel is not None:
-            return self.parallel.render_log(self, position, end)
-        if self.source is None or kernel.native is None or position < self._next_try:
-            return position
+        def leap(position: int, end: int) -> int:
+            nonlocal next_try
+            if position < next_try:
+                return position
+            reached = self._render_log(source, position, end)
+            next_try = reached + _PAUSE
+            return reached
+
+        return leap
+
+    def _render_log(self, source: Source, position: int, end: int) -> int:
+        """Write the lines of what is regular from `position` on, read by the kernel. The answer is where in the log that ends."""
+        assert kernel.native is not None
         window, held, reason = bytearray(min(_WINDOW_SIZE, end - position)), 0, FULL
         while reason in (FULL, _PAUSED):
             self._filled, position, held, reason = kernel.native.dump_log(
-                self._plan, self.source.fileno(), position, end, window, held, self.out, self._filled, self._state
+                self._plan, source.fileno(), position, end, window, held, self.out, self._filled, self._state
             )
             if reason == FULL:
                 if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
                     break
                 self.flush()
         self.flush()
-        self._next_try = position + _PAUSE
         return position
 
     def render(self, window: Buffer, start: int, window_position: int) -> int:
@@ -229,7 +228,7 @@ class KernelText:
 
     def fill(self, window: Buffer, start: int, window_position: int) -> int:
         """As `render`, but some of the text may be left to be flushed."""
-        payload: bytes | None = None
+        payload: bytes | memoryview | None = None
         while True:
             end: int
             self._filled, end, reason = self._dump(
@@ -245,7 +244,7 @@ class KernelText:
                     self.out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
                 self.flush()
             else:
-                if self._filled > self._enough:
+                if 2 * self._filled > len(self.out):  # the lines of the next batch may not have room
                     self.flush()
                 payload = self._payload_at(window, start)
                 if payload is None:
@@ -260,10 +259,6 @@ class KernelText:
                 self._write(text[: self._filled])
             self._filled = 0
 
-    def forget(self) -> None:
-        """Drop what there is instead."""
-        self._state[_GAP_COUNT] = self._filled = 0
-
     def _drain_gaps(self) -> None:
         state = self._state
         end = _FIRST_GAP + 2 * state[_GAP_COUNT]
@@ -271,7 +266,7 @@ class KernelText:
             self._complain(previous, offset)
         state[_GAP_COUNT] = 0
 
-    def _payload_at(self, window: Buffer, start: int) -> bytes | None:
+    def _payload_at(self, window: Buffer, start: int) -> bytes | memoryview | None:
         """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
         if self._decompressor is None:
             from kdump.binary.compression import WholeDecompressor
@@ -279,6 +274,4 @@ class KernelText:
             self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
             bytearray(OUT_SIZE)  # glibc keeps memory for blocks up to the largest that was given back; larger ones it maps anew
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
-        with memoryview(window) as view:
-            compressed = bytes(view[start + kernel.BATCH_HEADER_SIZE : end])
-        return self._decompressor.decompress(window[start + 22] & 7, compressed)
+        return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + kernel.BATCH_HEADER_SIZE : end])

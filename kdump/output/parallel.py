@@ -1,277 +1,679 @@
-"""A log's lines written by several threads, in order: each takes a piece of the log and waits for its turn to write.
+"""A log's lines made by several processes and written by one, in order: each takes a piece of the log at a time.
 
 Where a piece begins is guessed: at the first batch, from some position on, whose checksum fits. The guess is proved by the walk
-through the piece before, which has to end exactly there. If it does not, or anything is irregular, the threads stop, and who
-called them goes on from where the walk had come.
+through the piece before, which has to end exactly there. If it does not, or a piece holds what ends a run, or a process dies, the
+others are ended too, and who called goes on from where the proof had come.
+
+The process that writes takes pieces as all others do. Those have memory in common with it, a few slots each: they put text there
+and say so through a pipe, and get the slots back through another when it is written. Numbers of pieces come out of a third.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
-from threading import Condition, Thread
+import select
+import sys
+from array import array
+from struct import Struct
 
 from kdump.binary import kernel
-from kdump.formats.record_batch import as_int64
-from kdump.output import kernel_text
+from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
+from kdump.errors import KdumpError
+from kdump.formats.batch_search import NOWHERE, first_batch
+from kdump.formats.log import Log
+from kdump.formats.record_batch import COMPRESSION_MASK, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn, Protocol
 
     from kdump.binary.source import Source
-    from kdump.output.kernel_text import Complain, KernelText, Write
+    from kdump.formats.log import Chunk, LogRules
+    from kdump.output.blocks import Blocks
+    from kdump.output.kernel_text import Complain, KernelText
 
-OUT_SIZE = 4 << 20
-"""A thread holds so much text until it is its turn."""
+    class LogText(Protocol):
+        """Writes the lines of a log, and complains of records whose offsets do not follow one another.
 
-_PIECE_SIZE = 1 << 20
-_LARGEST_PIECE = 2 << 20
-_OVERLAP = 128 << 10  # where the begin of the next piece is looked for, at first
-_PAUSE = 16 << 20  # after the threads had to stop, so much is read without them
-_NOWHERE = -1
-_UNKNOWN = -(1 << 63) + 1  # no offset, and in front of none: the first record of a piece is noted as not following it
+        `previous_offset` is that of the last record.
+        """
+
+        kernel: KernelText | None
+        previous_offset: int
+
+        def show(self, chunk: Chunk) -> None:
+            """Write the lines of batches, those that the kernel in C has left."""
+
+
+_BATCHES_ONLY = -1
+_LEAST = {_BATCHES_ONLY: 64 << 20, NONE: 32 << 20, GZIP: 2 << 20, SNAPPY: 8 << 20, LZ4: 8 << 20, ZSTD: 4 << 20}
+"""From which size on a log is worth several processes, by the codec of its records if they are shown.
+
+Below these, what is gained is lost by starting them.
+"""
+
+_SLOWER = 8  # the kernel in Python, and so much smaller may a log be
+_UNIT = 64 << 10  # pieces are so large, or several times as large
+_MOST_UNITS = 8192  # of a log; then they are larger
+_FIRST_UNITS = 4  # of the first piece that a process takes
+_LARGEST_PIECE = 8 << 20
+_TEXT_SIZE = 2 << 20  # that a piece is to make: one may wait while the next is made
+_SMALLER = 4  # times as small are pieces best for the kernel in Python
+_SLOTS, _SLOT_SIZE = 8, 512 << 10  # of each process; with half of them, they wait for one another
+_SLOTS_SIZE = 10 << 20  # of all others together, at most: the one that writes sees them all
+_LEAST_SLOT_SIZE = 64 << 10
+_MOST_HELD = 8 << 20  # characters of one chunk
+_PAUSE = 16 << 20  # after a run had to stop, so much is read by one process, or more if it had not come further than that
+_READ_SIZE = 1 << 18
+
+_NO_SLOT = -1
+_KILL = 9  # the module signal takes long to import
+_BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
+
+_TICKET = Struct("=i")
+_HEAD = Struct("=qqqqBqqII")
+"""Of what is said of a piece: its first unit and how many it has, where it starts and how far the walk has come, what follows,
+the first and the last offset of its records, and how many numbers about parts and about gaps stand behind all this."""
+
+_MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
 def jobs_here() -> int:
-    """How many threads suit this machine now: its cores, or one where they are busy."""
+    """How many processes suit this machine now: its cores, or one where they are busy."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores if os.getloadavg()[0] <= cores else 1
 
 
-class Buffers:
-    """What threads read into and write into, kept from one log to the next: given back to the system, it would not be whole."""
-
-    def __init__(self) -> None:
-        self._windows: list[bytearray] = []
-        self._outs: list[bytearray] = []
-
-    def window(self) -> bytearray:
-        """One to read into, large enough for a piece and its overlap."""
-        return self._windows.pop() if self._windows else bytearray(_LARGEST_PIECE + _OVERLAP)
-
-    def out(self) -> bytearray:
-        """One to write text into."""
-        return self._outs.pop() if self._outs else bytearray(OUT_SIZE)
-
-    def take_back(self, window: bytearray, out: bytearray) -> None:
-        """Keep both for the next."""
-        if len(window) <= _LARGEST_PIECE + _OVERLAP and len(out) <= OUT_SIZE:
-            self._windows.append(window)
-            self._outs.append(out)
+def can_fork() -> bool:
+    """Whether this process may be forked: others of its threads would be missing in the copy."""
+    threading = sys.modules.get("threading")
+    return hasattr(os, "fork") and (threading is None or threading.active_count() == 1)
 
 
 class ParallelText:
-    """Shows a log by `jobs` threads. `text` makes what writes its lines; `write` and `complain` are called in order."""
+    """Shows a log by `jobs` processes. `text` makes what writes its lines, given where they go."""
 
     def __init__(
         self,
         source: Source,
-        text: Callable[[Write, Complain, bytearray], KernelText],
-        write: Write,
+        text: Callable[[Outlet], LogText],
+        out: Blocks,
         complain: Complain,
         *,
         jobs: int,
+        rules: LogRules,
+        is_deep: bool,
         checks_first_offset: bool,
-        buffers: Buffers,
     ) -> None:
-        self._buffers = buffers
-        self._source = source
-        self._text = text
-        self._write = write
+        self.source = source
+        self.text = text
+        self.out = out
+        self.rules = rules
+        self.jobs = jobs
         self._complain = complain
-        self._jobs = jobs
+        self._is_deep = is_deep
         self._checks_first_offset = checks_first_offset
         self._next_try = 0
+        self._pause = _PAUSE
 
-    def render_log(self, text: KernelText, position: int, end: int) -> int:
-        """Write the lines of what is regular from `position` on, if that is worth while; `text` shows what lies between.
+    def is_worth_while(self, position: int, end: int) -> bool:
+        """Whether there is enough to do from `position` on."""
+        least = _LEAST[self._work_at(position)]
+        return end - position >= (least if kernel.native is not None else least // _SLOWER)
+
+    def show_log(self, text: LogText, position: int, end: int) -> int:
+        """Write the lines from `position` on, but for a while behind what was irregular; `text` shows what lies between.
 
         The answer is where in the log that ends.
         """
-        if position < self._next_try or end - position < kernel_text.WORTH_THREADS:
+        if position < self._next_try:
             return position
         run = _Run(self, position, end, text.previous_offset)
         run.to_end()
-        self._next_try = run.position + _PAUSE
+        self._pause = 2 * self._pause if run.position - position < self._pause else _PAUSE
+        self._next_try = end if run.is_lost else run.position + self._pause
         text.previous_offset = run.previous_offset
         return run.position
 
+    def _work_at(self, position: int) -> int:
+        header = self.source.read(position, kernel.BATCH_HEADER_SIZE)
+        if not self._is_deep or len(header) < kernel.BATCH_HEADER_SIZE:
+            return _BATCHES_ONLY
+        codec = (header[22] if header[16] >= 2 else header[17]) & COMPRESSION_MASK
+        return codec if codec in _LEAST else NONE
+
+    def complain(self, previous: int, offset: int) -> None:
+        """Complain of the first record of a piece, if it does not follow the last of those before."""
+        if offset != as_int64(previous + 1) and (previous != -1 or self._checks_first_offset):
+            self._complain(previous, offset)
+
+    def complain_of(self, gaps: Sequence[int]) -> None:
+        """Complain of pairs of offsets inside of a piece."""
+        for previous, offset in zip(gaps[::2], gaps[1::2], strict=True):
+            self._complain(previous, offset)
+
+
+class _Piece:
+    """What is known of a piece: its units, where it begins, text that waits for its turn, and, at its end, what goes with that.
+
+    `parts` are text, and what is to be told of which slot when that is written, if anything. `reached` is where the walk through
+    the piece ended, and `gaps` are pairs of offsets in it that do not follow one another.
+    """
+
+    __slots__ = ("first_offset", "gaps", "is_over", "last_offset", "parts", "reached", "start", "units")
+
+    def __init__(self, units: int, start: int) -> None:
+        self.units = units
+        self.start = self.reached = start
+        self.parts: list[tuple[memoryview, Callable[[int], None] | None, int]] = []
+        self.is_over = False
+        self.first_offset: int | None = None
+        self.last_offset = 0
+        self.gaps: Sequence[int] = ()
+
 
 class _Run:
-    """Threads on their way through a log, up to its end or to something irregular. `position` is how far the proof has come."""
+    """Processes on their way through a log, up to its end or to where they stop; `position` is how far the proof has come.
+
+    `is_lost` if one of them died.
+    """
 
     def __init__(self, parent: ParallelText, position: int, end: int, previous_offset: int) -> None:
-        assert kernel.native is not None
-        self._parent = parent
-        self._source = parent._source
-        self._find = kernel.native.find
+        self.parent = parent
+        self.source = parent.source
         self.position = position
         self.previous_offset = previous_offset
+        self.end = end
+        self._is_legacy = self.source.read(position, 17)[16:] < b"\2"
+        self.is_lost = False
         self._start = position
-        self._end = end
-        self._is_legacy = self._source.read(position, 17)[16:] < b"\2"
-        self._piece_size = _PIECE_SIZE
-        self._next_start = position  # of a piece that nobody has taken yet
-        self._next_turn = 0  # and its number
-        self._turn = 0  # the number of the piece whose lines are written now
+        self._unit = max(_UNIT, (end - position) // _MOST_UNITS + 1)
+        self._unit_count = -(-(end - position) // self._unit)
+        self._jobs = min(parent.jobs, self._unit_count)
+        self._slot_size = min(_SLOT_SIZE, max(_SLOTS_SIZE // _SLOTS // max(self._jobs - 1, 1), _LEAST_SLOT_SIZE))
+        self._text_size = min(_TEXT_SIZE if kernel.native is not None else _TEXT_SIZE // _SMALLER, _SLOTS * self._slot_size // 2)
+        self._pieces: dict[int, _Piece] = {}  # by their first unit
+        self._turn = 0  # the first unit of the piece whose lines are written now
+        self._written = 0  # bytes of its text
         self._is_over = False
-        self._failure: BaseException | None = None
-        self._changed = Condition()
+        self._children: list[_Child] = []
+        self._tickets = -1
+        self._taken = 0  # the latest unit that this process knows to be taken
 
     def to_end(self) -> None:
-        threads = [Thread(target=self._work, daemon=True) for _ in range(self._parent._jobs)]
-        for thread in threads:
-            thread.start()
+        """Go on as far as can be."""
         try:
-            for thread in threads:
-                thread.join()
-        except BaseException:
-            self._stop()
-            raise
-        if self._failure is not None:
-            raise self._failure
+            if self._fork():
+                self._work()
+        finally:
+            for child in self._children:
+                child.end()
+            if self._tickets >= 0:
+                os.close(self._tickets)
+        if self._written:  # by a process that did not live to the end of its piece: it comes once more
+            self.parent.out.leave_out(self._written)
+
+    def _fork(self) -> bool:
+        """Whether there are others to share the work with."""
+        try:
+            self._tickets, writing = os.pipe()
+            os.set_blocking(writing, False)
+            tickets = b"".join(map(_TICKET.pack, range(self._unit_count)))
+            written = os.write(writing, tickets)
+            os.close(writing)
+            if written < len(tickets):
+                raise OSError("a pipe holds less than usual")
+            while len(self._children) < self._jobs - 1:
+                self._children.append(_Child(self, self._slot_size))
+        except OSError:  # no process, no memory or no descriptor is left
+            self.is_lost = not self._children
+        return bool(self._children)
 
     def _work(self) -> None:
-        worker: _Worker | None = None
+        outlet = _OwnOutlet(self)
+        worker = Worker(self, outlet)
         try:
-            worker = _Worker(self)
-            while worker.take_piece():
-                pass
-        except BaseException as failure:
-            with self._changed:
-                self._failure = self._failure or failure
-            self._stop()
+            while not self._is_over and worker.take_piece():
+                self.collect(waits=False)
+            while not self._is_over:
+                self.collect(waits=True)
+        except _Over:
+            pass
         finally:
-            if worker is not None:
-                worker.drop()
+            outlet.kernel = None  # text and outlet know each other, so that their memory would stay for long
 
-    def next_piece(self) -> tuple[int, int, int] | None:
-        """The number of the next piece, and between which positions it nominally lies; None if there is none."""
-        with self._changed:
-            if self._is_over or self._next_start >= self._end:
-                return None
-            turn, start = self._next_turn, self._next_start
-            end = min(start + self._piece_size, self._end)
-            self._next_turn, self._next_start = turn + 1, end
-            return turn, start, end
+    def next_units(self, text_ratio: float) -> tuple[int, int]:
+        """The first unit of the next piece, and how many it has: none where there is none.
 
-    def wait_for(self, turn: int, start: int) -> bool:
-        """Wait until it is this piece's turn. Returns whether it really begins at `start`."""
-        with self._changed:
-            while self._turn != turn and not self._is_over:
-                self._changed.wait()
-            if self._turn != turn or self._is_over:
-                return False
-            if start != self.position:
+        There are so many as make enough text, if each byte makes so much; less towards the end, so that all are through then.
+        """
+        units = _FIRST_UNITS
+        if text_ratio:
+            units = int(min(self._text_size / text_ratio, _LARGEST_PIECE) / self._unit)
+        units = max(min(units, (self._unit_count - self._taken) // (2 * self._jobs)), 1)
+        tickets = os.read(self._tickets, units * _TICKET.size)
+        if tickets:
+            (self._taken,) = _TICKET.unpack_from(tickets)
+        return self._taken, len(tickets) // _TICKET.size
+
+    def start_of(self, unit: int) -> int:
+        """Where a unit nominally begins."""
+        return min(self._start + unit * self._unit, self.end)
+
+    def find(self, start: int, end: int) -> int:
+        """Where the first batch of a piece begins, or seems to."""
+        if start == self._start:
+            return start
+        try:
+            return first_batch(self.source, start, end, self._is_legacy)
+        except KdumpError:  # who goes on in front of it meets it again, in good order
+            return NOWHERE
+
+    # What comes of the pieces
+
+    def piece(self, first_unit: int, units: int, start: int) -> _Piece:
+        """What is known of a piece."""
+        if first_unit not in self._pieces:
+            self._pieces[first_unit] = _Piece(units, start)
+        return self._pieces[first_unit]
+
+    def collect(self, *, waits: bool) -> None:
+        """Take what the others have to say, and write what is due. Waits for the first word if nothing is there."""
+        children = {child.descriptor: child for child in self._children if not child.is_over}
+        if not children:
+            self._is_over = self._is_over or waits  # nobody is left who could go on
+            return
+        words = select.poll()
+        for descriptor in children:
+            words.register(descriptor, select.POLLIN)
+        for descriptor, _ in words.poll(None if waits else 0):
+            self.is_lost = not children[descriptor].listen() or self.is_lost
+        self.settle()
+        self._is_over = self._is_over or self.is_lost
+
+    def settle(self) -> None:
+        """Write what is due."""
+        while not self._is_over:
+            piece = self._pieces.get(self._turn)
+            if piece is None:
+                return
+            nominal_end = self.start_of(self._turn + piece.units)
+            is_shown = self.position < nominal_end  # or else a batch of the piece before covers all of this one
+            if is_shown and piece.start != self.position:
                 self._is_over = True
-                self._changed.notify_all()
-                return False
-            return True
+                return
+            parts, piece.parts = piece.parts, []
+            for text, free, slot in parts:
+                if is_shown:
+                    self.parent.out.write_bytes(text)
+                    self._written += len(text)
+                if free is not None:
+                    free(slot)
+            if not piece.is_over:
+                return
+            if is_shown:
+                self._take_over(piece)
+            del self._pieces[self._turn]
+            self._turn += piece.units
+            self._is_over = self.position < nominal_end or self._turn == self._unit_count
 
-    def hand_on(self, position: int, previous_offset: int, text_size: int, *, goes_on: bool) -> None:
-        """The piece is written, up to `position`; the next is allowed to, if it `goes_on`."""
-        with self._changed:
-            size = position - self.position
-            self.position, self.previous_offset = position, previous_offset
-            self._turn += 1
-            self._is_over = self._is_over or not goes_on
-            if size and text_size * _LARGEST_PIECE < size * OUT_SIZE // 2:  # so large a piece makes half of what can be held
-                self._piece_size = _LARGEST_PIECE
-            self._changed.notify_all()
+    def _take_over(self, piece: _Piece) -> None:
+        """What is proved is behind the piece now."""
+        if piece.first_offset is not None:
+            self.parent.complain(self.previous_offset, piece.first_offset)
+            self.parent.complain_of(piece.gaps)
+            self.previous_offset = piece.last_offset
+        self.position, self._written = piece.reached, 0
 
-    def _stop(self) -> None:
-        with self._changed:
-            self._is_over = True
-            self._changed.notify_all()
+    def check(self) -> None:
+        """Raises _Over if there is no use in going on."""
+        if self._is_over:
+            raise _Over
+
+    # In another process
+
+    def become(self, outlet: _SharedOutlet) -> NoReturn:
+        """Take pieces, tell what comes of them, and end this process, which is a copy of another one."""
+        for child in self._children:
+            child.close()
+        worker = Worker(self, outlet)
+        while worker.take_piece():
+            pass
+        outlet.say_goodbye()
+        os._exit(0)
 
 
-class _Worker:
-    """What a thread has of its own: its window, its text."""
+class _Over(Exception):
+    """The walk through the piece before did not end where the next one begins, or there is nobody left to go on."""
 
-    def __init__(self, run: _Run) -> None:
+
+class _TooMuch(KdumpError):
+    """The text of a chunk is more than is held until the chunk is through."""
+
+
+class Worker:
+    """What takes one piece after the other, in whatever process."""
+
+    def __init__(self, run: _Run, outlet: Outlet) -> None:
         self._run = run
-        self._parent = run._parent
-        self._source = run._source
-        self._text = self._parent._text(self._write, self._complain, self._parent._buffers.out())
-        self._window = self._parent._buffers.window()
-        self._turn = self._piece_start = self._written = 0
-        self._has_turn = False
-
-    def drop(self) -> None:
-        """Give back its memory: text and worker know each other, so that it would stay for long."""
-        self._parent._buffers.take_back(self._window, self._text.out)
-        del self._text, self._window
+        self._outlet = outlet
+        self._gaps = array("q")
+        self._text = run.parent.text(outlet)
+        self._text_ratio = 0.0  # bytes of text that a byte makes, 0 if that is not known
+        self._log = Log(run.source, rules=run.parent.rules)
+        outlet.kernel = self._text.kernel
 
     def take_piece(self) -> bool:
         """Take the next piece and show it. Returns whether there may be more."""
-        run = self._run
-        piece = run.next_piece()
-        if piece is None:
+        first_unit, units = self._run.next_units(self._text_ratio)
+        if not units:
             return False
-        self._turn, nominal_start, nominal_end = piece
-        self._has_turn, self._written = False, 0
-        bounds = self._read(nominal_start, nominal_end)
-        if bounds is None:  # nothing was found to begin here: when the proof has come so far, who called goes on
-            run.wait_for(self._turn, _NOWHERE)
-            return False
-        start, end = bounds
-        self._piece_start = nominal_start + start
-        self._text.previous_offset = _UNKNOWN
+        nominal_start, nominal_end = self._run.start_of(first_unit), self._run.start_of(first_unit + units)
+        self._outlet.gaps = self._gaps = array("q")
+        self._text.previous_offset = _BEFORE_FIRST
+        start = reached = self._run.find(nominal_start, nominal_end)
+        self._outlet.begin(first_unit, units, start)
+        if start != NOWHERE:
+            reached = self._show(start, nominal_end)
+            self._text_ratio = self._outlet.size / max(reached - start, 1)
+        first_offset = self._first_offset()
+        self._outlet.end(reached, first_offset, self._text.previous_offset)
+        return reached >= nominal_end or start == NOWHERE  # as inside of a batch that is larger than a piece
+
+    def _show(self, start: int, end: int) -> int:
+        """Show the batches that begin in this range, up to what ends a run. The answer is where they end."""
+        log = self._log
+        log.go_to(start, end)
         try:
-            with memoryview(self._window) as view:
-                reached = self._text.fill(view[start:end], 0, self._piece_start) + start
-            self._text.flush()
-            self._take_turn()
-        except _NotHere:
+            self._go_through()
+            if log.position < end:  # by then, but for damage, it is the last batch, which crosses the end
+                header = self._run.source.read(log.position, kernel.LOG_OVERHEAD)
+                size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:], "big")
+                log.go_to(log.position, min(log.position + size, self._run.end))
+                self._go_through()
+        except KdumpError:  # who goes on from here meets it again
+            self._outlet.drop()
+        return log.position
+
+    def _go_through(self) -> None:
+        kernel_text = self._text.kernel
+        leap = kernel_text.leap_through(self._run.source) if kernel_text is not None else None
+        for chunk in self._log.chunks(kernel_text, leap):
+            gap_count = len(self._gaps)
+            try:
+                self._text.show(chunk)
+            except KdumpError:
+                del self._gaps[gap_count:]
+                raise
+            self._outlet.keep()
+
+    def _first_offset(self) -> int | None:
+        """The offset of the first record, None if there was none; the gap in front of it is taken out of the others.
+
+        It is told by the place of a gap, not by numbers alone: any offset may occur.
+        """
+        if self._gaps and self._gaps[0] == _BEFORE_FIRST:
+            first_offset = self._gaps[1]
+            del self._gaps[:2]
+            return first_offset
+        has_records = self._gaps or self._text.previous_offset != _BEFORE_FIRST
+        return _BEFORE_FIRST + 1 if has_records else None
+
+
+class Outlet:
+    """Where the text of a piece goes: into slots of memory, until it is written."""
+
+    def __init__(self, memory: mmap.mmap | bytearray, slot_size: int) -> None:
+        self.gaps = array("q")
+        self.kernel: KernelText | None = None
+        self.size = 0  # of the text of the piece
+        self._memory = memory
+        view = memoryview(memory)
+        self._slots = [view[start : start + slot_size] for start in range(0, len(view), slot_size)]
+        self._slot_size = slot_size
+        self._free = list(range(len(self._slots)))
+        self._slot = _NO_SLOT  # the one that is filled now
+        self._passed_on = self._used = 0  # bytes of it
+        self._held: list[str] = []
+        self._held_size = 0
+
+    # As output
+
+    def write(self, text: str) -> None:
+        """Take the text of a chunk, to `keep` or to `drop` it when the chunk is through."""
+        self._held.append(text)
+        self._held_size += len(text)
+        if self._held_size > _MOST_HELD:
+            raise _TooMuch("the text of a chunk is too long")
+
+    def write_bytes(self, text: memoryview) -> None:
+        """Take text of the kernel in C, which may have written it where it stays."""
+        if text.obj is self._memory:
+            self._used += len(text)
+            self.size += len(text)
+        else:
+            self._copy(text)
+        self._make_room()
+
+    def complain(self, previous: int, offset: int) -> None:
+        """Take a pair of neighbouring offsets that do not follow one another."""
+        self.gaps.append(previous)
+        self.gaps.append(offset)
+
+    def keep(self) -> None:
+        """What was held is text of the piece."""
+        if self._held:
+            self._copy(memoryview("".join(self._held).encode("utf-8", "surrogateescape")))
+            self.drop()
+            self._make_room()
+
+    def drop(self) -> None:
+        """What was held is not."""
+        self._held.clear()
+        self._held_size = 0
+
+    # Pieces
+
+    def begin(self, first_unit: int, units: int, start: int) -> None:
+        """What comes now is text of this piece."""
+        self.size = 0
+        if self._slot == _NO_SLOT:
+            self._take_slot()
+        self._make_room()
+
+    def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
+        """That was all of it, up to this position."""
+        if self._used > self._passed_on:
+            self._pass_on(is_last=False)
+
+    def _copy(self, text: memoryview) -> None:
+        self.size += len(text)
+        while text:
+            room = self._slots[self._slot][self._used :]
+            size = min(len(room), len(text))
+            room[:size] = text[:size]
+            self._used += size
+            text = text[size:]
+            if self._used == self._slot_size:
+                self._next_slot()
+
+    def _make_room(self) -> None:
+        """Give the kernel room to write in: half a slot or more."""
+        if self._used > self._slot_size // 2:
+            self._next_slot()
+        if self.kernel is not None:
+            self.kernel.out = self._slots[self._slot][self._used :]
+
+    def _next_slot(self) -> None:
+        self._pass_on(is_last=True)
+        self._slot, self._passed_on, self._used = _NO_SLOT, 0, 0
+        self._take_slot()
+
+    def _take_slot(self) -> None:
+        while not self._free:
+            self._wait_for_slot()
+        self._slot = self._free.pop()  # the latest: it may be in the cache still
+
+    def _pass_on(self, *, is_last: bool) -> None:
+        """Pass on what is in the slot and was not passed on before; `is_last` if nothing else will be put into it."""
+        raise NotImplementedError
+
+    def _wait_for_slot(self) -> None:
+        raise NotImplementedError
+
+
+class _OwnOutlet(Outlet):
+    """That of the process which writes."""
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__(bytearray(_SLOTS * _SLOT_SIZE), _SLOT_SIZE)
+        self._run = run
+        self._piece = _Piece(0, NOWHERE)
+
+    def begin(self, first_unit: int, units: int, start: int) -> None:
+        self._piece = self._run.piece(first_unit, units, start)
+        super().begin(first_unit, units, start)
+
+    def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
+        super().end(reached, first_offset, last_offset)
+        piece = self._piece
+        piece.reached, piece.gaps, piece.is_over = reached, self.gaps, True
+        piece.first_offset, piece.last_offset = first_offset, last_offset
+        self._run.settle()
+
+    def _pass_on(self, *, is_last: bool) -> None:
+        text = self._slots[self._slot][self._passed_on : self._used]
+        self._passed_on = self._used
+        self._piece.parts.append((text, self._free.append if is_last else None, self._slot))
+        self._run.settle()
+        self._run.check()
+
+    def _wait_for_slot(self) -> None:
+        self._run.collect(waits=True)
+        self._run.check()
+
+
+class _SharedOutlet(Outlet):
+    """That of a process which has others write its text: what it says goes into one pipe, free slots come out of another."""
+
+    def __init__(self, memory: mmap.mmap, slot_size: int, talking: int, freed: int) -> None:
+        super().__init__(memory, slot_size)
+        self._talking = talking
+        self._freed = freed
+        self._piece = 0, 0, NOWHERE
+        self._parts = array("I")
+
+    def begin(self, first_unit: int, units: int, start: int) -> None:
+        self._piece = first_unit, units, start
+        super().begin(first_unit, units, start)
+
+    def end(self, reached: int, first_offset: int | None, last_offset: int) -> None:
+        super().end(reached, first_offset, last_offset)
+        self._say(_END if first_offset is None else _END_WITH_RECORDS, reached, first_offset or 0, last_offset)
+
+    def say_goodbye(self) -> None:
+        """This process takes no further piece."""
+        self._say(_BYE)
+
+    def _pass_on(self, *, is_last: bool) -> None:
+        self._parts.extend((self._slot, self._passed_on, self._used, is_last))
+        self._passed_on = self._used
+
+    def _wait_for_slot(self) -> None:
+        if self._parts:
+            self._say(_MORE)
+        freed = os.read(self._freed, _SLOTS)
+        if not freed:
+            os._exit(1)  # nobody is interested any more
+        self._free += freed
+
+    def _say(self, what: int, reached: int = NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
+        gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else array("q")
+        counts = len(self._parts), len(gaps)
+        head = _HEAD.pack(*self._piece, reached, what, first_offset, last_offset, *counts)
+        rest = memoryview(head + self._parts.tobytes() + gaps.tobytes())
+        while rest:
+            rest = rest[os.write(self._talking, rest) :]
+        self._parts = array("I")
+
+
+class _Child:
+    """Another process, as the one that writes sees it. `descriptor` is where it is listened to."""
+
+    def __init__(self, run: _Run, slot_size: int) -> None:
+        self._run = run
+        self.is_over = False
+        self._said = bytearray()
+        self._memory = mmap.mmap(-1, _SLOTS * slot_size)
+        self._view = memoryview(self._memory)
+        self._slot_size = slot_size
+        descriptors: list[int] = []
+        writer = os.getpid()
+        try:
+            descriptors += os.pipe()
+            descriptors += os.pipe()
+            self.descriptor, talking, freed, self._freeing = descriptors
+            self._process = os.fork()
+            if not self._process:
+                self.close()
+                run.become(_SharedOutlet(self._memory, slot_size, talking, freed))
+        except OSError:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise
+        finally:
+            if os.getpid() != writer:
+                os._exit(1)  # whatever happened: the copy must not go on as if it were the process that writes
+        os.close(talking)
+        os.close(freed)
+
+    def listen(self) -> bool:
+        """Take what it has said since the last time. Returns whether it lives, or has ended in good order."""
+        data = os.read(self.descriptor, _READ_SIZE)
+        if not data:
+            self.is_over = True
             return False
-        previous = self._text.previous_offset
-        if previous == _UNKNOWN:
-            previous = run.previous_offset
-        run.hand_on(nominal_start + reached, previous, self._written, goes_on=reached == end)
-        return reached == end
+        said = self._said
+        said += data
+        start = 0
+        while len(said) - start >= _HEAD.size:
+            first_unit, units, piece_start, reached, what, first_offset, last_offset, *counts = _HEAD.unpack_from(said, start)
+            parts_at = start + _HEAD.size
+            gaps_at = parts_at + 4 * counts[0]
+            end = gaps_at + 8 * counts[1]
+            if len(said) < end:
+                break
+            start = end
+            if what == _BYE:
+                self.is_over = True
+                break
+            piece = self._run.piece(first_unit, units, piece_start)
+            parts = array("I", bytes(said[parts_at:gaps_at]))
+            for slot, text_start, text_end, is_last in zip(*(parts[field::4] for field in range(4)), strict=True):
+                at = slot * self._slot_size
+                piece.parts.append((self._view[at + text_start : at + text_end], self._free if is_last else None, slot))
+            if what != _MORE:
+                piece.reached, piece.gaps, piece.is_over = reached, array("q", bytes(said[gaps_at:end])), True
+                piece.first_offset = first_offset if what == _END_WITH_RECORDS else None
+                piece.last_offset = last_offset
+        del said[:start]
+        return True
 
-    def _read(self, start: int, end: int) -> tuple[int, int] | None:
-        """Fill the window from `start` on; from where to where in it the batches lie that begin in this piece."""
-        run = self._run
-        overlap = _OVERLAP
-        while True:
-            size = min(end + overlap, run._end) - start
-            if len(self._window) < size:
-                self._window = bytearray(size)
-            with memoryview(self._window) as view:
-                filled = self._source.read_into(view[:size], start)
-                if filled < size:
-                    return None
-                first = 0 if start == run._start else run._find(view[:filled], 0, run._is_legacy)
-                if end == run._end:
-                    return (first, filled) if first >= 0 else None
-                behind = run._find(view[:filled], end - start, run._is_legacy)
-            if 0 <= first < behind:
-                return first, behind
-            if size == run._end - start or overlap >= _LARGEST_PIECE:
-                return None
-            overlap *= 8
+    def _free(self, slot: int) -> None:
+        try:
+            os.write(self._freeing, bytes((slot,)))
+        except OSError:
+            pass  # it has ended, in good order or not
 
-    def _take_turn(self) -> None:
-        if not self._has_turn:
-            if not self._run.wait_for(self._turn, self._piece_start):
-                self._text.forget()
-                raise _NotHere
-            self._has_turn = True
+    def end(self) -> None:
+        """End it if it has not ended."""
+        self.close()
+        os.kill(self._process, _KILL)
+        os.waitpid(self._process, 0)
 
-    def _write(self, text: memoryview) -> None:
-        self._take_turn()
-        self._written += len(text)
-        self._parent._write(text)
-
-    def _complain(self, previous: int, offset: int) -> None:
-        self._take_turn()
-        if previous == _UNKNOWN:
-            previous = self._run.previous_offset
-            if offset == as_int64(previous + 1) or previous == -1 and not self._parent._checks_first_offset:
-                return
-        self._parent._complain(previous, offset)
-
-
-class _NotHere(Exception):
-    """The walk through the piece before did not end where this one begins, or was stopped."""
+    def close(self) -> None:
+        """Close what the writing process has of it."""
+        os.close(self.descriptor)
+        os.close(self._freeing)

@@ -4,7 +4,8 @@
     python -m tests.campaigns.kernels --seed 7 --mutant 1234          one of them again
 
 The mutants are those of tests.campaigns.mutants. Each is dumped in the words of several releases, with windows, buffers and
-pieces of ordinary and of very small sizes, and listed as NDJSON. stdout, stderr and exit code must be the same.
+pieces of ordinary and of very small sizes, the latter by several processes, and listed as NDJSON. stdout, stderr and exit code
+must be those of the kernel in Python, with ordinary sizes, in one process.
 """
 
 import argparse
@@ -51,6 +52,9 @@ DEEP_WAYS = (
 )
 
 
+Run = Callable[[], Printed]
+
+
 class Difference(NamedTuple):
     """A run whose output is not the same with both kernels."""
 
@@ -91,9 +95,9 @@ def run_piece(seed: int, numbers: Sequence[int], deadline: float | None = None) 
             made = mutants.mutant(seed, number)
             made.write(folder)
             with contextlib.chdir(folder):
-                for command, execute in commands_for(made, random.Random(f"kernels {seed}/{number}")):
+                for command, reference, execute in commands_for(made, random.Random(f"kernels {seed}/{number}")):
                     runs += 1
-                    text = difference(execute)
+                    text = difference(reference, execute)
                     if text:
                         title = f"mutant {number}: {made.case}/{made.file}: {made.what}"
                         differences.append(Difference(number, f"{title}\n  {command}\n{text}"))
@@ -101,8 +105,8 @@ def run_piece(seed: int, numbers: Sequence[int], deadline: float | None = None) 
     return Outcome(runs, differences)
 
 
-def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[str, Callable[[], Printed]]]:
-    """What is run on a mutant: as it is written down, and as a function."""
+def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[str, Run, Run]]:
+    """What is run on a mutant: as it is written down, as a function that gives what is wanted, and as one to be compared."""
     ways = list(made.runs)
     if Path(made.name).suffix in (".log", ".checkpoint"):
         ways.append([*chance.choice(DEEP_WAYS), "--files", made.name])
@@ -110,30 +114,36 @@ def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[
         release = chance.choice((history.RELEASES[-1], chance.choice(history.RELEASES)))
         sizes = chance.choice((ORDINARY, chance.choice(SEAMS)))
         arguments = ["--release", release, *way]
-        yield f"kdump {shlex.join(arguments)}, {sizes}", functools.partial(kernels.printed, arguments, sizes)
+        run = functools.partial(kernels.printed, arguments)
+        yield f"kdump {shlex.join(arguments)}, {sizes}", run, functools.partial(run, sizes)
     command = {".log": "log", ".checkpoint": "checkpoint", ".index": "index", ".timeindex": "timeindex"}.get(
         Path(made.name).suffix
     )
     if command:
         deep = ["--deep"] if command == "log" and chance.random() < 0.5 else []
         arguments = [command, *deep, "--output", "ndjson", f"./{made.name}"]
-        yield f"kdump {shlex.join(arguments)}", functools.partial(kernels.listed, arguments)
+        run = functools.partial(kernels.listed, arguments)
+        yield f"kdump {shlex.join(arguments)}", run, run
 
 
-def difference(execute: Callable[[], Printed]) -> str:
-    """How the output differs between the kernels, empty if it does not."""
-    by_kernel = []
-    for name in kernels.KERNELS:
+def difference(reference: Run, execute: Run) -> str:
+    """How the output of any kernel differs from that of the reference by the kernel in Python, empty if it does not."""
+    wanted: Printed | None = None
+    for name, run in ((kernel.PYTHON, reference), *((name, execute) for name in kernels.KERNELS)):
         with kernels.using(name):
             try:
-                by_kernel.append(execute())
+                printed = run()
             except Exception:
                 return f"with the kernel {name}:\n{traceback.format_exc()}"
-    reference, native = by_kernel
-    if reference == native:
-        return ""
+        wanted = wanted or printed
+        if printed != wanted:
+            return f"with the kernel {name}:\n{_difference(wanted, printed)}"
+    return ""
+
+
+def _difference(printed_by_reference: Printed, printed: Printed) -> str:
     lines = []
-    for field, wanted, got in zip(Printed._fields, reference, native, strict=True):
+    for field, wanted, got in zip(Printed._fields, printed_by_reference, printed, strict=True):
         if wanted == got:
             continue
         if isinstance(wanted, bytes) and isinstance(got, bytes):

@@ -26,11 +26,12 @@ def test_both_kernels_print_the_same_of_damaged_files() -> None:
 def test_a_difference_is_seen_and_described() -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)
-    answers = iter([kernels.Printed(0, b"same\none\n", b""), kernels.Printed(1, b"same\ntwo\n", b"")])
-    text = campaign.difference(lambda: next(answers))
-    assert text == "  exit_code\n  - 0\n  + 1\n  stdout at byte 5\n  - b'one\\n'\n  + b'two\\n'"
-    assert campaign.difference(lambda: kernels.Printed(0, b"", b"")) == ""
-    assert "ZeroDivisionError" in campaign.difference(lambda: kernels.Printed(1 // 0, b"", b""))
+    reference = kernels.Printed(0, b"same\none\n", b"")
+    answers = iter([reference, kernels.Printed(1, b"same\ntwo\n", b"")])
+    text = campaign.difference(lambda: reference, lambda: next(answers))
+    assert text == "with the kernel c:\n  exit_code\n  - 0\n  + 1\n  stdout at byte 5\n  - b'one\\n'\n  + b'two\\n'"
+    assert campaign.difference(lambda: reference, lambda: reference) == ""
+    assert "ZeroDivisionError" in campaign.difference(lambda: reference, lambda: kernels.Printed(1 // 0, b"", b""))
 
 
 def test_hostile_arguments_are_refused_or_do_no_harm() -> None:

@@ -19,7 +19,7 @@ _NICE_OPTION = "--nice"
 _RATE_OPTION = "--rate"
 _WITH_VALUE = {
     _RELEASE_OPTION: f"a release, such as {history.RELEASES[-1]}",
-    _JOBS_OPTION: "a number of threads",
+    _JOBS_OPTION: "a number of processes",
     _RATE_OPTION: "a rate, such as 50MB/s",
 }
 _OPTIONS_WITH_VALUES = ("files", "max-bytes", "max-message-size")
@@ -50,8 +50,8 @@ class OwnOptions:
     """The options of ours that the drop-in form takes, and the `others`, which are Kafka's.
 
     `--release R` for the release whose output is wanted, `--strict-stderr` for no word of ours on stderr, `--jobs N` for the
-    number of threads (0: as many as suit the machine), `--nice` for a low priority and a page cache left alone, `--rate R` for so
-    many bytes a second. Raises UsageError where a value is missing or wrong.
+    number of processes (0: as many as suit the machine), `--nice` for a low priority and a page cache left alone, `--rate R` for
+    so many bytes a second. Raises UsageError where a value is missing or wrong.
     """
 
     def __init__(self, arguments: list[str]) -> None:

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.cli.dropin.tool import DumpTool
     from kdump.cli.joptsimple import Arguments
+    from kdump.formats.log import Chunk, Leap, LogRules
     from kdump.formats.record import RecordChunk
+    from kdump.output.blocks import Blocks
     from kdump.output.contents import Contents
-    from kdump.output.kernel_text import Complain, KernelText, Write
+    from kdump.output.kernel_text import Complain, KernelText
     from kdump.output.kernel_text import Contents as KernelContents
+    from kdump.output.parallel import Outlet
     from kdump.output.topics import RecordDecoder
 
     Decoder = Callable[[bytes], str]
+    Out = Blocks | Outlet
+    Maker = Callable[[Out, Complain], "_BatchText | _RecordText"]
+
+_WORTH_JOBS = 1 << 20  # smaller logs are no matter for several processes, whatever is in them
 
 _DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
 
@@ -42,14 +49,16 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
         if max_bytes < 0:
             raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source)
         shows_batches = not is_deep or tool.profile.deep_shows_batches
-        log = Log(source, end=max_bytes, rules=tool.rules if shows_batches else tool.record_rules)
+        rules = tool.rules if shows_batches else tool.record_rules
+        log = Log(source, end=max_bytes, rules=rules)
+        if is_deep:
+            make = _maker_of_records(tool, source, decoders if prints_data(tool, arguments) else None, arguments)
+        else:
+            make = _maker_of_batches(tool)
+        text = make(tool.out, _complain(tool, source))
         try:
-            if is_deep:
-                _dump_records(tool, source, log, decoders if prints_data(tool, arguments) else None, arguments)
-            else:
-                kernel_text = _kernel_text(tool, source, shows_batches=True, shows_records=False)
-                for chunk in log.chunks(kernel_text):
-                    tool.out.write("".join(tool.text.batch_lines(chunk.batches)))
+            for chunk in log.chunks(text.kernel, _leap(tool, source, rules, make, text, is_deep=is_deep)):
+                text.show(chunk)
         except CorruptData as fault:
             if shows_batches and fault.row is not None:  # what the tool had written of a line before it threw
                 tool.out.write(tool.text.partial_batch_line(fault.row, fault.through))
@@ -103,113 +112,201 @@ def _heading(tool: DumpTool, name: str) -> str:
     return f"Snapshot end offset: {offset}, epoch: {epoch}"
 
 
-def _dump_records(
-    tool: DumpTool, source: Source, log: Log, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
-) -> None:
-    from kdump.formats import records
+class _LogText:
+    """Writes a log's lines: those of regular batches by the kernel in C, where it is there, all others by way of tables."""
+
+    def __init__(self, tool: DumpTool, out: Out, complain: Complain, kernel_text: KernelText | None) -> None:
+        self.kernel = kernel_text
+        self._tool = tool
+        self._out = out
+        self._complain = complain
+        self._previous_offset = -1
+
+    @property
+    def previous_offset(self) -> int:
+        """The offset of the last record, -1 if there was none."""
+        return self._previous_offset if self.kernel is None else self.kernel.previous_offset
+
+    @previous_offset.setter
+    def previous_offset(self, offset: int) -> None:
+        if self.kernel is None:
+            self._previous_offset = offset
+        else:
+            self.kernel.previous_offset = offset
+
+
+class _BatchText(_LogText):
+    """Writes lines of batches."""
+
+    def show(self, chunk: Chunk) -> None:
+        """Write the lines of a chunk."""
+        self._out.write("".join(self._tool.text.batch_lines(chunk.batches)))
+
+
+class _RecordText(_LogText):
+    """Writes lines of records, and those of their batches where the release has them."""
+
+    def __init__(
+        self,
+        tool: DumpTool,
+        out: Out,
+        complain: Complain,
+        kernel_text: KernelText | None,
+        source: Source,
+        contents_of: Contents,
+        *,
+        skips_metadata: bool,
+        with_data: bool,
+    ) -> None:
+        super().__init__(tool, out, complain, kernel_text)
+        self._source = source
+        self._contents_of = contents_of
+        self._skips_metadata = skips_metadata
+        self._with_data = with_data
+
+    def show(self, chunk: Chunk) -> None:
+        """Write the lines of a chunk, up to where the tool throws. Raises Fault there."""
+        from kdump.formats import records
+
+        previous = self.previous_offset
+        frames = self._tool.record_rules.frames
+        for part in records.read(self._source, chunk, frames, with_data=self._with_data, with_header_values=False):
+            offsets = part.records["offset"]
+            if offsets:
+                self._check_consecutive(previous, offsets)
+                previous = offsets[-1]
+            self._write(part)
+        self.previous_offset = previous
+
+    def _write(self, part: RecordChunk) -> None:
+        text = self._tool.text
+        lines: list[str] = []
+        is_whole = False
+        try:
+            text.record_lines(part, self._contents_of, self._skips_metadata, lines)
+            is_whole = True
+        finally:
+            if self._tool.profile.deep_shows_batches:
+                lines = interleaved(text.batch_lines(part.batches), part, lines, is_whole=is_whole)
+            self._out.write("".join(lines))
+
+    def _check_consecutive(self, previous: int, offsets: Sequence[int]) -> None:
+        checks_first = self._tool.profile.checks_first_offset
+        if previous == -1 and not checks_first:
+            previous = offsets[0] - 1
+        if offsets[0] == previous + 1 and offsets == list(range(previous + 1, previous + 1 + len(offsets))):
+            return
+        for offset in offsets:
+            if offset != as_int64(previous + 1) and (previous != -1 or checks_first):
+                self._complain(previous, offset)
+            previous = offset
+
+
+def _complain(tool: DumpTool, source: Source) -> Complain:
+    path = absolute(source.path)
+
+    def complain(previous: int, offset: int) -> None:
+        tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
+
+    return complain
+
+
+def _maker_of_batches(tool: DumpTool) -> Maker:
+    def make(out: Out, complain: Complain) -> _BatchText:
+        return _BatchText(tool, out, complain, _kernel_text(tool, out, complain, shows_batches=True, shows_records=False))
+
+    return make
+
+
+def _maker_of_records(
+    tool: DumpTool, source: Source, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
+) -> Maker:
     from kdump.output.contents import contents, kernel_contents
 
     skips_metadata = arguments.has("skip-record-metadata")
     contents_of = contents(tool.profile, decoders, skips_metadata=skips_metadata)
-    path = absolute(source.path)
-    kernel_text = None
-    if decoders is None or decoders == (text_of, text_of):
-        shown = kernel_contents(tool.profile, skips_metadata=skips_metadata) if decoders else None
-        kernel_text = _kernel_text(
+    is_plain = decoders is None or decoders == (text_of, text_of)
+    shown = kernel_contents(tool.profile, skips_metadata=skips_metadata) if decoders and is_plain else None
+
+    def make(out: Out, complain: Complain) -> _RecordText:
+        kernel_text = None
+        if is_plain:
+            kernel_text = _kernel_text(
+                tool,
+                out,
+                complain,
+                shows_batches=tool.profile.deep_shows_batches,
+                shows_records=True,
+                contents=shown,
+                skips_metadata=skips_metadata,
+            )
+        return _RecordText(
             tool,
+            out,
+            complain,
+            kernel_text,
             source,
-            shows_batches=tool.profile.deep_shows_batches,
-            shows_records=True,
-            contents=shown,
+            contents_of,
             skips_metadata=skips_metadata,
+            with_data=decoders is not None,
         )
-    previous = -1
-    for chunk in log.chunks(kernel_text):
-        if kernel_text is not None:
-            previous = kernel_text.previous_offset
-        parts = records.read(source, chunk, tool.record_rules.frames, with_data=decoders is not None, with_header_values=False)
-        for part in parts:
-            offsets = part.records["offset"]
-            if offsets:
-                _check_consecutive(tool, path, previous, offsets)
-                previous = offsets[-1]
-            _write_records(tool, part, contents_of, skips_metadata)
-        if kernel_text is not None:
-            kernel_text.previous_offset = previous
+
+    return make
 
 
 def _kernel_text(
     tool: DumpTool,
-    source: Source,
+    out: Out,
+    complain: Complain,
     *,
     shows_batches: bool,
     shows_records: bool,
     contents: KernelContents | None = None,
     skips_metadata: bool = False,
 ) -> KernelText | None:
-    """What the kernel in C shows of this log, where it is there and the output is as it stands in Kafka's words."""
+    """What the kernel in C shows of a log, where it is there and the output is as it stands in Kafka's words."""
     if kernel.native is None or tool.is_terminal:
         return None
-    from kdump.output.kernel_text import WORTH_THREADS, KernelText
+    from kdump.output.kernel_text import KernelText
 
-    path = absolute(source.path)
-
-    def complain(previous: int, offset: int) -> None:
-        tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
-
-    def text(write: Write, complain: Complain, out: bytearray | None = None) -> KernelText:
-        return KernelText(
-            tool.profile,
-            write,
-            complain,
-            codec_count=tool.rules.codec_count,
-            shows_batches=shows_batches,
-            shows_records=shows_records,
-            contents=contents,
-            skips_metadata=skips_metadata,
-            out=out,
-        )
-
-    kernel_text = text(tool.out.write_bytes, complain)
-    if source.manners is None:
-        kernel_text.source = source
-    if source.size >= WORTH_THREADS and tool.jobs != 1 and source.manners is None:
-        from kdump.output import parallel
-
-        jobs = tool.jobs or parallel.jobs_here()
-        tool.buffers = tool.buffers or parallel.Buffers()
-        if jobs > 1:
-            kernel_text.parallel = parallel.ParallelText(
-                source,
-                text,
-                tool.out.write_bytes,
-                complain,
-                jobs=jobs,
-                checks_first_offset=tool.profile.checks_first_offset,
-                buffers=tool.buffers,
-            )
-    return kernel_text
+    return KernelText(
+        tool.profile,
+        out.write_bytes,
+        complain,
+        codec_count=tool.rules.codec_count,
+        shows_batches=shows_batches,
+        shows_records=shows_records,
+        contents=contents,
+        skips_metadata=skips_metadata,
+    )
 
 
-def _write_records(tool: DumpTool, part: RecordChunk, contents_of: Contents, skips_metadata: bool) -> None:
-    lines: list[str] = []
-    is_whole = False
-    try:
-        tool.text.record_lines(part, contents_of, skips_metadata, lines)
-        is_whole = True
-    finally:
-        if tool.profile.deep_shows_batches:
-            lines = interleaved(tool.text.batch_lines(part.batches), part, lines, is_whole=is_whole)
-        tool.out.write("".join(lines))
+def _leap(
+    tool: DumpTool, source: Source, rules: LogRules, make: Maker, text: _BatchText | _RecordText, *, is_deep: bool
+) -> Leap | None:
+    """What shows much of the log at once: several processes, where that is worth while, or the kernel in C."""
+    own = text.kernel.leap_through(source) if text.kernel is not None and source.manners is None else None
+    if source.size < _WORTH_JOBS or tool.jobs == 1 or tool.is_terminal or source.manners is not None:
+        return own
+    from kdump.output import parallel
 
+    jobs = tool.jobs or parallel.jobs_here()
+    if jobs == 1 or not parallel.can_fork():
+        return own
+    several = parallel.ParallelText(
+        source,
+        lambda outlet: make(outlet, outlet.complain),
+        tool.out,
+        _complain(tool, source),
+        jobs=jobs,
+        rules=rules,
+        is_deep=is_deep,
+        checks_first_offset=tool.profile.checks_first_offset,
+    )
 
-def _check_consecutive(tool: DumpTool, path: str, previous: int, offsets: Sequence[int]) -> None:
-    checks_first = tool.profile.checks_first_offset
-    if previous == -1 and not checks_first:
-        previous = offsets[0] - 1
-    if offsets[0] == previous + 1 and offsets == list(range(previous + 1, previous + 1 + len(offsets))):
-        return
-    for offset in offsets:
-        if offset != as_int64(previous + 1) and (previous != -1 or checks_first):
-            tool.complain(history.NON_CONSECUTIVE, path, previous, offset)
-        previous = offset
+    def leap(position: int, end: int) -> int:
+        if several.is_worth_while(position, end):
+            return several.show_log(text, position, end)
+        return own(position, end) if own is not None else position
+
+    return leap

@@ -16,7 +16,6 @@ from kdump.releases import history
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.output.blocks import Blocks
-    from kdump.output.parallel import Buffers
     from kdump.releases.profile import Profile
 
 SUCCESS, FAILURE, USAGE = 0, 1, 2
@@ -36,7 +35,7 @@ _COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex",
 
 
 class DumpTool:
-    """A run of the tool, in the words of a release, by as many threads as `jobs` says; 0 is for as many as suit the machine."""
+    """A run of the tool, in the words of a release, by as many processes as `jobs` says; 0 is for as many as suit the machine."""
 
     def __init__(self, profile: Profile, out: Blocks, err: Blocks, *, is_strict: bool, is_terminal: bool, jobs: int = 1) -> None:
         self.profile = profile
@@ -44,7 +43,6 @@ class DumpTool:
         self.err = err
         self.is_terminal = is_terminal
         self.jobs = jobs
-        self.buffers: Buffers | None = None
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow

@@ -1,0 +1,244 @@
+"""Several processes at one log: whatever becomes of them, what is printed is what one process prints."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
+from kdump.output import parallel
+from kdump.output.blocks import Blocks
+from kdump.output.kernel_text import KernelText
+
+from . import kernels
+from .builders.records import batch, record
+from .kernels import Sizes
+from .support import with_interrupts
+
+LOG_NAME = "00000000000000000000.log"
+SEVERAL = Sizes(piece=20_000, out=3000)
+
+PROGRAM = """
+import sys
+from kdump.cli import dropin
+from kdump.cli.dropin import logs
+from kdump.cli.main import main
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
+from kdump.output import parallel
+from kdump.output.blocks import Blocks
+
+logs._WORTH_JOBS = 1
+parallel._LEAST.update(dict.fromkeys(parallel._LEAST, 1))
+parallel._UNIT = 50_000
+parallel._SLOT_SIZE = 8192
+sys.argv[0] = "kdump"
+sys.exit(main())
+"""
+"""kdump, for which small logs are worth several processes, that have little memory."""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log in which every hundredth offset is missing."""
+    path = tmp_path / LOG_NAME
+    count = 4000
+    path.write_bytes(b"".join(batch(records=[record(value=b"v" * 40)], base_offset=row + row // 100) for row in range(count)))
+    return path
+
+
+def _start(log: Path, stdout: int) -> "subprocess.Popen[bytes]":
+    """kdump in a session of its own, at work at much data."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "--jobs", "3", "--deep-iteration", "--files", ",".join([str(log)] * 200)],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=with_interrupts,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+    )
+
+
+def _processes(session: int) -> set[int]:
+    """The processes of a session that have not ended."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+def _wait_until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait, at most so long."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+
+
+@pytest.mark.parametrize("message", [1, 2, 5, 9])
+@pytest.mark.parametrize("way", [[], ["--deep-iteration"]], ids=["shallow", "deep"])
+def test_nothing_is_lost_or_doubled_when_processes_are_killed(
+    log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]
+) -> None:
+    wanted = kernels.printed([*way, "--files", log])
+    lost = []
+    to_end, say = parallel._Run.to_end, parallel._SharedOutlet._say
+    said = 0
+
+    def noting_to_end(run: parallel._Run) -> None:
+        to_end(run)
+        lost.append(run.is_lost)
+
+    def saying_for_a_while(outlet: parallel._SharedOutlet, *what: int) -> None:
+        nonlocal said
+        said += 1
+        say(outlet, *what)
+        if said == message:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(parallel._Run, "to_end", noting_to_end)
+    monkeypatch.setattr(parallel._SharedOutlet, "_say", saying_for_a_while)
+    assert kernels.printed([*way, "--files", log], SEVERAL) == wanted
+    assert True in lost
+
+
+def test_text_of_a_piece_that_was_written_already_does_not_come_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other processes have all the pieces, and one dies in the middle of the first."""
+    wanted = kernels.printed(["--deep-iteration", "--files", log])
+    writer = os.getpid()
+    left_out = []
+    say, take_piece, leave_out = parallel._SharedOutlet._say, parallel.Worker.take_piece, Blocks.leave_out
+
+    def take_none_here(worker: parallel.Worker) -> bool:
+        return os.getpid() != writer and take_piece(worker)
+
+    def say_once(outlet: parallel._SharedOutlet, *what: int) -> None:
+        say(outlet, *what)
+        if outlet._piece[0] == 0:
+            assert what[0] == parallel._MORE
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def noting_leave_out(blocks: Blocks, size: int) -> None:
+        left_out.append(size)
+        leave_out(blocks, size)
+
+    monkeypatch.setattr(parallel.Worker, "take_piece", take_none_here)
+    monkeypatch.setattr(parallel._SharedOutlet, "_say", say_once)
+    monkeypatch.setattr(Blocks, "leave_out", noting_leave_out)
+    assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(out=400)) == wanted
+    assert left_out
+    assert left_out[0] > 0
+
+
+@pytest.mark.parametrize("what", ["fork", "pipe"])
+def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    wanted = kernels.printed(["--deep-iteration", "--files", log])
+
+    def fails() -> None:
+        raise BlockingIOError("there are too many")
+
+    monkeypatch.setattr(os, what, fails)
+    assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
+
+
+def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = kernels.printed(["--deep-iteration", "--files", log])
+    writer = os.getpid()
+    show = parallel.Worker._show
+
+    def fails_elsewhere(worker: parallel.Worker, start: int, end: int) -> int:
+        if os.getpid() != writer:
+            raise MemoryError
+        return show(worker, start, end)
+
+    monkeypatch.setattr(parallel.Worker, "_show", fails_elsewhere)
+    assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
+
+
+def test_text_in_front_of_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, read_into = Source.read, Source.read_into
+    bad = log.stat().st_size // 2
+
+    def check(source: Source, position: int, size: int) -> None:
+        if position <= bad < position + size:
+            raise Unreadable("file-io-error", "Input/output error", path=source.path, position=position)
+
+    def failing_read(source: Source, position: int, count: int) -> bytes:
+        check(source, position, count)
+        return read(source, position, count)
+
+    def failing_read_into(source: Source, buffer: memoryview, position: int) -> int:
+        check(source, position, len(buffer))
+        return read_into(source, buffer, position)
+
+    monkeypatch.setattr(Source, "read", failing_read)
+    monkeypatch.setattr(Source, "read_into", failing_read_into)
+    monkeypatch.setattr(KernelText, "leap_through", lambda text, source: None)  # it reads without the source
+    by_one = kernels.printed(["--deep-iteration", "--files", log], Sizes(window=10_000))
+    printed = kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(window=10_000))
+    assert (printed.exit_code, printed.stderr.count(b"Input/output error")) == (by_one.exit_code, 1)
+    assert len(printed.stdout) > 0.4 * len(kernels.printed(["--deep-iteration", "--files", log, "--max-bytes", str(bad)]).stdout)
+    assert by_one.stdout.startswith(printed.stdout) or printed.stdout.startswith(by_one.stdout)
+
+
+@needs_proc
+def test_a_full_disk_ends_all_processes(log: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        run = _start(log, full.fileno())
+    _, stderr = run.communicate(timeout=60)
+    assert (run.returncode, stderr) == (4, b"kdump: cannot write the output: No space left on device\n")
+    _wait_until(lambda: not _processes(run.pid), 2)
+
+
+@needs_proc
+def test_a_reader_that_has_seen_enough_ends_all_processes_quietly(log: Path) -> None:
+    run = _start(log, subprocess.PIPE)
+    assert run.stdout is not None
+    assert run.stderr is not None
+    run.stdout.read(500_000)
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    assert run.wait(timeout=60) == 0
+    _wait_until(lambda: not _processes(run.pid), 2)
+
+
+@needs_proc
+@pytest.mark.parametrize("whom", ["all", "writer"])
+def test_an_interrupt_ends_all_processes(log: Path, whom: str) -> None:
+    run = _start(log, subprocess.PIPE)
+    _wait_until(lambda: len(_processes(run.pid)) == 3)
+    if whom == "all":  # as a terminal does it
+        os.killpg(run.pid, signal.SIGINT)
+    else:
+        run.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    assert run.stderr is not None
+    assert run.stderr.read() == b"kdump: interrupted\n"
+    assert run.wait(timeout=60) == 130
+    assert time.monotonic() - started < 2
+    _wait_until(lambda: not _processes(run.pid), 2)
+    run.communicate()
+
+
+@needs_proc
+def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
+    run = _start(log, subprocess.PIPE)
+    _wait_until(lambda: len(_processes(run.pid)) == 3)
+    run.kill()
+    run.communicate()
+    _wait_until(lambda: not _processes(run.pid), 2)
