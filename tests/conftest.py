@@ -22,6 +22,8 @@ WITHOUT_KERNEL = {
     "test_readme",
     "test_releases",
     "test_report",
+    "test_restart_records",
+    "test_restarts",
     "test_tables",
 }
 """Modules that read no bytes, or choose the kernels themselves. Those of all others run through both kernels."""

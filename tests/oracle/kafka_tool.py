@@ -113,7 +113,7 @@ def _why_no_java() -> str | None:
         first, last = JAVA_VERSIONS[0], JAVA_VERSIONS[-1]
         return f"the real tool needs Java {first} to {last}, found {version[1] if version else said!r}"
     try:
-        _runner_classes()
+        compiled(JAVA_SOURCE)
     except (OSError, OracleError) as error:
         return str(error)
     return None
@@ -130,13 +130,17 @@ def _why_no_release(release: str) -> str | None:
     return None
 
 
-def fetch(release: str) -> str:
-    """Fetch the tool of a release unless it is there; return its class path."""
-    stored = _home() / f"{release}.classpath"
-    with _locked(f"{release}.lock"):
+def fetch(release: str, logging: str = SILENT_LOGGING) -> str:
+    """Fetch the tool of a release unless it is there; return its class path.
+
+    `logging` is the artifact that takes what Kafka logs.
+    """
+    name = release if logging == SILENT_LOGGING else f"{release}-{logging.split(':')[1]}"
+    stored = _home() / f"{name}.classpath"
+    with _locked(f"{name}.lock"):
         if not stored.exists() or not all(map(os.path.exists, stored.read_text().split(os.pathsep))):
             with tempfile.TemporaryDirectory(prefix="kdump-fetch-") as folder:
-                class_path = _resolve(release, Path(folder))
+                class_path = _resolve(release, logging, Path(folder))
             _write(stored, class_path.encode())
         return stored.read_text()
 
@@ -189,7 +193,7 @@ class _Jvm:
 
     def __init__(self, release: str, working_folder: Path) -> None:
         _make_empty(working_folder)
-        class_path = os.pathsep.join([str(_runner_classes()), fetch(release)])
+        class_path = os.pathsep.join([str(compiled(JAVA_SOURCE)), fetch(release)])
         command = ["java", *_launcher_options(release), *BATCH_OPTIONS, "-cp", class_path]
         self._process = subprocess.Popen(
             [*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)],
@@ -279,7 +283,7 @@ def _with_placeholder(answer: Answer, working_folder: Path) -> Answer:
     return answer._replace(stdout=answer.stdout.replace(path, b"{CWD}"), stderr=answer.stderr.replace(path, b"{CWD}"))
 
 
-def _resolve(release: str, folder: Path) -> str:
+def _resolve(release: str, logging: str, folder: Path) -> str:
     """Let Maven fetch the artifacts of a release; return their paths as a class path."""
     exclusions = "".join(
         "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(*name.split(":"))
@@ -289,7 +293,7 @@ def _resolve(release: str, folder: Path) -> str:
     dependencies = "".join(
         "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>".format(*name.split(":"))
         + f"<exclusions>{exclusions}</exclusions></dependency>"
-        for name in [*wanted, SILENT_LOGGING]
+        for name in [*wanted, logging]
     )
     (folder / "pom.xml").write_text(
         "<project><modelVersion>4.0.0</modelVersion>"
@@ -311,18 +315,17 @@ def _resolve(release: str, folder: Path) -> str:
 
 
 @functools.cache
-def _runner_classes() -> Path:
-    """Compile KafkaTool.java unless that was done before; return the folder of the classes."""
-    source = JAVA_SOURCE.read_bytes()
-    classes = _home() / f"classes-{hashlib.sha256(source).hexdigest()[:12]}"
+def compiled(source: Path) -> Path:
+    """Compile a Java source unless that was done before; return the folder of the classes."""
+    classes = _home() / f"classes-{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}"
     with _locked("classes.lock"):
         if not classes.exists():
             with tempfile.TemporaryDirectory(dir=_home(), prefix="compiling-") as folder:
                 done = subprocess.run(
-                    ["javac", "-nowarn", "-d", folder, str(JAVA_SOURCE)], capture_output=True, text=True, check=False
+                    ["javac", "-nowarn", "-d", folder, str(source)], capture_output=True, text=True, check=False
                 )
                 if done.returncode:
-                    raise OracleError(f"javac cannot compile {JAVA_SOURCE.name}: {done.stderr.strip()}")
+                    raise OracleError(f"javac cannot compile {source.name}: {done.stderr.strip()}")
                 shutil.copytree(folder, classes)
     return classes
 

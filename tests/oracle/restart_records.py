@@ -1,0 +1,250 @@
+"""Says what a start of the log manager did to a partition directory: the fields of a record.
+
+    outcome, also          words, below: the first that holds, and the others
+    bytes_lost             size of all `.log` files before minus after; negative when a `.swap` segment came in
+    end_differs            true: `log_end` is not `data_end`
+    result                 `loaded`, `offline` (the log directory failed) or `exception` (loading threw)
+    exception, message, cause, thrown_in
+                           what was thrown, and by which method of the broker (nothing for exceptions without a stack)
+    segments_before        pairs of base offset and size, from the files
+    log_start, log_end, recovery_point_after, segments, topic_id, producers
+                           as the loaded log tells them; `segments` is "same" when they are as before
+    files                  each file that is not as before: what happened, its size before, while open, and after the proper close
+    segments_gone          `.log` files that are not there any more
+    data_end               behind the last intact batch of the newest segment afterwards; its base offset when it has none
+    intact_batches         batches with a good CRC before, behind damage too
+    lost_batches, lost_records, lost_intact_bytes, lost_offsets
+                           those of them that no segment holds afterwards; offsets that another batch covers do not count
+    recovered              segments scanned because of the recovery point
+    snapshots_deleted, snapshots_loaded
+                           producer snapshots, by offset, in the order of the log
+    log                    lines of the log: level, class, message; routine is left out
+
+What is empty is left out. An index of 10485760 or 10485756 bytes while open is preallocated.
+
+    die        loading threw: the broker process ends
+    offline    the log directory was taken offline
+    wipe       a segment was emptied, for its offsets do not fit its index
+    cut        a segment was cut at a bad batch, and later ones deleted
+    split      a segment with offsets too far from its base was split; with `die`, could not be
+    rescan     a segment was scanned because its index is missing or damaged, not because of the recovery point
+    delete     files other than snapshots are gone, or carry `.deleted`
+    keep       nothing of this
+"""
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tests.oracle import batches
+
+LOG_NAME = re.compile(r"[0-9]+\.log")
+SEGMENT_NAME = re.compile(r"[0-9]{20}\.log")
+MAX_LINES = 16
+MAX_LINE_SIZE = 600
+
+# Words of the log, and the outcome each stands for.
+WORDS = (
+    ("wipe", re.compile(r"Found invalid offset during recovery")),
+    ("cut", re.compile(r"Corruption found in segment ")),
+    ("split", re.compile(r"Caught segment overflow error|Splitting overflowed segment")),
+    ("rescan", re.compile(r"Could not find offset index file|Found a corrupted index file")),
+    ("delete", re.compile(r"Deleting all segments|that is compacted but has not been deleted yet")),
+)
+OUTCOMES = ("die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep")
+# What every start says; the rest of the log is kept.
+ROUTINE = re.compile(
+    r"Registered .?kafka:type|No meta.properties file found|Loading logs from|Loaded \d+ logs in|Completed load of"
+    r"|Error while loading logs in|Recovering \d+ logs from|Skipping recovery of \d+ logs|Attempting recovery for all logs"
+    r"|Recovering unflushed segment|Loading producer state (till|from)|Reloading from producer snapshot"
+    r"|Producer state recovery took|(Wrote|Writing|Deleted) producer (state )?snapshot"
+)
+
+Changes = dict[str, list[Any]]
+
+
+class Facts(NamedTuple):
+    """What one start is judged by: the partition's files by name, the sizes while open, and what the JVM told."""
+
+    before: Mapping[str, bytes]
+    opened: Mapping[str, int]
+    after: Mapping[str, bytes]
+    intact: Sequence[batches.Batch]
+    told: Mapping[str, Any]
+
+
+def record(facts: Facts) -> dict[str, Any]:
+    """The fields of a record that say what happened."""
+    thrown = facts.told["thrown"]
+    log = facts.told["logs"][0] if facts.told["logs"] else None
+    result = "exception" if thrown else "offline" if facts.told["offline"] else "loaded"
+    segments = _segments(facts.before)
+    changes = _changes(facts)
+    lines = [_line(*line) for line in facts.told["lines"]]
+    words = _outcomes(result, changes, lines, facts.before)
+    data_end = _data_end(facts.after)
+    row: dict[str, Any] = {
+        "outcome": words[0],
+        "also": words[1:],
+        "bytes_lost": _log_bytes(facts.before) - _log_bytes(facts.after),
+        "end_differs": log is not None and log["end"] != data_end,
+        "result": result,
+        **(_thrown(thrown) if thrown else {}),
+        "segments_before": segments,
+        **(_loaded(log, segments) if log else {}),
+        "files": changes,
+        "segments_gone": sorted(name for name in facts.before if LOG_NAME.fullmatch(name) and name not in facts.after),
+        "data_end": data_end,
+        "intact_batches": len(facts.intact),
+        **_lost(facts),
+        "recovered": _offsets(lines, r"Recovering unflushed segment (-?\d+)"),
+        "snapshots_deleted": _offsets(lines, r"Deleted producer state snapshot .*?(\d+)\.snapshot"),
+        "snapshots_loaded": _offsets(lines, r"Loading producer state from snapshot file .*?(\d+)\.snapshot"),
+        "log": [line for line in lines if not ROUTINE.match(line.partition(": ")[2])][:MAX_LINES],
+    }
+    # What is empty is left out; a zero says something, and so does a topic id of null.
+    return {name: value for name, value in row.items() if value or type(value) is int or name == "topic_id"}
+
+
+def _thrown(thrown: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "exception": thrown["class"],
+        "message": "null" if thrown["message"] is None else _steady(thrown["message"]),
+        "cause": _steady(thrown["cause"] or ""),
+        "thrown_in": thrown["place"],
+    }
+
+
+def _loaded(log: Mapping[str, Any], segments_before: list[list[int]]) -> dict[str, Any]:
+    return {
+        "log_start": log["start"],
+        "log_end": log["end"],
+        "recovery_point_after": log["recovery_point"],
+        "segments": "same" if log["segments"] == segments_before else log["segments"],
+        "topic_id": log["topic_id"],
+        "producers": log["producers"],
+    }
+
+
+def _outcomes(result: str, changes: Changes, lines: Sequence[str], before: Container[str]) -> list[str]:
+    """The words that hold, the first of them is the outcome."""
+    words = {word for word, pattern in WORDS if any(map(pattern.search, lines))}
+    if result != "loaded":
+        words.add("die" if result == "exception" else "offline")
+    is_shorter = any(kind == "truncated" and name.endswith(".log") for name, (kind, *_) in changes.items())
+    if is_shorter and not words & {"wipe", "cut", "split"}:
+        words.add("rescan")
+    for name, (kind, *_) in changes.items():
+        if kind == "created" and name.endswith(".index") and name.removesuffix("index") + "log" in before:
+            words.add("rescan")
+        if kind in ("deleted", "renamed +.deleted") and not name.endswith(".snapshot"):
+            words.add("delete")
+    return [word for word in OUTCOMES if word in words] or ["keep"]
+
+
+def _changes(facts: Facts) -> Changes:
+    """Each file that is not as before: what happened, and its size before, while open and after."""
+    before, after = facts.before, facts.after
+    changes: Changes = {}
+    renamed = set()
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if old == new:
+            continue
+        sizes: list[Any] = [None if old is None else len(old), facts.opened.get(name), None if new is None else len(new)]
+        if new is None:
+            assert old is not None
+            kind = "deleted"
+            for how, target in (("renamed +.deleted", name + ".deleted"), ("renamed -.swap", name.removesuffix(".swap"))):
+                if target != name and target in after and target not in before:
+                    kind, sizes[2] = how, len(after[target])
+                    renamed.add(target)
+        elif old is None:
+            kind = "created"
+        else:
+            kind = _change(name, old, new)
+        changes[name] = [kind, *sizes]
+    return {name: change for name, change in changes.items() if name not in renamed}
+
+
+def _change(name: str, old: bytes, new: bytes) -> str:
+    if name.endswith("index") and old.rstrip(b"\0") == new.rstrip(b"\0"):
+        return "trimmed"
+    if old.startswith(new):
+        return "truncated"
+    return "extended" if new.startswith(old) else "rewritten"
+
+
+def _lost(facts: Facts) -> dict[str, Any]:
+    """Intact batches that no segment holds afterwards; a duplicate counts by its copies."""
+    kept = [batch for name, data in facts.after.items() if SEGMENT_NAME.fullmatch(name) for batch in batches.intact(data)]
+    left = Counter(batch.content for batch in kept)
+    lost = []
+    for batch in facts.intact:
+        if left[batch.content]:
+            left[batch.content] -= 1
+        else:
+            lost.append(batch)
+    if not lost:
+        return {}
+    held = [(batch.first_offset, batch.last_offset) for batch in kept]
+    return {
+        "lost_batches": len(lost),
+        "lost_records": sum(batch.record_count for batch in lost),
+        "lost_intact_bytes": sum(len(batch.content) for batch in lost),
+        "lost_offsets": _ranges((batch.first_offset, batch.last_offset) for batch in lost if not _is_held(batch, held)),
+    }
+
+
+def _is_held(batch: batches.Batch, held: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= batch.first_offset and batch.last_offset <= last for first, last in held)
+
+
+def _ranges(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    ranges: list[list[int]] = []
+    for first, last in sorted(pairs):
+        if ranges and first <= ranges[-1][1] + 1:
+            ranges[-1][1] = max(ranges[-1][1], last)
+        else:
+            ranges.append([first, last])
+    return ranges
+
+
+def _data_end(files: Mapping[str, bytes]) -> int:
+    """Behind the last offset of the last intact batch of the newest segment; its base when it has none."""
+    name = max(filter(SEGMENT_NAME.fullmatch, files), default=None)
+    if name is None:
+        return 0
+    found = list(batches.intact(files[name]))
+    return found[-1].last_offset + 1 if found else int(name.removesuffix(".log"))
+
+
+def _segments(files: Mapping[str, bytes]) -> list[list[int]]:
+    return [[int(name.removesuffix(".log")), len(files[name])] for name in sorted(files) if LOG_NAME.fullmatch(name)]
+
+
+def _log_bytes(files: Mapping[str, bytes]) -> int:
+    return sum(len(data) for name, data in files.items() if LOG_NAME.fullmatch(name))
+
+
+def intact_batches(files: Mapping[str, bytes]) -> Iterator[batches.Batch]:
+    for name in sorted(files):
+        if LOG_NAME.fullmatch(name):
+            yield from batches.intact(files[name])
+
+
+def _line(level: str, logger: str, message: str, thrown: str | None) -> str:
+    """A line of the log: level, class and message, without what changes from run to run."""
+    message = re.sub(r"^\[\w+ [^\]]*\] ", "", message)
+    name = re.sub(r".*\.", "", logger)
+    line = _steady(f"{level} {name}: {message}" + (f" | {thrown}" if thrown else ""))
+    return line if len(line) <= MAX_LINE_SIZE else line[:MAX_LINE_SIZE] + "..."
+
+
+def _steady(text: str) -> str:
+    return re.sub(r"\b\d+ ?ms\b", "N ms", re.sub(r"lastModifiedTime=\d+", "lastModifiedTime=N", text))
+
+
+def _offsets(lines: Iterable[str], pattern: str) -> list[int]:
+    return [int(found[1]) for line in lines if (found := re.search(pattern, line))]

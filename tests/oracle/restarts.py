@@ -1,0 +1,329 @@
+"""Records what brokers do with partition directories at their next start: runs Kafka's own log manager on copies.
+
+    python -m tests.oracle.restarts --release 4.3.1 DIR... > records.jsonl
+
+Each line is one start: after a clean or an unclean stop, with one recovery point. What it says comes from the loaded
+log, from the lines the broker logs, and from the files before, while the log is open, and after a proper close;
+restart_records.py has the fields.
+
+The scheduler runs tasks without delay at the end of loading, and delayed ones never: files that a broker removes a
+minute later are still there under `.deleted`. Settings are at their defaults unless `--config` names others.
+"""
+
+import argparse
+import contextlib
+import functools
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.oracle import kafka_tool
+from tests.oracle.restart_records import Facts, intact_batches, record
+
+JAVA_SOURCE = Path(__file__).with_name("restart") / "LogManagerStarts.java"
+FIRST_RELEASE = "2.5.0"  # Scala 2.13, which names parameters
+LOGGING = "org.slf4j:slf4j-jdk14:1.7.36"
+# Enough for 10 MiB of preallocated index here and there; what a damaged length asks for must not take the machine down.
+JVM_OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:-OmitStackTraceInFastThrow")
+SECONDS_PER_REQUEST = 60
+SECONDS_TO_START = 30
+
+# Of the log directory, not of a partition.
+LOG_DIR_FILES = {
+    ".kafka_cleanshutdown",
+    ".lock",
+    "bootstrap.checkpoint",
+    "cleaner-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "meta.properties",
+    "recovery-point-offset-checkpoint",
+    "replication-offset-checkpoint",
+}
+METADATA_PARTITION = "__cluster_metadata-0"
+NO_RECORD_TIME = 1_700_000_000_000
+MAX_LONG = 2**63 - 1
+MINUTE = 60_000
+
+PARTITION_NAME = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(delete|stray|future))?")
+
+
+class Start(NamedTuple):
+    """One start to make; `recovery_point_is` says how the offset was chosen."""
+
+    stop: str
+    recovery_point: int
+    recovery_point_is: str
+
+
+class Request(NamedTuple):
+    """One directory, and the starts of it that are wanted."""
+
+    directory: Path
+    stops: Sequence[str] = ("clean", "unclean")
+    recovery_points: Sequence[str] = ("zero", "end", "middle", "checkpoint")
+    config: Mapping[str, str] = {}
+    loaded_as: str | None = None  # the name of the copy; by default see _loaded_as
+    now: int | None = None  # what the clock says; by default a minute after the newest record
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the records of the directories given, a line of JSON each."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.oracle.restarts", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("directories", metavar="DIR", nargs="+", type=Path, help="partition directories")
+    parser.add_argument("--release", required=True)
+    parser.add_argument("--stop", action="append", choices=Request._field_defaults["stops"])
+    parser.add_argument("--recovery-point", action="append", choices=Request._field_defaults["recovery_points"])
+    parser.add_argument("--config", action="append", default=[], metavar="NAME=VALUE", help="a setting of the topic")
+    parser.add_argument("--now", type=int, help="what the clock says, in ms; by default a minute after the newest record")
+    parser.add_argument("--jobs", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    missing = why_not_available(chosen.release)
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    config = dict(setting.split("=", 1) for setting in chosen.config)
+    defaults = Request._field_defaults
+    stops, points = chosen.stop or defaults["stops"], chosen.recovery_point or defaults["recovery_points"]
+    requests = [Request(directory, stops, points, config, now=chosen.now) for directory in chosen.directories]
+    try:
+        for rows in run_many(chosen.release, requests, jobs=chosen.jobs):
+            print(*map(json.dumps, rows), sep="\n", end="\n" if rows else "", flush=True)
+    except kafka_tool.OracleError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+@functools.cache
+def why_not_available(release: str) -> str | None:
+    """Say what is missing to make starts with this release; None if nothing is."""
+    if kafka_tool.release_number(release) < kafka_tool.release_number(FIRST_RELEASE):
+        return f"starts are recorded from {FIRST_RELEASE} on, not with {release}"
+    missing = kafka_tool.why_not_available(release)
+    if not missing:
+        try:
+            kafka_tool.compiled(JAVA_SOURCE)
+            kafka_tool.fetch(release, LOGGING)
+        except (OSError, kafka_tool.OracleError) as error:
+            missing = str(error)
+    return missing
+
+
+def run_many(release: str, requests: Sequence[Request], jobs: int = 1) -> Iterator[list[dict[str, Any]]]:
+    """Give the records of each request, in their order; `jobs` JVMs work on them."""
+    with contextlib.ExitStack() as stack:
+        managers = [stack.enter_context(LogManager(release)) for _ in range(min(jobs, len(requests)))]
+        free = list(managers)
+
+        def run(request: Request) -> list[dict[str, Any]]:
+            manager = free.pop()
+            try:
+                return list(records(manager, request))
+            finally:
+                free.append(manager)
+
+        if managers:
+            yield from stack.enter_context(ThreadPoolExecutor(len(managers))).map(run, requests)
+
+
+def records(manager: "LogManager", request: Request) -> Iterator[dict[str, Any]]:
+    """Give the records of a directory: after a clean stop, then unclean, with the recovery points that it has.
+
+    The points: zero; the log end after a clean start ("end", the everyday crash); the base of the segment in the middle, of
+    three or more; and what the log directory's own checkpoint holds, if that is yet another. After a clean stop one record
+    with `recovery_point_is` "any" stands for zero and end where these agree in everything.
+    """
+    request = request._replace(directory=request.directory.resolve())
+    run = functools.partial(manager.record, request)
+    clean = run(Start("clean", 0, "zero"))
+    end = clean.get("log_end", _intact_end(request.directory))
+    points = {"zero": 0}
+    if 0 < end <= MAX_LONG:
+        points["end"] = end
+    bases = sorted(base for base, _ in clean.get("segments_before", []))
+    if len(bases) >= 3:
+        points["middle"] = bases[len(bases) // 2]
+    checkpoint = _checkpoint(request.directory.parent / "recovery-point-offset-checkpoint").get(_loaded_as(request))
+    if checkpoint is not None and checkpoint <= MAX_LONG and checkpoint not in points.values():
+        points["checkpoint"] = checkpoint
+    wanted = [(name, point) for name, point in points.items() if name in request.recovery_points]
+    if "clean" in request.stops:
+        starts = [Start("clean", point, name) for name, point in wanted if name in ("zero", "end")]
+        rows = [clean if start.recovery_point_is == "zero" else run(start) for start in starts]
+        if len(rows) == 2 and _is_same(*rows):
+            rows = [{**rows[1], "recovery_point_is": "any"}]
+        yield from rows
+    if "unclean" in request.stops:
+        for name, point in wanted:
+            yield run(Start("unclean", point, name))
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two starts did the same, their recovery points aside."""
+    apart = ("recovery_point", "recovery_point_is", "recovery_point_after")
+    return {k: v for k, v in one.items() if k not in apart} == {k: v for k, v in other.items() if k not in apart}
+
+
+class _Broken(kafka_tool.OracleError):
+    """The JVM ended, or did not answer in time."""
+
+
+class LogManager(contextlib.AbstractContextManager["LogManager"]):
+    """One JVM with the log manager of a release, started again when it breaks; see LogManagerStarts.java for the protocol."""
+
+    def __init__(self, release: str) -> None:
+        self._release = release
+        self._folder = tempfile.TemporaryDirectory(prefix="kdump-restarts-")
+        self._log_dir = Path(self._folder.name).resolve() / "data"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unread = bytearray()
+
+    def __exit__(self, *exception: object) -> None:
+        self._end()
+        self._folder.cleanup()
+
+    def record(self, request: Request, start: Start) -> dict[str, Any]:
+        """Make one start on a fresh copy; give its record."""
+        directory, config = request.directory, request.config
+        partition = self._log_dir / _loaded_as(request)
+        log_start = _checkpoint(directory.parent / "log-start-offset-checkpoint").get(partition.name)
+        lay_out = functools.partial(self._lay_out, directory, partition, start, log_start)
+        lay_out()
+        before = _contents(partition)
+        intact = list(intact_batches(before))
+        newest = max((batch.max_timestamp for batch in intact), default=NO_RECORD_TIME)
+        clock = min(newest + MINUTE, MAX_LONG) if request.now is None else request.now
+        settings = [f"{name}={value}" for name, value in config.items()]
+        told = self._load(lay_out, "\t".join(["load", str(self._log_dir), str(clock), *settings]))
+        opened = {path.name: path.stat().st_size for path in partition.iterdir() if path.is_file()}
+        self._ask("close")
+        facts = Facts(before, opened, _contents(partition), intact, self._without_paths(told))
+        is_in_log_dir = directory.name in (partition.name, METADATA_PARTITION)
+        row = {
+            "case": directory.parent.name if is_in_log_dir else directory.name,
+            "dir": directory.name if is_in_log_dir else ".",
+            "release": self._release,
+            **start._asdict(),
+            **({"loaded_as": partition.name} if partition.name == directory.name else {}),
+            **({"config": dict(config)} if config else {}),
+            **record(facts),
+        }
+        return row if log_start is None else {**row, "log_start_checkpoint": log_start}
+
+    def _lay_out(self, directory: Path, partition: Path, start: Start, log_start: int | None) -> None:
+        shutil.rmtree(self._log_dir, ignore_errors=True)
+        partition.mkdir(parents=True)
+        for path in directory.iterdir():
+            if path.is_dir():
+                shutil.copytree(path, partition / path.name)
+            elif path.name not in LOG_DIR_FILES:
+                shutil.copyfile(path, partition / path.name)
+        _write_checkpoint(self._log_dir / "recovery-point-offset-checkpoint", partition.name, start.recovery_point)
+        if log_start is not None:
+            _write_checkpoint(self._log_dir / "log-start-offset-checkpoint", partition.name, log_start)
+        if start.stop == "clean":
+            (self._log_dir / ".kafka_cleanshutdown").touch()
+
+    def _without_paths(self, told: dict[str, Any]) -> Any:
+        return json.loads(json.dumps(told).replace(str(self._log_dir.parent), "{CWD}"))
+
+    def _load(self, lay_out: Callable[[], None], request: str) -> dict[str, Any]:
+        """Load what was laid out; lay it out again for a fresh JVM if this one breaks, for it may be worn out."""
+        with contextlib.suppress(_Broken):
+            return self._ask(request)
+        lay_out()
+        return self._ask(request)
+
+    def _ask(self, request: str) -> dict[str, Any]:
+        seconds = SECONDS_PER_REQUEST
+        if self._process is None:
+            self._process = self._launch()
+            seconds += SECONDS_TO_START
+        assert self._process.stdin is not None  # opened as a pipe
+        try:
+            self._process.stdin.write(request.encode() + b"\n")
+            answer = json.loads(self._read_line(seconds))
+        except (BrokenPipeError, EOFError, TimeoutError) as error:
+            self._end()
+            raise _Broken(f"the JVM of {self._release} did not answer ({type(error).__name__}): {request}") from error
+        assert isinstance(answer, dict)
+        return answer
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        class_path = os.pathsep.join([str(kafka_tool.compiled(JAVA_SOURCE)), kafka_tool.fetch(self._release, LOGGING)])
+        return subprocess.Popen(
+            ["java", *JVM_OPTIONS, "-cp", class_path, JAVA_SOURCE.stem],
+            env=kafka_tool.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+        )
+
+    def _read_line(self, seconds: float) -> bytes:
+        assert self._process is not None and self._process.stdout is not None  # opened as a pipe
+        descriptor = self._process.stdout.fileno()
+        while b"\n" not in self._unread:
+            if not select.select([descriptor], [], [], seconds)[0]:
+                raise TimeoutError
+            piece = os.read(descriptor, 1 << 20)
+            if not piece:
+                raise EOFError
+            self._unread += piece
+        line, _, self._unread = self._unread.partition(b"\n")
+        return bytes(line)
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process = None
+        self._unread = bytearray()
+
+
+def _intact_end(directory: Path) -> int:
+    """Behind the highest offset of the intact batches."""
+    return max((batch.last_offset + 1 for batch in intact_batches(_contents(directory))), default=0)
+
+
+def _contents(partition: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in partition.iterdir() if path.is_file()}
+
+
+def _loaded_as(request: Request) -> str:
+    """The name of the copy: that of the directory if a partition can have it, for others topic-0.
+
+    The log manager passes over the metadata partition, and is given it under the other name.
+    """
+    if request.loaded_as:
+        return request.loaded_as
+    name = request.directory.name
+    return name if PARTITION_NAME.fullmatch(name) and name != METADATA_PARTITION else "topic-0"
+
+
+def _checkpoint(path: Path) -> dict[str, int]:
+    """The offsets of a checkpoint file by directory name; what is no line of one is passed over."""
+    text = path.read_text(errors="replace") if path.exists() else ""
+    return {f"{found[1]}-{found[2]}": int(found[3]) for found in re.finditer(r"(?m)^(\S+) (\d+) (-?\d+)$", text)}
+
+
+def _write_checkpoint(path: Path, partition: str, offset: int) -> None:
+    found = PARTITION_NAME.fullmatch(partition)
+    assert found  # _loaded_as made sure
+    path.write_text(f"0\n1\n{found['topic']} {found['partition']} {offset}\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
