@@ -54,6 +54,14 @@ class FileContext:
         self._worst: dict[str, str] = {}
         self._suppressed: dict[str, tuple[int, int, int]] = {}
 
+    @property
+    def next_base_offset(self) -> int | None:
+        """The base offset of the segment behind this one, where the neighbours are known."""
+        base_offset, partition = self.base_offset, self.partition
+        if partition is None or base_offset is None or self.file_type != "log":
+            return None
+        return min((other for other in partition.files.logs if other > base_offset), default=None)
+
     def report(
         self,
         code: str,

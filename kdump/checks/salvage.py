@@ -542,6 +542,8 @@ _CANDIDATE = re.compile(
 _MAGIC_AT = 16
 _ZEROS = bytes(WINDOW_SIZE)
 _FIRST_CRC_BYTES = 64 << 20
+_KEPT_CRC_BYTES = 16 << 20  # of these, for batches that are small: large ones cannot use up all
+_SMALL = 16 << 10
 _CRC_BYTES = 4  # fed to checksums for each byte scanned
 _BYTES_PER_TRY = 8  # scanned for each header looked at
 _FIRST_TRIES = 1 << 18
@@ -684,7 +686,8 @@ class _Scan:
 
     def _spend(self, size: int) -> bool:
         """Whether this many bytes may be fed to a checksum."""
-        if size > self._crc_bytes:
+        kept = _KEPT_CRC_BYTES if size > _SMALL else 0
+        if size > self._crc_bytes - kept:
             self._gave_up = True
             return False
         self._crc_bytes -= size

@@ -90,7 +90,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     items = salvage.walk(
         context.source,
         base_offset=base_offset,
-        next_base_offset=_next_base_offset(context),
+        next_base_offset=context.next_base_offset,
         reads_ahead=context.settings.reads_ahead,
     )
     with closing(items):  # it may have a thread that reads
@@ -111,14 +111,6 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     contents.end()
     for rule in rules:
         rule.end()
-
-
-def _next_base_offset(context: FileContext) -> int | None:
-    """The base offset of the next segment, where the neighbours are known."""
-    base_offset, partition = context.base_offset, context.partition
-    if partition is None or base_offset is None or context.file_type != "log":
-        return None
-    return min((other for other in partition.files.logs if other > base_offset), default=None)
 
 
 def _count(context: FileContext, section: Section) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
 
-_MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file
+_MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file, and no segment reaches over more offsets
 _ATTRIBUTES_IN_USE = 0x7F
 _ACTIVE_MS = 60_000  # a file that was written to this long ago may be in use
 _PAGE = 4096
@@ -63,6 +63,8 @@ class Framing(SegmentRule):
         super().__init__(context, facts)
         self._crc32c = crc32c_for(context.source.size)
         self._holes: list[tuple[Damage, int]] = []
+        self._held: list[tuple[Damage, str, str | None, object, int]] = []  # findings, until it is known what follows
+        self._gap_told = -1  # how many batches stood in front of the last range of which was told what is missing
         self._decoded = 0
         self._is_damaged_at_end = False
         self._magic = -1  # of the batch before
@@ -72,6 +74,8 @@ class Framing(SegmentRule):
     # Batches
 
     def batches(self, section: Section) -> None:
+        if self._held and len(self.facts.positions) > self._held[0][-1]:
+            self._tell_held()
         if section.digest is not None and self._is_ordinary(section.digest):
             return
         chunk = section.chunk
@@ -283,7 +287,7 @@ class Framing(SegmentRule):
         elif code == "garbage-region" and start == 0 and (self._file_kind() or end >= self.context.source.size):
             self._tell_no_segment(damage)
         elif code == "garbage-region":
-            self._tell(
+            self._hold(
                 damage,
                 f"{end - start:,} bytes that are no batch: {_looks(self.context.source.read(start, _SAMPLE), start, end)}.",
             )
@@ -291,21 +295,41 @@ class Framing(SegmentRule):
             why = "its length leads to no batch: bytes are missing, or too many, or changed"
             if damage.resync == BY_LENGTH:
                 why = "the codec it names does not exist"
-            self._tell(damage, f"The CRC of one batch does not fit, and {why}.")
+            self._hold(damage, f"The CRC of one batch does not fit, and {why}.")
         elif code == "codec-unknown":
             pass  # told by the rules for records
         elif code == "resync-budget":
             message = (
                 f"{end - start:,} bytes look like headers of batches again and again and are none; the search was cut short."
             )
-            self._tell(damage, message)
+            self._hold(damage, message)
         elif code == "bad-magic":
             message = damage.message[:1].upper() + damage.message[1:]
             if self._has_crc_of_magic_2(start, end):
                 message = f"One batch. {message}; as magic 2 its CRC fits, so only this byte is wrong"
-            self._tell(damage, f"{message}.", expected=2)
+            self._hold(damage, f"{message}.", expected=2)
         else:
-            self._tell(damage, damage.message[:1].upper() + damage.message[1:] + ".")
+            self._hold(damage, damage.message[:1].upper() + damage.message[1:] + ".")
+
+    def _hold(self, damage: Damage, message: str, *, severity: str | None = None, expected: object = None) -> None:
+        """Report on a damaged range when it is known which offsets are missing."""
+        self._held.append((damage, message, severity, expected, len(self.facts.positions)))
+
+    def _tell_held(self) -> None:
+        held, self._held = self._held, []
+        for damage, message, severity, expected, count in held:
+            words, offsets = self._missing(count)
+            self._tell(damage, message + words, severity=severity, offsets=offsets, expected=expected)
+
+    def _missing(self, count: int) -> tuple[str, tuple[int, int] | None]:
+        """Which offsets are missing behind the first `count` batches, in words, too; said once of ranges side by side."""
+        facts, base_offset = self.facts, self.context.base_offset
+        first = facts.last_offsets[count - 1] + 1 if count else base_offset
+        behind = facts.first_offsets[count] if len(facts.positions) > count else self.context.next_base_offset
+        if first is None or behind is None or not first < behind <= first + _MAX_SEGMENT or self._gap_told == count:
+            return "", None
+        self._gap_told = count
+        return f" Missing here: {offset_range(first, behind - 1)}.", (first, behind - 1)
 
     def _tell(
         self,
@@ -317,7 +341,7 @@ class Framing(SegmentRule):
         expected: object = None,
         found: object = None,
     ) -> None:
-        """Report on a damaged range; offsets are those that its header claims."""
+        """Report on a damaged range; offsets are those that its header claims, if no others are known."""
         row = damage.row
         if offsets is None and row is not None and damage.through == "isvalid":
             assert isinstance(row, RecordBatch)
@@ -444,18 +468,20 @@ class Framing(SegmentRule):
             context.report("truncated-at-boundary", facts.end, size, message, **values)  # type: ignore[arg-type]
 
     def end(self) -> None:
+        self._tell_held()
         self._look_for_witnesses()
         facts, source = self.facts, self.context.source
         for damage, count in self._holes:
             behind = len(facts.positions) - count
-            message = f"{damage.end - damage.start:,} bytes are zero."
+            words, offsets = self._missing(count)
+            message = f"{damage.end - damage.start:,} bytes are zero.{words}"
             if behind > 0:
                 last = max(islice(facts.last_offsets, count, None))
                 message += (
                     f" {counted(behind, 'batch', 'batches')} behind, offsets {facts.first_offsets[count]:,} to {last:,}: "
                     "a restart that scans this segment deletes them."
                 )
-            self._tell(damage, message, found=behind)
+            self._tell(damage, message, offsets=offsets, found=behind)
         if self._empty_count:
             (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
             message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."
