@@ -277,7 +277,7 @@ class KernelText:
             from kdump.binary.compression import WholeDecompressor
 
             self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
-            bytearray(OUT_SIZE)  # glibc keeps memory for blocks up to the largest that was given back; larger ones it maps anew
+            bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps anew
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
         with memoryview(window) as view:
             compressed = bytes(view[start + kernel.BATCH_HEADER_SIZE : end])
