@@ -167,7 +167,6 @@ class Log:
         self._rules = rules
         self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
         self._window = bytearray()
-        self._most = WINDOW_SIZE // 2
         self._crc32c = crc32c_for(self.end - start)
 
     def go_to(self, start: int, end: int) -> None:
@@ -242,21 +241,12 @@ class Log:
                     raise self._fault("position-overflow", "a length leads behind any log", size)
 
     def _read_again(self, position: int, size: int) -> bytearray:
-        """As `source.read`, into the memory of the window before: new memory takes as long as the bytes that are read into it.
-
-        Up to the first batch that is larger, it reads as much as stays in a processor's cache, with the text that is made of it.
-        """
-        part = min(size, self._most)
-        if len(self._window) != part:
-            self._window = bytearray(part)
+        """As `source.read`, into the memory of the window before: new memory takes as long as the bytes that are read into it."""
+        if len(self._window) != size:
+            self._window = bytearray(size)
         with memoryview(self._window) as view:
             filled = self.source.read_into(view, position)
-        if filled < part:
-            return self._window[:filled]
-        if part < size and kernel.LOG_OVERHEAD + int.from_bytes(self._window[8 : kernel.LOG_OVERHEAD], "big") > part:
-            self._most = size
-            return self._read_again(position, size)
-        return self._window
+        return self._window if filled == size else self._window[:filled]
 
     def _regular_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         headers: Sequence[tuple[int, ...]]

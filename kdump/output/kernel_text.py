@@ -272,6 +272,6 @@ class KernelText:
             from kdump.binary.compression import WholeDecompressor
 
             self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
-            bytearray(OUT_SIZE)  # glibc keeps memory for blocks up to the largest that was given back; larger ones it maps anew
+            bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps anew
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
         return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + kernel.BATCH_HEADER_SIZE : end])
