@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from kdump.formats.digest import Digest
 
     Item = TypeVar("Item")
-    Window = TypeVar("Window", bytes, bytearray)
+    Window = TypeVar("Window", bytes, memoryview)
 
     class Shower(Protocol):
         """Shows the regular batches of a window."""
 
-        def render(self, window: bytearray, start: int, window_position: int) -> int:
+        def render(self, window: memoryview, start: int, window_position: int) -> int:
             """Show batches in a window from `start` on, and say where in it that ends. The window may be written over then."""
 
     class Leap(Protocol):
@@ -240,13 +240,12 @@ class Log:
                 if self.position > MAX_INT and self._rules.fails_on_overflow:
                     raise self._fault("position-overflow", "a length leads behind any log", size)
 
-    def _read_again(self, position: int, size: int) -> bytearray:
+    def _read_again(self, position: int, size: int) -> memoryview:
         """As `source.read`, into the memory of the window before: new memory takes as long as the bytes that are read into it."""
-        if len(self._window) != size:
+        if len(self._window) < size:
             self._window = bytearray(size)
-        with memoryview(self._window) as view:
-            filled = self.source.read_into(view, position)
-        return self._window if filled == size else self._window[:filled]
+        window = memoryview(self._window)[:size]
+        return window[: self.source.read_into(window, position)]
 
     def _regular_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         headers: Sequence[tuple[int, ...]]
@@ -317,7 +316,7 @@ class Log:
     def _is_more(self) -> bool:
         return self.position < self.end - HEADER_UP_TO_MAGIC
 
-    def _length_at(self, header: bytes | bytearray) -> int | None:
+    def _length_at(self, header: bytes | memoryview) -> int | None:
         """The length of the batch at `position`, or None where the log ends."""
         rest = self.end - self.position
         if not self._is_more() or len(header) < HEADER_UP_TO_MAGIC:  # the file may have been cut off meanwhile
@@ -418,7 +417,7 @@ class _Remainder:
         self._render = shower.render
         self._run = 1
 
-    def __call__(self, window: bytearray, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+    def __call__(self, window: memoryview, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         end = self._render(window, start, window_position)
         if end > start:
             self._run = 1
