@@ -6,7 +6,6 @@ the partition as a whole, and the log directory.
 
 from __future__ import annotations
 
-from kdump.checks import tree
 from kdump.checks.rules import (
     framing,
     internal_topics,
@@ -24,7 +23,7 @@ from kdump.checks.rules import (
     transaction_index,
     transactions,
 )
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
