@@ -313,16 +313,20 @@ def _resolve(release: str, folder: Path) -> str:
 @functools.cache
 def _runner_classes() -> Path:
     """Compile KafkaTool.java unless that was done before; return the folder of the classes."""
-    source = JAVA_SOURCE.read_bytes()
-    classes = _home() / f"classes-{hashlib.sha256(source).hexdigest()[:12]}"
+    return compiled([JAVA_SOURCE])
+
+
+def compiled(sources: Sequence[Path], class_path: str = "") -> Path:
+    """Compile these sources unless that was done before; return the folder of the classes."""
+    content = b"".join(source.read_bytes() for source in sources)
+    classes = _home() / f"classes-{hashlib.sha256(content).hexdigest()[:12]}"
     with _locked("classes.lock"):
         if not classes.exists():
             with tempfile.TemporaryDirectory(dir=_home(), prefix="compiling-") as folder:
-                done = subprocess.run(
-                    ["javac", "-nowarn", "-d", folder, str(JAVA_SOURCE)], capture_output=True, text=True, check=False
-                )
+                options = ["-nowarn", "-d", folder, *(["-cp", class_path] if class_path else [])]
+                done = subprocess.run(["javac", *options, *map(str, sources)], capture_output=True, text=True, check=False)
                 if done.returncode:
-                    raise OracleError(f"javac cannot compile {JAVA_SOURCE.name}: {done.stderr.strip()}")
+                    raise OracleError(f"javac cannot compile {sources[0].name}: {done.stderr.strip()}")
                 shutil.copytree(folder, classes)
     return classes
 
