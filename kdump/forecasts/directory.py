@@ -11,7 +11,7 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 INDEX_SUFFIXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
@@ -63,10 +63,11 @@ class Directory:
                     continue  # a link that leads nowhere: not a file to a broker either
         return cls(path, files, unreadable)
 
-    def again(self) -> Directory:
-        """The directory as it was when it was listed, for another start."""
-        names = self.before
-        return Directory(self.path, {name: File(self.path_of(name), names[name]) for name in names}, self.unreadable)
+    def again(self, without: Sequence[str] = (), with_empty: Sequence[str] = ()) -> Directory:
+        """The directory as it was when it was listed, for another start; perhaps without some files, or with more."""
+        files = {name: File(self.path_of(name), size) for name, size in self.before.items() if name not in without}
+        files |= {name: File() for name in with_empty}
+        return Directory(self.path, files, self.unreadable)
 
     def path_of(self, name: str) -> str:
         """Where a file of this name stands on disk."""

@@ -6,12 +6,12 @@ import os
 
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.forecasts import losses, outcome
+from kdump.forecasts import losses, outcome, remedies
 from kdump.forecasts.directory import Directory
 from kdump.forecasts.exceptions import KAFKA, BrokerException
-from kdump.forecasts.loading import Start
+from kdump.forecasts.loading import Events, Start
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
-from kdump.formats import text_checkpoint, tree
+from kdump.formats import file_name, text_checkpoint, tree
 from kdump.releases.history import RELEASES
 from kdump.releases.starts import PROVED, StartRules, nearest
 from kdump.tables import Bool, Int64, Row, Text
@@ -20,13 +20,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kdump.forecasts.loading import Events
+    from kdump.forecasts.remedies import Change, Remedy
 
     Texts = list[str]
-    Pairs = list[tuple[int, int]]
+    Pairs = list[list[int]]
     Changes = list[dict[str, str | int | None]]
 
 _MAX_CHECKPOINT = 64 << 20
+
+
+def _no_remedy() -> Remedy | None:
+    return None
 
 
 class Forecast(Row):
@@ -63,13 +67,38 @@ class Forecast(Row):
     reason: Text | None
 
     # Not columns, for they have no annotation: what only the text for people tells.
-    events: Events | None = None
+    events = Events()
+    remedy = _no_remedy()
+    segments_before = size_before = 0
 
     @property
     def is_safe(self) -> bool:
         """Whether the start succeeds, nothing is lost, and the log ends where its data ends."""
         is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
         return self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.WIPE) and is_lossless and not self.end_differs
+
+
+DESCRIPTIONS = {
+    "path": "The partition directory, as it was found under the path that was named.",
+    "release": "The release of the broker: the nearest to the one asked for of those that are known.",
+    "after": "The stop before the start.",
+    "recovery_point": "The offset up to which segments count as flushed: an unclean start scans those behind it.",
+    "outcome": "What happens, in a word: the first that holds.",
+    "also": "The further words that hold.",
+    "log_start": "The log start offset of the loaded log; null where it is not loaded.",
+    "log_end": "The log end offset of the loaded log; null where it is not loaded.",
+    "data_end": "The offset behind the last intact batch of the newest segment, after the start; its base where it has none.",
+    "end_differs": "Whether the log end is not the data end: offsets are given a second time, or a hole is left.",
+    "bytes_lost": "The bytes of all logs before, less those after; negative where files come in under another name.",
+    "lost_offsets": "Ranges of offsets of lost intact batches that no other batch covers.",
+    "lost_records": "The records of intact batches that no log holds any more.",
+    "segments": "Base offset and size of each segment afterwards; null where the log is not loaded.",
+    "segments_gone": "The names of logs that are not there any more.",
+    "files": "Logs and leftovers that change in name or size, and indexes that go: name, change, new name, sizes.",
+    "exception": "The class of what is thrown where loading fails.",
+    "reason": "Why, in plain words; null where nothing happens.",
+}
+"""What each column says, for schemas."""
 
 
 class Request:
@@ -168,8 +197,12 @@ class LogDirectory:
         return os.path.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
 
 
-def of_partition(path: str, log_directory: LogDirectory, request: Request, *, is_found: bool = False) -> list[Forecast]:
+def of_partition(
+    path: str, log_directory: LogDirectory, request: Request, *, is_found: bool = False, finds_remedies: bool = False
+) -> list[Forecast]:
     """The forecasts of one partition directory. One that `is_found` in a log directory has to have a name that a broker takes.
+
+    With `finds_remedies`, starts that are not safe are tried again without some files.
 
     Raises Unreadable and MissingPackage as `forecast`.
     """
@@ -182,7 +215,7 @@ def of_partition(path: str, log_directory: LogDirectory, request: Request, *, is
     except OSError as error:
         raise _unreadable(path, error) from None
     forecasts = _Partition(directory, key, log_directory, request)
-    return [forecasts.after(stop) for stop in request.after]
+    return [forecasts.with_remedy(stop) if finds_remedies else forecasts.after(stop) for stop in request.after]
 
 
 class _Partition:
@@ -194,6 +227,13 @@ class _Partition:
         self._key = key
         self._log_directory = log_directory
         self._clean: Forecast | None = None
+
+    def with_remedy(self, stop: str) -> Forecast:
+        """As `after`, with what may be done about it where it is bad."""
+        row = self.after(stop)
+        if not row.is_safe:
+            row.remedy = remedies.best(row, self._directory, lambda change: self._started(stop, row.recovery_point, change))
+        return row
 
     def after(self, stop: str) -> Forecast:
         if stop != CLEAN:
@@ -225,15 +265,18 @@ class _Partition:
         assert wanted in (None, CHECKPOINT)
         return (points or {}).get(self._key, 0)
 
-    def _started(self, stop: str, recovery_point: int) -> Forecast:
+    def _started(self, stop: str, recovery_point: int, change: Change | None = None) -> Forecast:
+        is_forgotten = change is not None and change.is_without_log_start
         settings = Settings(
             self._request.rules,
             is_clean=stop == CLEAN,
             recovery_point=recovery_point,
-            log_start=self._log_directory.log_starts.get(self._key, 0),
+            log_start=0 if is_forgotten else self._log_directory.log_starts.get(self._key, 0),
             config=self._request.config,
         )
         directory = self._directory.again()
+        if change is not None:
+            directory = directory.again(without=change.taken, with_empty=change.made_empty)
         try:
             return _row(Start(directory, settings), stop)
         finally:
@@ -263,15 +306,17 @@ def _row(start: Start, stop: str) -> Forecast:
         data_end,
         log_end is not None and log_end != data_end,
         outcome.bytes_lost(start),
-        lost.offsets,
+        [list(offsets) for offsets in lost.offsets],
         lost.records,
-        [(segment.base_offset, segment.size) for segment in start.segments] if log_end is not None else None,
+        [[segment.base_offset, segment.size] for segment in start.segments] if log_end is not None else None,
         outcome.segments_gone(start),
         outcome.changes(start),
         failure.name if words[0] == outcome.DIE and failure is not None else None,
         failure.reason if failure is not None else outcome.reason(events),
     )
     row.events = events
+    sizes = [size for name, size in directory.before.items() if name.endswith(file_name.LOG)]
+    row.segments_before, row.size_before = len(sizes), sum(sizes)
     return row
 
 
