@@ -104,7 +104,7 @@ class Directory:
 
     def with_suffix(self, *suffixes: str) -> Iterator[str]:
         """The names that end so, in order."""
-        return iter([name for name in self.names() if name.endswith(suffixes)])
+        return iter(sorted(name for name in self.files if name.endswith(suffixes)))
 
     def close(self) -> None:
         for source in self._sources.values():

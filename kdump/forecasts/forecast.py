@@ -294,6 +294,7 @@ def _row(start: Start, stop: str) -> Forecast:
     lost = losses.of(directory)
     data_end = losses.data_end(directory, start.end_is_read_from)
     log_end = start.log_end if failure is None else None
+    names = start.settings.rules.exception_names
     row = Forecast(
         directory.path,
         start.settings.rules.release,
@@ -311,7 +312,7 @@ def _row(start: Start, stop: str) -> Forecast:
         [[segment.base_offset, segment.size] for segment in start.segments] if log_end is not None else None,
         outcome.segments_gone(start),
         outcome.changes(start),
-        failure.name if words[0] == outcome.DIE and failure is not None else None,
+        names.get(failure.name, failure.name) if words[0] == outcome.DIE and failure is not None else None,
         failure.reason if failure is not None else outcome.reason(events),
     )
     row.events = events

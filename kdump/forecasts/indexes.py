@@ -19,7 +19,7 @@ from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kdump.forecasts.directory import Directory, File
 
@@ -43,6 +43,7 @@ class OffsetIndex:
         self._file = file
         self._base_offset = base_offset
         self._made: array[int] | None = None  # relative offsets and positions in turn, once made anew
+        self._remake: Callable[[], None] | None = None
         self._count = file.size // offset_index.ENTRY_SIZE
         self._max_entries = self._count
         self.last_offset = self.entry(self._count - 1)[0] if self._count else base_offset
@@ -53,8 +54,9 @@ class OffsetIndex:
 
     def entry(self, row: int) -> tuple[int, int]:
         """Offset and position in a row."""
-        if self._made is not None:
-            return self._base_offset + self._made[2 * row], self._made[2 * row + 1]
+        made = self._recalled()
+        if made is not None:
+            return self._base_offset + made[2 * row], made[2 * row + 1]
         data = self._directory.read(self._file, row * offset_index.ENTRY_SIZE, offset_index.ENTRY_SIZE)
         relative_offset, position = _OFFSET_ENTRY.unpack(data.ljust(offset_index.ENTRY_SIZE, b"\0"))
         return as_int64(self._base_offset + relative_offset), position
@@ -86,8 +88,24 @@ class OffsetIndex:
                 low = middle
         return low
 
+    def forget(self, remake: Callable[[], None]) -> None:
+        """Give up the memory of entries that were made; `remake` appends them again when one is wanted."""
+        if self._made is not None:
+            self._made = None
+            self._remake = remake
+
+    def _recalled(self) -> array[int] | None:
+        """The entries that were made, None where the file is as it was."""
+        if self._remake is not None:
+            remake, self._remake = self._remake, None
+            count, self._made, self._count = self._count, array("i"), 0
+            remake()
+            self._count = min(self._count, count)
+        return self._made
+
     def reset(self, max_size: int) -> None:
         """Empty, with room for as many entries as fit."""
+        self._remake = None
         self._made = array("i")
         self._count = 0
         self._max_entries = max_size // offset_index.ENTRY_SIZE
@@ -118,7 +136,8 @@ class OffsetIndex:
 
     def make_room(self, max_size: int) -> None:
         """As the index of the newest segment gets it; one that is larger is refused."""
-        _check_room(self._count, offset_index.ENTRY_SIZE, max_size, self._made is None)
+        is_file = self._made is None and self._remake is None
+        _check_room(self._count, offset_index.ENTRY_SIZE, max_size, is_file)
 
 
 class TimeIndex:

@@ -5,6 +5,8 @@ Kafka: LogLoader, UnifiedLog (since 3.0); in 2.8 Log.
 
 from __future__ import annotations
 
+from collections import deque
+
 from kdump.forecasts import leftovers, partition_metadata, recovery, splitting
 from kdump.forecasts.directory import INDEX_SUFFIXES, name_of, offset_of
 from kdump.forecasts.exceptions import (
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _FOREVER = 0x7FFFFFFFFFFFFFFF
 _DELETE_MARK = "-delete"
 _MAX_SPLITS = 10_000
+_MOST_INDEXES = 16
 _INDEX_IS_MISSING = "the offset index is missing"
 
 
@@ -65,6 +68,7 @@ class Start:
         self.segments = Segments()
         self.log_start = settings.log_start
         self.log_end: int | None = None
+        self._recovered: deque[Segment] = deque()
 
     @property
     def end_is_read_from(self) -> int:
@@ -189,7 +193,15 @@ class Start:
             overflow.segment = segment
             raise
         producers.take_snapshot()
+        self._remember(segment)
         return cut
+
+    def _remember(self, segment: Segment) -> None:
+        """Keep the indexes of the segments recovered last, and give up those before them: they take up two MiB for each GiB."""
+        self._recovered.append(segment)
+        if len(self._recovered) > _MOST_INDEXES:
+            oldest = self._recovered.popleft()
+            oldest.offset_index.forget(lambda: recovery.remake_index(oldest, self.settings))
 
     def _recover_log(self) -> int:
         """Recover what the recovery point does not vouch for. The answer is the end of the log."""

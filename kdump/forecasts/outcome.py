@@ -130,7 +130,9 @@ def _is_replaced(start: Start, name: str) -> bool:
 
 
 def _is_gone(start: Start, name: str) -> bool:
-    if name.endswith((file_name.PRODUCER_SNAPSHOT, _DELETED_SNAPSHOT)) or name in start.directory.files:
+    """Whether a file is not there any more, nor in a place that was free before."""
+    before, after = start.directory.before, start.directory.files
+    if name.endswith((file_name.PRODUCER_SNAPSHOT, _DELETED_SNAPSHOT)) or name in after:
         return False
-    swapped_in = start.directory.files.get(name.removesuffix(SWAP))
-    return swapped_in is None or not swapped_in.is_named(name)
+    place = name.removesuffix(SWAP)
+    return place == name or place in before or place not in after

@@ -90,7 +90,7 @@ class ProducerStates:
     def __init__(self, directory: Directory, rules: StartRules) -> None:
         self._directory = directory
         self._rules = rules
-        self._open_from: dict[int, int | None] = {}
+        self._open_from: dict[int, int] = {}
         self._ongoing: dict[int, int] = {}
         self._unreplicated: set[int] = set()
         self._last_snapshot_offset = 0
@@ -114,7 +114,10 @@ class ProducerStates:
         return AppendInfo(producer_id, self._open_from.get(producer_id))
 
     def update(self, info: AppendInfo) -> None:
-        self._open_from[info.producer_id] = info.open_from
+        if info.open_from is None:
+            self._open_from.pop(info.producer_id, None)
+        else:
+            self._open_from[info.producer_id] = info.open_from
         for first_offset in info.started:
             self._ongoing[first_offset] = info.producer_id
 
@@ -189,12 +192,10 @@ class ProducerStates:
             raise CorruptData("snapshot-truncated", "the snapshot is gone")
         else:
             with Source(file.path) as source:
-                for table in list(producer_snapshot.read(source)):
-                    self._open_from.update(
-                        (producer_id, None if first < 0 else first)
-                        for producer_id, first in zip(table["producer_id"], table["current_txn_first_offset"], strict=True)
-                    )
-        self._ongoing.update((first, producer_id) for producer_id, first in self._open_from.items() if first is not None)
+                for table in producer_snapshot.read(source):
+                    rows = zip(table["producer_id"], table["current_txn_first_offset"], strict=True)
+                    self._open_from.update((producer_id, first) for producer_id, first in rows if first >= 0)
+        self._ongoing.update((first, producer_id) for producer_id, first in self._open_from.items())
 
     def truncate_fully(self, offset: int) -> None:
         """Forget all, and begin anew at an offset."""
@@ -282,6 +283,6 @@ class _Snapshot(File):
 
     __slots__ = ("open_from",)
 
-    def __init__(self, open_from: dict[int, int | None]) -> None:
+    def __init__(self, open_from: dict[int, int]) -> None:
         super().__init__()
         self.open_from = open_from

@@ -69,6 +69,15 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
     return cut
 
 
+def remake_index(segment: Segment, settings: Settings) -> None:
+    """Append the entries of the offset index again that the recovery of a segment has made."""
+    last_indexed = 0
+    for batch in segment.log.batches():
+        if batch.position - last_indexed > settings.index_interval:
+            segment.offset_index.append(batch.last_offset(), batch.position)
+            last_indexed = batch.position
+
+
 def _update_producer(
     segment: Segment, position: int, header: tuple[int, ...], producers: ProducerStates, settings: Settings
 ) -> None:

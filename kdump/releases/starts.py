@@ -40,6 +40,14 @@ SURVIVES_LOST_TRANSACTIONS = {FIRST: False, "3.9.1": True}
 KEEPS_DELETED_CHECKPOINTS = {FIRST: False, "3.9.1": True}
 """Whether KRaft snapshots marked for deletion are left to others."""
 
+EXCEPTION_NAMES: dict[str, dict[str, str]] = {
+    FIRST: {
+        "org.apache.kafka.common.errors.LogSegmentOffsetOverflowException": "kafka.common.LogSegmentOffsetOverflowException",
+    },
+    "3.9.1": {},
+}
+"""Exceptions that had another name, by the one they have now."""
+
 
 class StartRules:
     """What one release does when it starts. Nothing that uses them asks for the release."""
@@ -56,6 +64,7 @@ class StartRules:
         self.bad_numbers_of_epochs_are_lines = then.at(BAD_NUMBERS_OF_EPOCHS_ARE_LINES)
         self.takes_newer_metadata = then.at(TAKES_NEWER_METADATA)
         self.survives_lost_transactions = then.at(SURVIVES_LOST_TRANSACTIONS)
+        self.exception_names = then.at(EXCEPTION_NAMES)
         self.keeps_deleted_checkpoints = then.at(KEEPS_DELETED_CHECKPOINTS)
 
 

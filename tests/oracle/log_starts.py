@@ -138,8 +138,8 @@ def _judged(fields: list[str], before: dict[str, bytes], after: dict[str, bytes]
         for name in after
     )
     is_gone = any(
-        name not in after and after.get(name.removesuffix(".swap")) != data
-        for name, data in before.items()
+        name not in after and (not name.endswith(".swap") or name[:-5] in before or name[:-5] not in after)
+        for name in before
         if not name.endswith((".snapshot", ".snapshot.deleted"))
     )
     is_replaced = any(
