@@ -407,7 +407,7 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert f"{LOG}  ▒" in out and f"{NEXT_LOG}  █" in out
     assert "If this broker restarts\n  cut      when the segment is scanned:" in out
     # the torn batch is not there to be lost
-    assert f" here: {LOG} at byte 0, offset 0; 5 offsets from there on; 1 later segment Next " in " ".join(out.split())
+    assert f" here: {LOG} at byte 0, offset 0; 5 offsets from there on; 1 later segment clean " in " ".join(out.split())
     assert f"  cp -a {broken} ELSEWHERE   # before any restart\n" in out
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
     assert "  kdump explain crc-mismatch\n" in out

@@ -254,3 +254,14 @@ def test_exit_codes_tell_usage_from_what_cannot_be_examined(tmp_path: Path) -> N
     run = _run(str(tmp_path / "nowhere"))
     assert (run.returncode, run.stdout.count("\n") > 0) == (3, True)
     assert run.stderr == f"kdump: {tmp_path}/nowhere: no such directory\n"
+
+
+def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    lines = _command("check", str(path)).stdout.splitlines()
+    at = lines.index("  clean    nothing is scanned: nothing is lost")
+    assert lines[at + 1 : at + 4] == [
+        "  unclean  scanned from 3 on: nothing is lost",
+        "  from 0   scanned from 0 on: 00000000000000000000.log is cut at byte 69; 1 segment deleted; 2",
+        "           intact records lost, offsets 2 to 3",
+    ]

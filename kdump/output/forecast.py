@@ -304,6 +304,35 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield _nothing_lost(row)
 
 
+def summary(row: Forecast) -> str:
+    """A forecast in one line."""
+    if row.outcome in (DIE, OFFLINE):
+        return f"the broker does not start: {row.reason}"
+    if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
+        return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
+    scanned = row.events.scanned
+    start = f"scanned from {scanned[0]:,} on: " if scanned else "nothing is scanned: " if row.after == CLEAN else ""
+    if row.is_safe:
+        return f"{start}nothing is lost"
+    cuts = {**row.events.cut, **row.events.rescan_cuts}
+    parts = [f"{_log(base)} is cut at byte {cut.position:,}" for base, cut in cuts.items()]
+    if row.segments_gone:
+        parts.append(f"{counted(len(row.segments_gone), 'segment')} deleted")
+    if row.lost_records:
+        parts.append(f"{counted(row.lost_records, 'intact record')} lost{_offsets(row.lost_offsets)}")
+    else:
+        parts.append("no intact record is lost")
+    return start + "; ".join(parts)
+
+
+def _offsets(ranges: list[list[int]]) -> str:
+    """The first of some ranges of offsets, behind a comma."""
+    if not ranges:
+        return ""
+    more = f" and {len(ranges) - 1:,} more ranges" if len(ranges) > 1 else ""
+    return f", {number_range('offset', *ranges[0])}{more}"
+
+
 def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
     """What becomes of segments that are not only kept."""
     events = row.events
