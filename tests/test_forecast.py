@@ -222,6 +222,29 @@ def test_a_remedy_is_told_only_where_it_helps(tmp_path: Path) -> None:
     assert f"mv {path}/notes.log ELSEWHERE   # then a start after a clean stop loses nothing" in run.stdout
 
 
+def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _batch(1)[:40]]))
+    run = _run("--after", "unclean", str(path))
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[1:3] == [
+        "trims  after an unclean stop, recovery point 1",
+        "       00000000000000000000.log is cut at byte 69 (40 bytes go): what follows is no whole batch.",
+    ]
+
+
+def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path) -> None:
+    """A log of 1 TiB that is a hole, a segment with 2 GiB of zeros behind it, an index of 3 GiB."""
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
+    os.truncate(path / "00000000000000000001.log", 1 << 30)
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (row.outcome, row.log_end, row.data_end, row.lost_records) == ("cut", 2, 2, 0)
+    os.truncate(path / "00000000000000000001.log", 1 << 40)
+    assert _only(path, after="clean").outcome == "die"
+    os.truncate(path / "00000000000000000001.log", 69)
+    os.truncate(path / "00000000000000000001.index", 3 << 30)
+    assert _only(path, after="clean").exception == "java.lang.IllegalArgumentException"
+
+
 def test_a_sound_directory_ends_with_exit_code_0(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     run = _run(str(path))

@@ -40,18 +40,22 @@ class Directory:
     Of the files on disk it keeps a few open; `close` closes them.
     """
 
-    def __init__(self, path: str, files: dict[str, File], unreadable: list[str]) -> None:
+    def __init__(
+        self, path: str, files: dict[str, File], unreadable: Sequence[str] = (), others: frozenset[str] = frozenset()
+    ) -> None:
         self.path = path
         self.files = files
         self.before = {name: file.size for name, file in files.items()}
         self.unreadable = unreadable
+        self._others = others
         self._sources: dict[str, Source] = {}
 
     @classmethod
     def of(cls, path: str) -> Directory:
         """What stands in a directory now. Raises OSError where it cannot be listed."""
         files: dict[str, File] = {}
-        unreadable = []
+        unreadable: list[str] = []
+        others: set[str] = set()
         with os.scandir(path) as entries:
             for entry in entries:
                 try:
@@ -59,19 +63,25 @@ class Directory:
                         files[entry.name] = File(os.path.join(path, entry.name), entry.stat().st_size)
                         if not os.access(entry.path, os.R_OK):
                             unreadable.append(entry.name)
+                    elif entry.is_dir():
+                        others.add(entry.name)
                 except OSError:
                     continue  # a link that leads nowhere: not a file to a broker either
-        return cls(path, files, unreadable)
+        return cls(path, files, unreadable, frozenset(others))
 
     def again(self, without: Sequence[str] = (), with_empty: Sequence[str] = ()) -> Directory:
         """The directory as it was when it was listed, for another start; perhaps without some files, or with more."""
         files = {name: File(self.path_of(name), size) for name, size in self.before.items() if name not in without}
         files |= {name: File() for name in with_empty}
-        return Directory(self.path, files, self.unreadable)
+        return Directory(self.path, files, self.unreadable, self._others)
 
     def path_of(self, name: str) -> str:
         """Where a file of this name stands on disk."""
         return os.path.join(self.path, name)
+
+    def has(self, name: str) -> bool:
+        """Whether anything has this name, be it a directory."""
+        return name in self.files or name in self._others
 
     def names(self) -> list[str]:
         """All names in order."""

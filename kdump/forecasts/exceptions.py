@@ -59,6 +59,12 @@ class StorageFailure(BrokerException):
     name = "org.apache.kafka.common.errors.KafkaStorageException"
 
 
+class UnreadableFile(StorageFailure):
+    """A file that the system does not give to the broker: the log directory goes offline in all releases."""
+
+    name = "java.io.IOException"
+
+
 ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 ILLEGAL_STATE = "java.lang.IllegalStateException"
 NULL_POINTER = "java.lang.NullPointerException"

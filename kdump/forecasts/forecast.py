@@ -291,8 +291,10 @@ def _row(start: Start, stop: str) -> Forecast:
     except BrokerException as exception:
         failure = exception
     words = outcome.words_of(start, failure)
-    lost = losses.of(directory)
-    data_end = losses.data_end(directory, start.end_is_read_from)
+    lost, data_end = losses.Losses(), None
+    if not directory.unreadable:
+        lost = losses.of(directory)
+        data_end = losses.data_end(directory, start.end_is_read_from)
     log_end = start.log_end if failure is None else None
     names = start.settings.rules.exception_names
     row = Forecast(

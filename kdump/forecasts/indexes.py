@@ -203,8 +203,9 @@ def check_transactions(directory: Directory, file: File, base_offset: int) -> No
     Raises CorruptIndex where an entry ends below the segment, BrokerException for a version that is not known.
     """
     for version, last_offset in _transactions(directory, file):
-        if version > _CURRENT_VERSION:
-            raise BrokerException(f"a transaction index has an entry of version {version}", KAFKA)
+        looked_at = version >> 8  # Kafka looks at the first of the two bytes
+        if looked_at > _CURRENT_VERSION:
+            raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA)
         if last_offset < base_offset:
             raise CorruptIndex(f"an aborted transaction ends at {last_offset:,}, below the segment")
 

@@ -15,6 +15,7 @@ from kdump.forecasts.exceptions import (
     OffsetOutOfRange,
     OffsetOverflow,
     StorageFailure,
+    UnreadableFile,
 )
 from kdump.forecasts.indexes import check_transactions
 from kdump.forecasts.leader_epochs import LeaderEpochs
@@ -92,7 +93,7 @@ class Start:
     def _load(self) -> None:
         settings = self.settings
         if self.directory.unreadable:
-            raise StorageFailure(f"{self.directory.unreadable[0]} cannot be read")
+            raise UnreadableFile(f"{self.directory.unreadable[0]} cannot be read")
         swaps = leftovers.clear(self.directory, settings.rules)
         if settings.rules.swaps_by_renaming:
             leftovers.rename(self.directory, swaps, settings, self.events)
@@ -131,7 +132,7 @@ class Start:
             if name not in self.directory.files:
                 continue
             if name.endswith(INDEX_SUFFIXES):
-                if name_of(offset_of(name), file_name.LOG) not in self.directory.files:
+                if not self.directory.has(name_of(offset_of(name), file_name.LOG)):
                     self.directory.delete(name)
             elif name.endswith(file_name.LOG):
                 self._load_segment(offset_of(name))

@@ -7,7 +7,7 @@ import re
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.source import WINDOW_SIZE
-from kdump.forecasts.batches import LogReader
+from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     Intact = tuple[int, int, int, int, int]
 
 _CANDIDATE = re.compile(
-    # the magic at byte 16, and in front of it an offset >= 0 and a length that is no more than some 100 MiB
-    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
+    # the magic at byte 16, and in front of it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
+    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})"
 )
 _MAGIC_AT = 16
 _FIRST_CRC_BYTES = 16 << 20
 _CRC_BYTES = 4  # fed to checksums for each byte that is searched
 _MAX_RANGES = 1000
+_ZEROS = bytes(WINDOW_SIZE)
 _MAX_GAINED = 1 << 20
 
 
@@ -153,10 +154,10 @@ def _kept(directory: Directory) -> list[File]:
 
 def _intact(directory: Directory, file: File) -> Iterator[Intact]:
     """First and last offset, records, size and CRC of each batch whose CRC fits, those behind damage among them."""
-    log = LogReader(directory, file)
+    log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
     position = 0
-    budget = file.size + _FIRST_CRC_BYTES
-    while position < file.size:
+    budget = log.size + _FIRST_CRC_BYTES
+    while position < log.size:
         try:
             for at, header, is_legacy, is_valid in log.checked(position):
                 if not is_valid:
@@ -180,6 +181,9 @@ def _next_intact(log: LogReader, start: int, budget: int) -> tuple[int | None, i
     position = start
     while position + kernel.LOG_OVERHEAD + MIN_RECORD_OVERHEAD <= log.size:
         window = log.read(position, WINDOW_SIZE)
+        if window == _ZEROS:
+            position += WINDOW_SIZE - kernel.BATCH_HEADER_SIZE
+            continue
         step = len(window) if position + len(window) >= log.size else len(window) - kernel.BATCH_HEADER_SIZE + 1
         if step <= 0:
             break

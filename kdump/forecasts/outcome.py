@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.forecasts.directory import DELETED, SWAP, has_offset
-from kdump.forecasts.exceptions import StorageFailure
+from kdump.forecasts.exceptions import StorageFailure, UnreadableFile
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def words_of(start: Start, failure: BrokerException | None) -> list[str]:
         or any(_is_gone(start, name) for name in directory.before)
         or any(_is_replaced(start, name) for name in directory.before),
     }
-    if isinstance(failure, StorageFailure) and start.settings.rules.goes_offline:
+    if isinstance(failure, UnreadableFile) or isinstance(failure, StorageFailure) and start.settings.rules.goes_offline:
         holds[DIE], holds[OFFLINE] = False, True
     if not (holds[WIPE] or holds[CUT] or holds[SPLIT]) and any(_is_cut(start, name) for name in directory.before):
         holds[RESCAN] = True
@@ -85,8 +85,7 @@ def changes(start: Start) -> list[dict[str, str | int | None]]:
 def reason(events: Events) -> str | None:
     """Why things are not kept as they are, in plain words; None where they are."""
     for cut in (*events.cut.values(), *events.rescan_cuts.values()):
-        if cut.reason:
-            return cut.reason
+        return cut.reason
     for reasons in (events.wiped, events.rescanned):
         for text in reasons.values():
             return text

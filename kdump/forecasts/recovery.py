@@ -64,7 +64,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
                 producers.end_offset = as_int64(last_offset + 1)
     except InvalidBatch as error:
         reason = error.reason
-    cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason)
+    cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason or "what follows is no whole batch")
     time_index.append(*largest, is_last=True)
     return cut
 

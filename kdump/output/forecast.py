@@ -148,10 +148,10 @@ class AlignedColumns:
 
 # --- text
 
-SAFE, LOSS, TRAP, FAILS = "safe", "loss", "trap", "fails"
-"""The first word: nothing happens; something is lost; the log ends in the wrong place; the broker does not start."""
+SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
+"""The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
 
-_COLORS = {SAFE: "32", LOSS: "31", TRAP: "31", FAILS: "31"}
+_COLORS = {SAFE: "32", TRIMS: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _MIN_WIDTH = 40
 _MOST_TOLD = 20  # directories that are not safe
@@ -283,7 +283,9 @@ def verdict(row: Forecast) -> str:
         return FAILS
     if row.is_safe:
         return SAFE
-    return LOSS if row.bytes_lost > 0 or row.lost_records or row.segments_gone else TRAP
+    if row.lost_records or row.segments_gone:
+        return LOSS
+    return TRAP if row.end_differs else TRIMS
 
 
 def sentences(row: Forecast) -> Iterator[str]:

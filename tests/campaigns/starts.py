@@ -23,6 +23,7 @@ from tests.oracle.log_starts import Answer, Start, run_many
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 MAX_SIZE = 64 << 10
+LARGEST_BASE = 1 << 60
 HEADER = struct.Struct(">qiibIhiqqqhii")
 FIELDS = {
     "offset": 0,
@@ -120,8 +121,8 @@ def _seeds(folder: Path) -> list[Path]:
     )
 
 
-def _trials(seeds: Sequence[Path], folder: Path, numbers: Sequence[int], seed: int) -> Iterator[Trial]:
-    for number in numbers:
+def _trials(seeds: Sequence[Path], folder: Path, asked: Sequence[int], seed: int) -> Iterator[Trial]:
+    for number in asked:
         chance = random.Random(f"{seed} {number}")
         source = chance.choice(seeds)
         root = folder / str(number)
@@ -134,7 +135,8 @@ def _trials(seeds: Sequence[Path], folder: Path, numbers: Sequence[int], seed: i
         for _ in range(chance.choice((1, 1, 2, 3))):
             change = chance.choice(CHANGES)
             about.append(f"{change.__name__[1:]}: {change(directory, chance)}")
-        bases = sorted(int(log.name[:20]) for log in directory.glob("*.log") if log.name[:20].isdigit()) or [0]
+        numbers = [int(log.name[:20]) for log in directory.glob("*.log") if log.name[:20].isdigit()]
+        bases = sorted(base for base in numbers if base < LARGEST_BASE) or [0]
         recovery_point = chance.choice((0, 0, bases[-1], chance.choice(bases), 1 << 40))
         log_start = chance.choice((0, 0, 0, 0, chance.choice(bases), bases[-1] + chance.randrange(200)))
         if log_start:
