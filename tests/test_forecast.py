@@ -87,7 +87,7 @@ def _batch(offset: int, **fields: Any) -> bytes:
     return batch(base_offset=offset, records=[record(value=b"v")], **fields)
 
 
-def _only(path: Path, **options: Any) -> Any:
+def _only(path: Path | str, **options: Any) -> Any:
     (row,) = kdump.forecast(path, **options)
     return row
 
@@ -128,8 +128,9 @@ def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> No
     path = _partition(tmp_path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]))
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
-    row = _only(path, after="unclean")
-    assert (row.recovery_point, row.outcome, row.log_start) == (1, "keep", 1)
+    for named in (str(path), f"{path}/"):
+        row = _only(named, after="unclean")
+        assert (row.recovery_point, row.outcome, row.log_start) == (1, "keep", 1)
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nother 0 1\n")
     row = _only(path, after="unclean")
     assert (row.recovery_point, row.outcome, row.also, row.log_end) == (0, "cut", ["delete"], 1)

@@ -238,3 +238,4 @@ _NAMES = {
     "message-field-past-end": "java.lang.IndexOutOfBoundsException",
     "message-content-past-end": "java.lang.IndexOutOfBoundsException",
 }
+"""What is thrown where a wrapper cannot be opened, by fault code; all else is a KafkaException."""

@@ -158,10 +158,15 @@ def forecast(
     return _forecasts(os.fspath(path), request)
 
 
+def log_directory_of(path: str) -> str:
+    """The directory around that of a partition, with or without a slash behind its name."""
+    return tree.parent(path.rstrip("/") or path)
+
+
 def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
     log_directory = LogDirectory(path) if is_log_directory(path) else None
     if log_directory is None:
-        yield from of_partition(path, LogDirectory(tree.parent(path)), request)
+        yield from of_partition(path, LogDirectory(log_directory_of(path)), request)
     else:
         for partition in log_directory.partitions:
             yield from of_partition(partition, log_directory, request, is_found=True)

@@ -8,7 +8,7 @@ import time
 
 from kdump.binary.java_text import escaped
 from kdump.errors import MissingPackage, Unreadable
-from kdump.forecasts.forecast import LogDirectory, is_log_directory, of_partition
+from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, of_partition
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.findings import Look
@@ -48,6 +48,7 @@ class _Run:
         self._is_safe = True
         self._failed = 0
         self._stops: set[bool] = set()
+        self._last: LogDirectory | None = None
 
     def to_end(self) -> int:
         started = time.monotonic()
@@ -73,18 +74,19 @@ class _Run:
     def _take(self, path: str) -> None:
         """A log directory with all its partitions, or one partition."""
         if not is_log_directory(path):
-            parent = tree.parent(path)
-            self._take_partition(path, self._noted(parent), is_found=False)
+            self._take_partition(path, self._noted(log_directory_of(path)), is_found=False)
             return
         log_directory = self._noted(path)
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
 
     def _noted(self, path: str) -> LogDirectory:
-        log_directory = LogDirectory(path)
-        if tree.is_log_directory(path):
-            self._stops.add(log_directory.was_stopped_cleanly)
-        return log_directory
+        """What a log directory has noted; that of the path before is likely to be this one's, too."""
+        if self._last is None or self._last.path != path:
+            self._last = LogDirectory(path)
+            if tree.is_log_directory(path):
+                self._stops.add(self._last.was_stopped_cleanly)
+        return self._last
 
     def _take_partition(self, path: str, log_directory: LogDirectory, *, is_found: bool) -> None:
         try:
