@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.source import Source
+from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException
 from kdump.formats import file_name
@@ -93,6 +93,14 @@ class Directory:
         if not file.path or count <= 0:
             return bytes(max(count, 0))
         return self.source(file).read(file.start + position, count)
+
+    def begins_with(self, name: str, part: File) -> bool:
+        """Whether the file of a name, as it was, begins with the bytes of another."""
+        whole = File(self.path_of(name), self.before[name])
+        return part.size <= whole.size and all(
+            self.read(whole, position, WINDOW_SIZE)[: part.size - position] == self.read(part, position, WINDOW_SIZE)
+            for position in range(0, part.size, WINDOW_SIZE)
+        )
 
     def source(self, file: File) -> Source:
         """The file on disk that holds the bytes of this one."""

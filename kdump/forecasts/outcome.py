@@ -115,17 +115,19 @@ def _is_index_made(start: Start) -> bool:
 
 
 def _is_cut(start: Start, name: str) -> bool:
-    """Whether of a log a part is left, and not another in its place."""
+    """Whether of a log its first part is left; another in its place may be just that."""
     file = start.directory.files.get(name)
-    is_part = file is not None and file.size < start.directory.before[name] and (file.is_named(name) or not file.size)
-    return name.endswith(file_name.LOG) and is_part
+    if not name.endswith(file_name.LOG) or file is None or file.size >= start.directory.before.get(name, 0):
+        return False
+    return file.is_named(name) or start.directory.begins_with(name, file)
 
 
 def _is_replaced(start: Start, name: str) -> bool:
     """Whether a log is marked as deleted, and another file has its name."""
     file = start.directory.files.get(name)
-    is_other = file is not None and file.size > 0 and not file.is_named(name)
-    return name.endswith(file_name.LOG) and is_other and name + DELETED in start.directory.files
+    if not name.endswith(file_name.LOG) or file is None or name + DELETED not in start.directory.files:
+        return False
+    return not file.is_named(name) and not start.directory.begins_with(name, file)
 
 
 def _is_gone(start: Start, name: str) -> bool:
