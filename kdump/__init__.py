@@ -2,11 +2,12 @@
 
 __version__ = "0.1.0"
 
-__all__ = ["check"]
+__all__ = ["check", "forecast"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.check import check
+    from kdump.forecasts.forecast import forecast
 
 
 def __getattr__(name: str) -> object:
@@ -15,4 +16,8 @@ def __getattr__(name: str) -> object:
         from kdump.checks.check import check
 
         return check
+    if name == "forecast":
+        from kdump.forecasts.forecast import forecast
+
+        return forecast
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

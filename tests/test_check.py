@@ -419,7 +419,7 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert f"{LOG}  ▒" in out and f"{NEXT_LOG}  █" in out
     assert "If this broker restarts\n  cut      when the segment is scanned:" in out
     # the torn batch is not there to be lost
-    assert f" here: {LOG} at byte 0, offset 0; 5 offsets from there on; 1 later segment What is lost" in " ".join(out.split())
+    assert f" here: {LOG} at byte 0, offset 0; 5 offsets from there on; 1 later segment clean " in " ".join(out.split())
     assert (
         "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
     )

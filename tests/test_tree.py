@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kdump.checks import tree
 from kdump.checks.check import Job, jobs, run
 from kdump.checks.finding import Finding
 from kdump.checks.settings import Settings
-from kdump.formats import properties
+from kdump.formats import properties, tree
 from kdump.tables import Row
 
 from .builders.files import checkpoint, file_name, write_partition

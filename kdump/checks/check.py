@@ -6,7 +6,7 @@ import os
 import time
 
 from kdump.binary.source import Source
-from kdump.checks import segment, tree
+from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.partition import PartitionFacts
@@ -14,7 +14,7 @@ from kdump.checks.rules import FILE_CHECKS, directory, file_object, log_director
 from kdump.checks.settings import FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.checks.watch import Stopped, Watch
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

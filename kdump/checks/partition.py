@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kdump.checks.check import Emit
     from kdump.checks.segment import SegmentFacts
     from kdump.checks.settings import Settings
-    from kdump.checks.tree import PartitionFiles
+    from kdump.formats.tree import PartitionFiles
 
 
 class PartitionFacts:

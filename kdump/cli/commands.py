@@ -16,11 +16,15 @@ from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, MAX_FINDINGS, 
 from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
+from kdump.forecasts.settings import CONFIG, STOPS
+from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
 from kdump.formats import file_name
 from kdump.output.findings import FORMS
 from kdump.releases import history
+from kdump.releases.starts import PROVED
 
 USAGE = 2
+FORECAST_FORMS = ("text", "ndjson", "json", "csv", "table")
 
 _HELP = """\
 Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
@@ -29,7 +33,7 @@ Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
 Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them, needs no broker and no JVM.
 
 Look      log index timeindex txnindex snapshot checkpoint
-Check     check explain
+Check     check explain forecast
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 
@@ -37,6 +41,7 @@ Examples
   kdump --files 00000000000000000000.log                  as Kafka's tool prints it
   kdump --release 1.0.1 --files x.log --print-data-log    as Kafka 1.0.1 printed it
   kdump check /var/lib/kafka/orders-3                     what is wrong, what a restart would do
+  kdump forecast /var/lib/kafka/orders-3                  what a restart loses, segment by segment
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
@@ -82,6 +87,7 @@ def _setup() -> str:
 
 if TYPE_CHECKING:
     from kdump.cli.checking.request import CheckRequest
+    from kdump.cli.forecasting.request import ForecastRequest
     from kdump.cli.releases import ReleasesRequest
 
 Command = Callable[..., Any]  # what a command takes and gives is Click's matter
@@ -317,6 +323,53 @@ def check(**options: Any) -> object:
     return CheckRequest(**options)
 
 
+_FORECAST = (
+    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
+    click.option("--after", type=click.Choice(STOPS), help="The stop before the start; both, if not given."),
+    click.option(
+        "--recovery-point",
+        metavar="WHERE",
+        help="Up to where data counts as flushed: " + ", ".join(POINTS) + " or an offset. If not given, as the log directory"
+        " has noted in its checkpoint, and where it has none, end. An unclean start scans all segments from there on.",
+    ),
+    click.option(
+        "--broker",
+        metavar="RELEASE",
+        default=PROVED[-1],
+        show_default=True,
+        help=f"The broker's release. Starts of {', '.join(PROVED)} are known; others are told as the nearest of these.",
+    ),
+    click.option(
+        "--config",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A setting of the broker or topic that matters: " + ", ".join(CONFIG) + ".",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        type=click.Choice(FORECAST_FORMS),
+        default=FORECAST_FORMS[0],
+        show_default=True,
+        help="Text for people; lines or documents for programs.",
+    ),
+)
+
+
+@kdump.command()
+@_options(*_FORECAST)
+def forecast(**options: Any) -> object:
+    """Tell what a broker does with a directory at its next start: what is lost, and whether it starts.
+
+    PATH is a partition directory, a log directory, or a pattern in quotes. Nothing is written, and little is read that the
+    broker would not read. Exit codes: 0 nothing is lost and the start succeeds, 1 something is lost or the start fails, 2 usage,
+    3 something could not be examined, 4 the output failed.
+    """
+    from kdump.cli.forecasting.request import ForecastRequest
+
+    return ForecastRequest(**options)
+
+
 @kdump.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
@@ -381,7 +434,7 @@ def main(arguments: list[str]) -> int:
         return _refused(str(error))
 
 
-def _done(request: Request | ReleasesRequest | CheckRequest) -> int:
+def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest) -> int:
     if isinstance(request, Request):
         from kdump.cli.listing.lister import list_files
 
@@ -392,6 +445,12 @@ def _done(request: Request | ReleasesRequest | CheckRequest) -> int:
         from kdump.cli.checking.run import check_paths
 
         return check_paths(request)
+    from kdump.cli.forecasting.request import ForecastRequest
+
+    if isinstance(request, ForecastRequest):
+        from kdump.cli.forecasting.run import forecast_paths
+
+        return forecast_paths(request)
     from kdump.cli.releases import list_releases
 
     return list_releases(request)

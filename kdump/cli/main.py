@@ -12,7 +12,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, NoReturn
 
-COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "check", "explain", "schema", "releases")
+COMMANDS = (
+    "log",
+    "index",
+    "timeindex",
+    "txnindex",
+    "snapshot",
+    "checkpoint",
+    "check",
+    "forecast",
+    "explain",
+    "schema",
+    "releases",
+)
 
 USAGE = 2
 NOT_EXAMINED = 3

@@ -147,13 +147,13 @@ def _malformed(number: int, start: int, end: int, message: str, *, is_number_wan
 
 def _entry(number: int, start: int, end: int, data: bytes, fields: Fields) -> Line:
     try:
-        words = _words(_text(data))
+        found = words(_text(data))
     except CorruptData as fault:
         return _malformed(number, start, end, f"line {number}: {fault.message}")
-    if len(words) != len(fields):
-        return _malformed(number, start, end, f"line {number} has {len(words)} words, not {len(fields)}")
+    if len(found) != len(fields):
+        return _malformed(number, start, end, f"line {number} has {len(found)} words, not {len(fields)}")
     values: list[int | str] = []
-    for word, (name, bits) in zip(words, fields, strict=True):
+    for word, (name, bits) in zip(found, fields, strict=True):
         try:
             values.append(_parsed(word, bits) if bits else word)
         except CorruptData:
@@ -177,10 +177,10 @@ def _text(data: bytes) -> str:
         raise CorruptData("checkpoint-line-malformed", "bytes that are no text stand in a line") from None
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
     """As Java splits at white space: what stands behind a blank at the begin is the second word."""
-    words = text.translate(_BLANKS).split(" ") if text else []
-    return words if all(words) else [words[0], *filter(None, words[1:])]
+    found = text.translate(_BLANKS).split(" ") if text else []
+    return found if all(found) else [found[0], *filter(None, found[1:])]
 
 
 def _lines(source: Source, size: int) -> Iterator[tuple[int, int, int, bytes]]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, FileReport, Finding, Summary
+from kdump.forecasts import forecast
+from kdump.forecasts.forecast import Forecast
+from kdump.forecasts.outcome import OUTCOMES
+from kdump.forecasts.settings import STOPS
 from kdump.output import listing
 
 TYPE_CHECKING = False
@@ -21,12 +25,17 @@ ROWS: dict[str, type[Row]] = {
     "timeindex-entry": listing.ListedTimeIndexEntry,
     "transaction": listing.ListedTransaction,
     "producer": listing.ListedProducer,
+    "forecast": Forecast,
 }
 """What there are schemas of: lines of `kdump check --output ndjson` by their `kind`, and those of the other commands."""
 
-_KINDS = ("finding", "file", "summary")
+_KINDS = ("finding", "file", "summary", "forecast")
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
-_ENUMS: dict[tuple[type[Row], str], list[str]] = {(Finding, "severity"): list(SEVERITIES)}
+_ENUMS: dict[tuple[type[Row], str], list[str]] = {
+    (Finding, "severity"): list(SEVERITIES),
+    (Forecast, "after"): list(STOPS),
+    (Forecast, "outcome"): list(OUTCOMES),
+}
 
 
 def schema_of(name: str) -> dict[str, object]:
@@ -55,7 +64,7 @@ def _property(row_class: type[Row], column: Column) -> dict[str, object]:
     property_: dict[str, object] = {"type": [json_type, "null"] if column.is_nullable else json_type, **bounds}
     if (row_class, column.name) in _ENUMS:
         property_["enum"] = _ENUMS[row_class, column.name]
-    description = DESCRIPTIONS.get(row_class, {}).get(column.name)
+    description = {**DESCRIPTIONS, Forecast: forecast.DESCRIPTIONS}.get(row_class, {}).get(column.name)
     if description:
         property_["description"] = description
     return property_
@@ -73,4 +82,11 @@ def _type(name: str) -> tuple[str, dict[str, object]]:
         return "boolean", {}
     if name == "Objects":
         return "array", {"items": {"type": "object", "additionalProperties": {"type": ["string", "null"]}}}
+    if name == "Texts":
+        return "array", {"items": {"type": "string"}}
+    if name == "Pairs":
+        pair = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+        return "array", {"items": pair}
+    if name == "Changes":
+        return "array", {"items": {"type": "object", "additionalProperties": {"type": ["string", "integer", "null"]}}}
     return "string", {}

@@ -6,7 +6,6 @@ the partition as a whole, and the log directory.
 
 from __future__ import annotations
 
-from kdump.checks import tree
 from kdump.checks.rules import (
     framing,
     internal_topics,
@@ -25,7 +24,7 @@ from kdump.checks.rules import (
     transaction_index,
     transactions,
 )
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 from kdump.formats.quorum_state import NAME as QUORUM_STATE
 
 TYPE_CHECKING = False

@@ -8,10 +8,10 @@ import stat
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
-from kdump.checks.tree import SEGMENT_SUFFIXES
 from kdump.checks.watch import Watch, WatchedSource
 from kdump.errors import Unreadable
 from kdump.formats import file_name
+from kdump.formats.tree import SEGMENT_SUFFIXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from kdump.checks import tree
 from kdump.checks.rules.rule import SegmentRule
 from kdump.decoders import coordinator, metadata
 from kdump.errors import CorruptData
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 from kdump.messages import cluster_metadata, consumer_offsets, remote_log_metadata, share_group_state, transaction_state
 
 TYPE_CHECKING = False

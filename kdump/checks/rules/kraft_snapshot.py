@@ -139,7 +139,7 @@ def check_directory(partition: PartitionFacts) -> None:
 
 def is_of_metadata(path: str) -> bool:
     """Whether a directory is that of the metadata topic."""
-    from kdump.checks import tree
+    from kdump.formats import tree
 
     name = tree.directory_name(path)
     return name is not None and name.topic == tree.METADATA_TOPIC

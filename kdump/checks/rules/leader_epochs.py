@@ -5,10 +5,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
-from kdump.checks import tree
 from kdump.checks.catalogue.entry import DIE, IGNORE
 from kdump.checks.finding import INFO, WARNING, Accounts
-from kdump.formats import text_checkpoint
+from kdump.formats import text_checkpoint, tree
 from kdump.formats.text_checkpoint import TextCheckpoint
 
 TYPE_CHECKING = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kdump.checks.catalogue.entry import IGNORE
-from kdump.checks.tree import base_offset_of
 from kdump.formats import file_name
+from kdump.formats.tree import base_offset_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

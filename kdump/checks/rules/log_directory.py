@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kdump.binary.source import NoSource
-from kdump.checks import tree
 from kdump.checks.context import FileContext
 from kdump.checks.finding import WARNING
 from kdump.checks.rules import names, partition_metadata
+from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

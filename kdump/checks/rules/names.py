@@ -6,11 +6,10 @@ import os
 
 from kdump.binary.java_text import escaped
 from kdump.binary.source import NoSource
-from kdump.checks import tree
 from kdump.checks.catalogue.entry import DELETE, DIE, RESCAN
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

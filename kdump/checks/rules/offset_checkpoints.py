@@ -6,12 +6,11 @@ import os
 
 from kdump.binary.java_text import escaped
 from kdump.binary.source import Source
-from kdump.checks import tree
 from kdump.checks.catalogue.entry import DIE
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, Accounts
 from kdump.errors import Unreadable
-from kdump.formats import properties, text_checkpoint
+from kdump.formats import properties, text_checkpoint, tree
 from kdump.formats.text_checkpoint import TextCheckpoint
 
 TYPE_CHECKING = False

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from kdump.binary.source import Source
-from kdump.checks import tree
 from kdump.checks.catalogue.entry import DIE, IGNORE, OFFLINE
 from kdump.checks.finding import ERROR, INFO, Accounts
 from kdump.errors import CorruptData, Unreadable
-from kdump.formats import partition_metadata
+from kdump.formats import partition_metadata, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

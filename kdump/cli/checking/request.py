@@ -49,7 +49,7 @@ class CheckRequest:
         output: str,
         shows_all: bool,
     ) -> None:
-        self.paths = [path for pattern in paths for path in _matching(pattern)]
+        self.paths = [path for pattern in paths for path in matching(pattern)]
         self.codes = codes_of(select) if select else frozenset(catalogue.FAULTS)
         self.codes -= codes_of(ignore)
         self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
@@ -127,7 +127,7 @@ def _place(path: str) -> str:
     return f"{folder.rpartition('/')[2]}/{name}"
 
 
-def _matching(path: str) -> list[str]:
+def matching(path: str) -> list[str]:
     """The paths that a pattern stands for; a path that exists stands for itself. Raises UsageError where nothing fits."""
     if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
         return [path]

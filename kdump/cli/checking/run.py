@@ -13,6 +13,9 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, F
 from kdump.checks.isolation import Isolation
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import progress_bar
+from kdump.errors import KdumpError
+from kdump.forecasts.forecast import forecast, is_log_directory
+from kdump.forecasts.settings import UNCLEAN, ZERO
 from kdump.output.blocks import Blocks
 from kdump.output.findings import Look, form_of
 from kdump.output.findings.sizes import size_text
@@ -22,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.checking.progress import ProgressBar
     from kdump.cli.checking.request import CheckRequest
+    from kdump.forecasts.forecast import Forecast
     from kdump.output.findings import Form
     from kdump.tables import Row
 
@@ -45,6 +49,7 @@ def check_paths(request: CheckRequest) -> int:
             shows_all=request.shows_all,
             fail_on=request.fail_on,
             has_baseline=request.baseline is not None,
+            foretell=_foretold,
         )
         out = Blocks(stdout)
         run = _Run(request, form_of(request.output, out.write, look), out)
@@ -123,6 +128,19 @@ class _Run:
         if not self._is_complete:
             return NOT_EXAMINED
         return FINDINGS if any(self._counts[severity] for severity in self._request.failing) else CLEAN
+
+
+def _foretold(path: str) -> list[Forecast]:
+    """What starts do with a partition: after a clean stop, an unclean one, and where all is scanned. Nothing for what is none."""
+    try:
+        if not os.path.isdir(path) or is_log_directory(path):
+            return []
+        rows = list(forecast(path))
+        if rows[-1].segments_before > 1:
+            rows += forecast(path, after=UNCLEAN, recovery_point=ZERO)
+        return rows
+    except KdumpError:
+        return []
 
 
 def _width() -> int:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from kdump.checks.finding import FileReport, Finding, Summary
+    from kdump.forecasts.forecast import Forecast
 
     class Form(Protocol):
         """Takes what a check finds, in order. `group` is the directory that belongs together; a finding may be known already."""
@@ -22,10 +23,10 @@ class Look:
 
     `width` is that of the terminal; `has_colors` says whether colours are wanted, `is_terminal` whether control characters would
     be obeyed. `shows_all` folds nothing, `fail_on` is the severity from which on findings fail, `has_baseline` whether there is
-    something that findings are compared with.
+    something that findings are compared with. `foretell` gives what starts do with a directory, none where it is no partition.
     """
 
-    __slots__ = ("fail_on", "has_baseline", "has_colors", "is_terminal", "shows_all", "width")
+    __slots__ = ("fail_on", "foretell", "has_baseline", "has_colors", "is_terminal", "shows_all", "width")
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Look:
         shows_all: bool = False,
         fail_on: str = "error",
         has_baseline: bool = False,
+        foretell: Callable[[str], list[Forecast]] | None = None,
     ) -> None:
         self.width = width
         self.has_colors = has_colors
@@ -43,6 +45,7 @@ class Look:
         self.shows_all = shows_all
         self.fail_on = fail_on
         self.has_baseline = has_baseline
+        self.foretell = foretell
 
 
 def form_of(name: str, write: Callable[[str], None], look: Look) -> Form:

@@ -11,7 +11,9 @@ from kdump.checks import catalogue
 from kdump.checks.catalogue import entry
 from kdump.checks.finding import ERROR, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, Accounts
 from kdump.checks.wording import counted
+from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
+from kdump.output import forecast
 from kdump.output.findings.sizes import size_text
 
 TYPE_CHECKING = False
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kdump.checks.finding import FileReport, Finding, Summary
+    from kdump.forecasts.forecast import Forecast
     from kdump.output.findings import Look
 
 _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
@@ -269,6 +272,17 @@ class TextReport:
                 self._say_labelled("", f"here: {self._shown(name + group.restart(word))}")
             if len(groups) > _RESTARTS:
                 self._say_labelled("", f"and in {counted(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
+        if words and self._look.foretell is not None:
+            self._say_forecasts(self._look.foretell)
+
+    def _say_forecasts(self, foretell: Callable[[str], list[Forecast]]) -> None:
+        """What starts do with the worst directories, each in a line; `kdump forecast` tells more."""
+        groups = sorted((group for group in self._groups.values() if group.restarts), key=lambda g: g.rank, reverse=True)
+        for group in groups[:_RESTARTS]:
+            for row in foretell(group.path):
+                label = "clean" if row.after == CLEAN else "unclean" if row.recovery_point else "from 0"
+                name = f"{group.name}: " if len(self._groups) > 1 else ""
+                self._say_labelled(label, self._shown(name + forecast.summary(row)))
 
     def _say_remedies(self) -> None:
         codes = self._codes_to_explain()

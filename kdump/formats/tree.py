@@ -9,13 +9,7 @@ from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
 
-SEGMENT_SUFFIXES = (
-    file_name.LOG,
-    file_name.OFFSET_INDEX,
-    file_name.TIME_INDEX,
-    file_name.TRANSACTION_INDEX,
-    file_name.PRODUCER_SNAPSHOT,
-)
+SEGMENT_SUFFIXES = file_name.SEGMENT_SUFFIXES
 LEADER_EPOCHS = text_checkpoint.LEADER_EPOCHS
 PARTITION_METADATA = partition_metadata.NAME
 META_PROPERTIES = properties.META_PROPERTIES

@@ -1,0 +1,241 @@
+"""The batches of a log as a broker comes upon them: a header at a time, or all bytes where it checks them."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kdump.binary import kernel
+from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import CorruptData
+from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException, InvalidBatch
+from kdump.formats import message_set
+from kdump.formats.log import HEADER_UP_TO_MAGIC, MIN_RECORD_OVERHEAD
+from kdump.formats.record_batch import as_int64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.checksums import Checksum
+    from kdump.forecasts.directory import Directory, File
+
+    Header = tuple[int, ...]
+
+MAX_LOG_SIZE = 0x7FFFFFFF
+LARGEST_CODEC = 7
+"""Nobody looks at the codec of a batch that is only checked."""
+
+_UP_TO_MAGIC = Struct(">qi4xb")  # offset, length, magic
+_SMALL_WINDOW = 1 << 11
+_LOWEST_MAGIC = -0x80
+_CODEC_COUNT = 5
+_MAX_WRAPPER_SIZE = 128 << 20
+
+
+class Batch:
+    """A batch or message as its first 17 bytes tell it; what else is asked of it is read then.
+
+    `size` counts all its bytes. Kafka: FileLogInputStream.FileChannelRecordBatch.
+    """
+
+    __slots__ = ("_header", "_log", "magic", "offset", "position", "size")
+
+    def __init__(self, log: LogReader, position: int, offset: int, size: int, magic: int, header: Header | None = None) -> None:
+        self._log = log
+        self._header = header
+        self.position = position
+        self.offset = offset
+        self.size = size
+        self.magic = magic
+
+    @property
+    def is_legacy(self) -> bool:
+        return self.magic < 2
+
+    @property
+    def header(self) -> Header:
+        """All fields of a batch of magic 2 or higher. It may reach past the batch, but not past the log."""
+        if self._header is None:
+            data = self._log.read(self.position, kernel.BATCH_HEADER_SIZE)
+            if len(data) < kernel.BATCH_HEADER_SIZE:
+                raise BrokerException(f"the log ends inside the header of the batch at byte {self.position:,}", KAFKA)
+            self._header = kernel.BATCH_HEADER.unpack(data)
+        return self._header
+
+    def last_offset(self) -> int:
+        """That of a wrapper is the only one it has."""
+        return self.offset if self.is_legacy else as_int64(self.offset + self.header[6])
+
+    def next_offset(self) -> int:
+        return as_int64(self.last_offset() + 1)
+
+    def first_offset(self) -> int:
+        """A wrapper is opened for it."""
+        if not self.is_legacy:
+            return self.offset
+        if self.size > _MAX_WRAPPER_SIZE:
+            return self.offset
+        data = self._log.read(self.position + kernel.LOG_OVERHEAD, self.size - kernel.LOG_OVERHEAD)
+        message = message_set.Message(self.offset, data)
+        if not message.codec:
+            return self.offset
+        if message.codec >= _CODEC_COUNT:
+            reason = f"codec {message.codec} of the message at byte {self.position:,} does not exist"
+            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+        try:
+            return next(message_set.unwrap(message)).offset
+        except CorruptData as fault:
+            if fault.code == "decompression-limit":
+                return self.offset  # the broker has no such limit
+            reason = f"the message at byte {self.position:,} cannot be opened: {fault.message}"
+            raise BrokerException(reason, _NAMES.get(fault.code, KAFKA)) from None
+
+
+class LogReader:
+    """Reads the log of a segment, `size` bytes long. Kafka: FileRecords."""
+
+    def __init__(self, directory: Directory, file: File) -> None:
+        self._directory = directory
+        self.file = file
+
+    @property
+    def size(self) -> int:
+        return self.file.size
+
+    def read(self, position: int, count: int) -> bytes:
+        return self._directory.read(self.file, position, count)
+
+    def batches(self, position: int = 0, end: int | None = None) -> Iterator[Batch]:
+        """From a position on, whatever stands there, up to `end`, which is that of the log if not given.
+
+        Raises InvalidBatch where a length cannot be.
+        """
+        end = self.size if end is None else min(end, self.size)
+        window, window_position, window_size = b"", position, _SMALL_WINDOW
+        while position < end - HEADER_UP_TO_MAGIC:
+            start = position - window_position
+            if start + kernel.BATCH_HEADER_SIZE > len(window) and (not window or window_position + len(window) < self.size):
+                # Where batches are large, little more than their headers is read.
+                is_dense = start <= len(window)
+                window_size = min(2 * window_size, WINDOW_SIZE) if is_dense else _SMALL_WINDOW
+                window, window_position, start = self.read(position, window_size), position, 0
+            if len(window) - start < HEADER_UP_TO_MAGIC:
+                return  # the file was cut off meanwhile
+            offset, length, magic = _UP_TO_MAGIC.unpack_from(window, start)
+            size = length + kernel.LOG_OVERHEAD
+            if length < MIN_RECORD_OVERHEAD:
+                raise self.invalid_size(position, length)
+            if position > end - size:
+                return
+            header = None
+            if magic >= 2 and start + kernel.BATCH_HEADER_SIZE <= len(window):
+                header = kernel.BATCH_HEADER.unpack_from(window, start)
+            yield Batch(self, position, offset, size, magic, header)
+            position += size
+
+    def last_batch(self, position: int = 0) -> Batch | None:
+        """The last one, reading on from a position. Raises InvalidBatch as `batches`."""
+        last = None
+        for batch in self.batches(position):
+            last = batch
+        return last
+
+    def checked(self, start: int = 0) -> Iterator[tuple[int, Header, bool, bool]]:
+        """All batches, read whole: position, fields, whether it is a message of magic 0 or 1, whether length and CRC are right.
+
+        Raises InvalidBatch as `batches`.
+        """
+        crc32c = crc32c_for(self.size - start)
+        position, window, window_position = start, b"", start
+        while position < self.size - HEADER_UP_TO_MAGIC:
+            at = position - window_position
+            if at + HEADER_UP_TO_MAGIC > len(window):
+                window, window_position, at = self.read(position, WINDOW_SIZE), position, 0
+                if len(window) < HEADER_UP_TO_MAGIC:
+                    return
+            _, length, magic = _UP_TO_MAGIC.unpack_from(window, at)
+            size = length + kernel.LOG_OVERHEAD
+            if length < MIN_RECORD_OVERHEAD:
+                raise self.invalid_size(position, length)
+            if position > self.size - size:
+                return
+            if at + max(size, kernel.BATCH_HEADER_SIZE) > len(window) and at:
+                window = b""  # begin the next window with this batch
+                continue
+            is_legacy = magic < 2
+            headers: list[tuple[int, ...]]
+            if is_legacy:
+                headers, starts, valid, end = kernel.walk_messages(window, at, _LOWEST_MAGIC, LARGEST_CODEC)  # type: ignore[assignment]  # as a list of any headers
+            else:
+                headers, starts, valid, end = kernel.walk_batches(window, at, LARGEST_CODEC, crc32c)  # type: ignore[assignment]
+            if headers:
+                for header, begin, is_valid in zip(headers, starts, valid, strict=True):
+                    yield window_position + begin, header, is_legacy, is_valid
+                position = window_position + end
+            else:
+                yield self._lone(position, size, is_legacy)
+                position += size
+
+    def _lone(self, position: int, size: int, is_legacy: bool) -> tuple[int, Header, bool, bool]:
+        """A batch that is too large for a window, too small for its header, or at the very end."""
+        data = self.read(position, kernel.BATCH_HEADER_SIZE)
+        if is_legacy:
+            timestamp = int.from_bytes(data[18:26], "big", signed=True) if data[16] else -1
+            message = (*kernel.MESSAGE_HEADER.unpack_from(data), timestamp)
+            return position, message, True, self.crc(position + 16, position + size, crc32) == message[2]
+        if size < kernel.BATCH_HEADER_SIZE:
+            return position, kernel.BATCH_HEADER.unpack(data.ljust(kernel.BATCH_HEADER_SIZE, b"\0")), False, False
+        header = kernel.BATCH_HEADER.unpack(data)
+        crc = self.crc(position + kernel.CRC_COVERS_FROM, position + size, crc32c_for(size))
+        return position, header, False, crc == header[4]
+
+    def crc(self, position: int, end: int, checksum: Checksum) -> int:
+        """The checksum over a range of the log, read a window at a time."""
+        crc = 0
+        while position < end:
+            piece = self.read(position, min(WINDOW_SIZE, end - position))
+            if not piece:
+                break
+            crc = checksum(piece, crc)
+            position += len(piece)
+        return crc
+
+    def invalid_size(self, position: int, length: int) -> InvalidBatch:
+        return InvalidBatch(f"at byte {position:,} a batch says it is {length:,} bytes long, less than {MIN_RECORD_OVERHEAD}")
+
+
+def find(log: LogReader, target: int, position: int, *, by_first_offset: bool) -> int | None:
+    """Where the batch stands that holds an offset, or the first behind it; None where there is none from `position` on.
+
+    Kafka: FileRecords.searchForOffsetFromPosition, up to 4.0 searchForOffsetWithSize.
+    """
+    if not by_first_offset:
+        for batch in log.batches(position):
+            if batch.last_offset() >= target:
+                return batch.position
+        return None
+    previous: Batch | None = None
+    for batch in log.batches(position):
+        first_offset = batch.first_offset()
+        if first_offset == target:
+            return batch.position
+        if first_offset > target:
+            return previous.position if previous is not None and previous.last_offset() >= target else batch.position
+        previous = batch
+    return previous.position if previous is not None and previous.last_offset() >= target else None
+
+
+_NAMES = {
+    "legacy-wrapper-magic": "org.apache.kafka.common.InvalidRecordException",
+    "codec-not-allowed": "org.apache.kafka.common.InvalidRecordException",
+    "legacy-wrapper-null": "org.apache.kafka.common.InvalidRecordException",
+    "legacy-wrapper-empty": "org.apache.kafka.common.InvalidRecordException",
+    "legacy-wrapper-offset": "org.apache.kafka.common.InvalidRecordException",
+    "legacy-nested-compression": "org.apache.kafka.common.InvalidRecordException",
+    "codec-unknown": ILLEGAL_ARGUMENT,
+    "inner-record-size-too-small": InvalidBatch.name,
+    "message-field-past-end": "java.lang.IndexOutOfBoundsException",
+    "message-content-past-end": "java.lang.IndexOutOfBoundsException",
+}
+"""What is thrown where a wrapper cannot be opened, by fault code; all else is a KafkaException."""

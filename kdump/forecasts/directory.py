@@ -1,0 +1,158 @@
+"""A partition directory as it stands at one moment of a start: names and bytes, of which none is ever written."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.errors import CorruptData
+from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
+INDEX_SUFFIXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
+
+_OPEN_SOURCES = 8
+
+
+class File:
+    """Bytes of a file on disk from `start` on; without a path, as many that a broker would have written itself."""
+
+    __slots__ = ("path", "size", "start")
+
+    def __init__(self, path: str = "", size: int = 0, start: int = 0) -> None:
+        self.path = path
+        self.start = start
+        self.size = size
+
+    def is_named(self, name: str) -> bool:
+        """Whether its bytes are those of a file of this name on disk."""
+        return os.path.basename(self.path) == name
+
+
+class Directory:
+    """The files of a directory by name. What a broker would create, cut, rename and delete happens to them in memory only.
+
+    Of the files on disk it keeps a few open; `close` closes them.
+    """
+
+    def __init__(
+        self, path: str, files: dict[str, File], unreadable: Sequence[str] = (), others: frozenset[str] = frozenset()
+    ) -> None:
+        self.path = path
+        self.files = files
+        self.before = {name: file.size for name, file in files.items()}
+        self.unreadable = unreadable
+        self._others = others
+        self._sources: dict[str, Source] = {}
+
+    @classmethod
+    def of(cls, path: str) -> Directory:
+        """What stands in a directory now. Raises OSError where it cannot be listed."""
+        files: dict[str, File] = {}
+        unreadable: list[str] = []
+        others: set[str] = set()
+        with os.scandir(path) as entries:
+            for entry in entries:
+                try:
+                    if entry.is_file():
+                        files[entry.name] = File(os.path.join(path, entry.name), entry.stat().st_size)
+                        if not os.access(entry.path, os.R_OK):
+                            unreadable.append(entry.name)
+                    elif entry.is_dir():
+                        others.add(entry.name)
+                except OSError:
+                    continue  # a link that leads nowhere: not a file to a broker either
+        return cls(path, files, unreadable, frozenset(others))
+
+    def again(self, without: Sequence[str] = (), with_empty: Sequence[str] = ()) -> Directory:
+        """The directory as it was when it was listed, for another start; perhaps without some files, or with more."""
+        files = {name: File(self.path_of(name), size) for name, size in self.before.items() if name not in without}
+        files |= {name: File() for name in with_empty}
+        return Directory(self.path, files, self.unreadable, self._others)
+
+    def path_of(self, name: str) -> str:
+        """Where a file of this name stands on disk."""
+        return os.path.join(self.path, name)
+
+    def has(self, name: str) -> bool:
+        """Whether anything has this name, be it a directory."""
+        return name in self.files or name in self._others
+
+    def names(self) -> list[str]:
+        """All names in order."""
+        return sorted(self.files)
+
+    def read(self, file: File, position: int, count: int) -> bytes:
+        """Bytes of a file, fewer than `count` only at its end."""
+        count = min(count, file.size - position)
+        if not file.path or count <= 0:
+            return bytes(max(count, 0))
+        return self.source(file).read(file.start + position, count)
+
+    def begins_with(self, name: str, part: File) -> bool:
+        """Whether the file of a name, as it was, begins with the bytes of another."""
+        whole = File(self.path_of(name), self.before[name])
+        return part.size <= whole.size and all(
+            self.read(whole, position, WINDOW_SIZE)[: part.size - position] == self.read(part, position, WINDOW_SIZE)
+            for position in range(0, part.size, WINDOW_SIZE)
+        )
+
+    def source(self, file: File) -> Source:
+        """The file on disk that holds the bytes of this one."""
+        source = self._sources.pop(file.path, None) or Source(file.path)
+        self._sources[file.path] = source  # behind all others: the first is the one that was not asked for longest
+        if len(self._sources) > _OPEN_SOURCES:
+            self._sources.pop(next(iter(self._sources))).close()
+        return source
+
+    def create(self, name: str) -> File:
+        """The file of this name, made empty where there is none."""
+        return self.files.setdefault(name, File())
+
+    def rename(self, old: str, new: str) -> None:
+        self.files[new] = self.files.pop(old)
+
+    def delete(self, name: str) -> None:
+        self.files.pop(name, None)
+
+    def with_suffix(self, *suffixes: str) -> Iterator[str]:
+        """The names that end so, in order."""
+        return iter(sorted(name for name in self.files if name.endswith(suffixes)))
+
+    def close(self) -> None:
+        for source in self._sources.values():
+            source.close()
+        self._sources.clear()
+
+
+def name_of(base_offset: int, suffix: str) -> str:
+    """The name Kafka gives a file: twenty digits, and a sign in front of them where the number is negative."""
+    return f"{'-' if base_offset < 0 else ''}{abs(base_offset):020d}{suffix}"
+
+
+def offset_of(name: str) -> int:
+    """The number before the first dot. Raises BrokerException where it is none, as a broker does."""
+    try:
+        return file_name.base_offset(name)
+    except CorruptData as fault:
+        raise BrokerException(f"{name} is no name of a segment's file: {fault.message}", NUMBER_FORMAT) from None
+
+
+def has_offset(name: str) -> bool:
+    """Whether a name has a number before its first dot."""
+    try:
+        file_name.base_offset(name)
+    except CorruptData:
+        return False
+    return "." in name
+
+
+def is_canonical(name: str) -> bool:
+    """Whether the number in a name has twenty digits, as Kafka writes it."""
+    stem = file_name.stem(name)
+    return len(stem) == 20 and stem.isascii() and stem.isdigit()

@@ -1,0 +1,366 @@
+"""Forecasts of partition directories and log directories: a row for each release and kind of stop that is asked for."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import Source
+from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.forecasts import losses, outcome, remedies
+from kdump.forecasts.directory import Directory
+from kdump.forecasts.exceptions import KAFKA, BrokerException
+from kdump.forecasts.loading import Events, Start
+from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
+from kdump.formats import file_name, text_checkpoint, tree
+from kdump.releases.history import RELEASES
+from kdump.releases.starts import PROVED, StartRules, nearest
+from kdump.tables import Bool, Int64, Row, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kdump.forecasts.remedies import Change, Remedy
+
+    Texts = list[str]
+    Pairs = list[list[int]]
+    Changes = list[dict[str, str | int | None]]
+
+_MAX_CHECKPOINT = 64 << 20
+
+
+def _no_remedy() -> Remedy | None:
+    return None
+
+
+class Forecast(Row):
+    """What a broker of this release does with a directory at its next start.
+
+    `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed. `outcome` is the
+    first that holds of `die` (loading fails, the broker ends), `offline` (the log directory is taken offline), `wipe` (a segment
+    is emptied), `cut` (a segment is cut at its first bad batch, later ones are deleted), `split` (a segment becomes several),
+    `rescan` (a segment is scanned because of its index, and cut if it is bad; later ones stay), `delete` (files go) and `keep`;
+    `also` are the others that hold. `log_start` and `log_end` are those of the loaded log; `data_end` is behind the last intact
+    batch of the newest segment: where `end_differs`, new records get offsets that exist, or go missing. Bytes lost are counted
+    in logs, before less after; records and offsets lost are those of intact batches. `segments` are base offset and size of
+    each afterwards, `files` those that change in name or size, indexes and snapshots made anew aside. `exception` is what ends
+    the loading, `reason` says in plain words why all this happens.
+    """
+
+    path: Text
+    release: Text
+    after: Text
+    recovery_point: Int64
+    outcome: Text
+    also: Texts
+    log_start: Int64 | None
+    log_end: Int64 | None
+    data_end: Int64 | None
+    end_differs: Bool
+    bytes_lost: Int64
+    lost_offsets: Pairs
+    lost_records: Int64
+    segments: Pairs | None
+    segments_gone: Texts
+    files: Changes
+    exception: Text | None
+    reason: Text | None
+
+    # Not columns, for they have no annotation: what only the text for people tells.
+    events = Events()
+    remedy = _no_remedy()
+    segments_before = size_before = 0
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the start succeeds, nothing is lost, and the log ends where its data ends."""
+        is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
+        return self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.WIPE) and is_lossless and not self.end_differs
+
+
+DESCRIPTIONS = {
+    "path": "The partition directory, as it was found under the path that was named.",
+    "release": "The release of the broker: the nearest to the one asked for of those that are known.",
+    "after": "The stop before the start.",
+    "recovery_point": "The offset up to which segments count as flushed: an unclean start scans those behind it.",
+    "outcome": "What happens, in a word: the first that holds.",
+    "also": "The further words that hold.",
+    "log_start": "The log start offset of the loaded log; null where it is not loaded.",
+    "log_end": "The log end offset of the loaded log; null where it is not loaded.",
+    "data_end": "The offset behind the last intact batch of the newest segment, after the start; its base where it has none.",
+    "end_differs": "Whether the log end is not the data end: offsets are given a second time, or a hole is left.",
+    "bytes_lost": "The bytes of all logs before, less those after; negative where files come in under another name.",
+    "lost_offsets": "Ranges of offsets of lost intact batches that no other batch covers.",
+    "lost_records": "The records of intact batches that no log holds any more.",
+    "segments": "Base offset and size of each segment afterwards; null where the log is not loaded.",
+    "segments_gone": "The names of logs that are not there any more.",
+    "files": "Logs and leftovers that change in name or size, and indexes that go: name, change, new name, sizes.",
+    "exception": "The class of what is thrown where loading fails.",
+    "reason": "Why, in plain words; null where nothing happens.",
+}
+"""What each column says, for schemas."""
+
+
+class Request:
+    """What forecasts are asked for: release, kinds of stop, recovery point, settings of the broker.
+
+    Raises UsageError for what does not exist.
+    """
+
+    def __init__(
+        self,
+        *,
+        release: str = PROVED[-1],
+        after: Sequence[str] = STOPS,
+        recovery_point: str | int | None = None,
+        config: Mapping[str, str | int] | None = None,
+    ) -> None:
+        if release not in RELEASES:
+            raise UsageError(f"--broker {release} is not known (newest: {RELEASES[-1]})", remedy="`kdump releases` lists them")
+        for stop in after:
+            if stop not in STOPS:
+                raise UsageError(f"there is no stop {stop!r}", remedy=f"stops are {' and '.join(STOPS)}")
+        if isinstance(recovery_point, str) and recovery_point not in RECOVERY_POINTS:
+            try:
+                recovery_point = int(recovery_point)
+            except ValueError:
+                remedy = f"it is {', '.join(RECOVERY_POINTS)} or an offset"
+                raise UsageError(f"there is no recovery point {recovery_point!r}", remedy=remedy) from None
+        if isinstance(recovery_point, int) and not 0 <= recovery_point < 1 << 63:
+            raise UsageError(f"the recovery point {recovery_point} is no offset")
+        self.release = nearest(release)
+        self.rules = StartRules(self.release)
+        self.after = tuple(after)
+        self.recovery_point = recovery_point
+        self.config = config_of(config or {})
+
+
+def forecast(
+    path: str | os.PathLike[str],
+    *,
+    release: str = PROVED[-1],
+    after: str | None = None,
+    recovery_point: str | int | None = None,
+    config: Mapping[str, str | int] | None = None,
+) -> Iterator[Forecast]:
+    """What a broker does with a partition directory, or with all of a log directory, at its next start.
+
+    `release` is that of the broker; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and the nearest of them stands for any other.
+    `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
+    stop), `end` (the newest is), `checkpoint` (as the log directory has noted) or an offset; if not given, what the log
+    directory has noted, or the end where it has noted nothing. `config` are settings by name: see settings.CONFIG.
+
+    Nothing is printed and nothing written; only what the broker would read is read, and of what is lost all. Damage never
+    raises. Raises UsageError for what does not exist, Unreadable for a directory or file that the system does not give us, and
+    MissingPackage where a codec is wanted that is not installed.
+    """
+    request = Request(release=release, after=STOPS if after is None else (after,), recovery_point=recovery_point, config=config)
+    return _forecasts(os.fspath(path), request)
+
+
+def log_directory_of(path: str) -> str:
+    """The directory around that of a partition, with or without a slash behind its name."""
+    return tree.parent(path.rstrip("/") or path)
+
+
+def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
+    log_directory = LogDirectory(path) if is_log_directory(path) else None
+    if log_directory is None:
+        yield from of_partition(path, LogDirectory(log_directory_of(path)), request)
+    else:
+        for partition in log_directory.partitions:
+            yield from of_partition(partition, log_directory, request, is_found=True)
+
+
+def is_log_directory(path: str) -> bool:
+    """Whether a directory holds partitions, and is none. Raises Unreadable where it cannot be listed."""
+    try:
+        return not tree.is_partition(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+class LogDirectory:
+    """What a log directory has noted of its partitions. A checkpoint that is not as it should be counts as none at all."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.recovery_points = _offsets(os.path.join(path, text_checkpoint.RECOVERY_POINTS))
+        self.log_starts = _offsets(os.path.join(path, text_checkpoint.LOG_START_OFFSETS)) or {}
+
+    @property
+    def partitions(self) -> list[str]:
+        """Its directories. Raises Unreadable where it cannot be listed."""
+        try:
+            return tree.partitions(self.path)
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+
+    @property
+    def was_stopped_cleanly(self) -> bool:
+        """Whether the broker left its mark when it stopped."""
+        return os.path.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
+
+
+def of_partition(
+    path: str, log_directory: LogDirectory, request: Request, *, is_found: bool = False, finds_remedies: bool = False
+) -> list[Forecast]:
+    """The forecasts of one partition directory. One that `is_found` in a log directory has to have a name that a broker takes.
+
+    With `finds_remedies`, starts that are not safe are tried again without some files.
+
+    Raises Unreadable and MissingPackage as `forecast`.
+    """
+    name = tree.directory_name(path)
+    if is_found and name is None:
+        return [_misnamed(path, request, after) for after in request.after]
+    key = (name.topic, name.partition) if name is not None else ("", -1)
+    try:
+        directory = Directory.of(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    forecasts = _Partition(directory, key, log_directory, request)
+    return [forecasts.with_remedy(stop) if finds_remedies else forecasts.after(stop) for stop in request.after]
+
+
+class _Partition:
+    """Starts of one partition. What a clean one finds tells where an unclean one has its recovery point, if that is the end."""
+
+    def __init__(self, directory: Directory, key: tuple[str, int], log_directory: LogDirectory, request: Request) -> None:
+        self._directory = directory
+        self._request = request
+        self._key = key
+        self._log_directory = log_directory
+        self._clean: Forecast | None = None
+
+    def with_remedy(self, stop: str) -> Forecast:
+        """As `after`, with what may be done about it where it is bad."""
+        row = self.after(stop)
+        if not row.is_safe:
+            row.remedy = remedies.best(row, self._directory, lambda change: self._started(stop, row.recovery_point, change))
+        return row
+
+    def after(self, stop: str) -> Forecast:
+        if stop != CLEAN:
+            return self._started(stop, self._recovery_point())
+        if self._clean is None:
+            noted = self._noted_recovery_point()
+            self._clean = self._started(CLEAN, 0 if noted is None else noted)
+            if noted is None and self._clean.log_end is not None:
+                self._clean.recovery_point = self._clean.log_end
+        return self._clean
+
+    def _recovery_point(self) -> int:
+        noted = self._noted_recovery_point()
+        if noted is not None:
+            return noted
+        clean = self.after(CLEAN)
+        end = clean.log_end if clean.log_end is not None else clean.data_end
+        return max(end or 0, 0)
+
+    def _noted_recovery_point(self) -> int | None:
+        """The recovery point as it was asked for, None for the end of the log."""
+        wanted, points = self._request.recovery_point, self._log_directory.recovery_points
+        if wanted == ZERO:
+            return 0
+        if isinstance(wanted, int):
+            return wanted
+        if wanted == END or wanted is None and points is None:
+            return None
+        assert wanted in (None, CHECKPOINT)
+        return (points or {}).get(self._key, 0)
+
+    def _started(self, stop: str, recovery_point: int, change: Change | None = None) -> Forecast:
+        is_forgotten = change is not None and change.is_without_log_start
+        settings = Settings(
+            self._request.rules,
+            is_clean=stop == CLEAN,
+            recovery_point=recovery_point,
+            log_start=0 if is_forgotten else self._log_directory.log_starts.get(self._key, 0),
+            config=self._request.config,
+        )
+        directory = self._directory.again()
+        if change is not None:
+            directory = directory.again(without=change.taken, with_empty=change.made_empty)
+        try:
+            return _row(Start(directory, settings), stop)
+        finally:
+            directory.close()
+
+
+def _row(start: Start, stop: str) -> Forecast:
+    directory, events = start.directory, start.events
+    failure: BrokerException | None = None
+    try:
+        start.run()
+    except BrokerException as exception:
+        failure = exception
+    words = outcome.words_of(start, failure)
+    lost, data_end = losses.Losses(), None
+    if not directory.unreadable:
+        lost = losses.of(directory)
+        data_end = losses.data_end(directory, start.end_is_read_from)
+    log_end = start.log_end if failure is None else None
+    names = start.settings.rules.exception_names
+    row = Forecast(
+        directory.path,
+        start.settings.rules.release,
+        stop,
+        start.settings.recovery_point,
+        words[0],
+        words[1:],
+        start.log_start if log_end is not None else None,
+        log_end,
+        data_end,
+        log_end is not None and log_end != data_end,
+        outcome.bytes_lost(start),
+        [list(offsets) for offsets in lost.offsets],
+        lost.records,
+        [[segment.base_offset, segment.size] for segment in start.segments] if log_end is not None else None,
+        outcome.segments_gone(start),
+        outcome.changes(start),
+        names.get(failure.name, failure.name) if words[0] == outcome.DIE and failure is not None else None,
+        failure.reason if failure is not None else outcome.reason(events),
+    )
+    row.events = events
+    sizes = [size for name, size in directory.before.items() if name.endswith(file_name.LOG)]
+    row.segments_before, row.size_before = len(sizes), sum(sizes)
+    return row
+
+
+def _misnamed(path: str, request: Request, stop: str) -> Forecast:
+    reason = "no broker starts with a directory of this name in its log directory: it has to be topic-partition"
+    return Forecast(
+        path, request.release, stop, 0, outcome.DIE, [], None, None, None, False, 0, [], 0, None, [], [], KAFKA, reason
+    )
+
+
+def _offsets(path: str) -> dict[tuple[str, int], int] | None:
+    """What a checkpoint of a log directory says of each partition; None where there is no such file."""
+    try:
+        with Source(path) as source:
+            offsets = {}
+            for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
+                if line.fault is not None:
+                    return {}
+                topic, partition, offset = line.values
+                offsets[str(topic), int(partition)] = int(offset)
+            return offsets
+    except CorruptData:
+        return {}
+    except Unreadable as error:
+        return None if error.code == "file-missing" else {}
+
+
+def _unreadable(path: str, error: OSError) -> Unreadable:
+    if isinstance(error, FileNotFoundError):
+        return Unreadable("file-missing", "no such directory", path=path)
+    if isinstance(error, NotADirectoryError):
+        return Unreadable(
+            "file-not-regular", "is no directory; a forecast is for a partition directory or a log directory", path=path
+        )
+    if isinstance(error, PermissionError):
+        return Unreadable(
+            "file-permission", "permission denied", path=path, remedy="run as the broker's user or copy the directory"
+        )
+    return Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path)

@@ -1,0 +1,228 @@
+"""Indexes of a segment: what a broker finds in them, how recovery makes them anew, and when they refuse."""
+
+from __future__ import annotations
+
+from array import array
+from struct import Struct
+
+from kdump.forecasts.exceptions import (
+    BUFFER_OVERFLOW,
+    ILLEGAL_ARGUMENT,
+    ILLEGAL_STATE,
+    KAFKA,
+    BrokerException,
+    CorruptIndex,
+    InvalidOffset,
+)
+from kdump.formats import offset_index, time_index, transaction_index
+from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kdump.forecasts.directory import Directory, File
+
+MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+
+_OFFSET_ENTRY = Struct(">ii")
+_WARM_ENTRIES = 8192 // offset_index.ENTRY_SIZE
+_LARGEST_FILE = 0x7FFFFFFF
+_CURRENT_VERSION = 0
+
+
+class OffsetIndex:
+    """The offset index of a segment: the file as it stands, or what recovery has put into its place.
+
+    Kafka: AbstractIndex, OffsetIndex.
+    """
+
+    def __init__(self, directory: Directory, file: File, base_offset: int) -> None:
+        _check_size(file)
+        self._directory = directory
+        self._file = file
+        self._base_offset = base_offset
+        self._made: array[int] | None = None  # relative offsets and positions in turn, once made anew
+        self._remake: Callable[[], None] | None = None
+        self._count = file.size // offset_index.ENTRY_SIZE
+        self._max_entries = self._count
+        self.last_offset = self.entry(self._count - 1)[0] if self._count else base_offset
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def entry(self, row: int) -> tuple[int, int]:
+        """Offset and position in a row."""
+        made = self._recalled()
+        if made is not None:
+            return self._base_offset + made[2 * row], made[2 * row + 1]
+        data = self._directory.read(self._file, row * offset_index.ENTRY_SIZE, offset_index.ENTRY_SIZE)
+        relative_offset, position = _OFFSET_ENTRY.unpack(data.ljust(offset_index.ENTRY_SIZE, b"\0"))
+        return as_int64(self._base_offset + relative_offset), position
+
+    def position_of(self, target: int) -> int:
+        """From where on a log is to be searched for an offset: that of the largest entry not above it, found as Kafka does."""
+        row = self._row_of(target)
+        return 0 if row is None else max(self.entry(row)[1], 0)
+
+    def _row_of(self, target: int) -> int | None:
+        if not self._count:
+            return None
+        first_warm = max(0, self._count - 1 - _WARM_ENTRIES)
+        if self.entry(first_warm)[0] < target:
+            return self._search(target, first_warm, self._count - 1)
+        if self.entry(0)[0] > target:
+            return None
+        return self._search(target, 0, first_warm)
+
+    def _search(self, target: int, low: int, high: int) -> int:
+        while low < high:
+            middle = (low + high + 1) // 2
+            offset = self.entry(middle)[0]
+            if offset == target:
+                return middle
+            if offset > target:
+                high = middle - 1
+            else:
+                low = middle
+        return low
+
+    def forget(self, remake: Callable[[], None]) -> None:
+        """Give up the memory of entries that were made; `remake` appends them again when one is wanted."""
+        if self._made is not None:
+            self._made = None
+            self._remake = remake
+
+    def _recalled(self) -> array[int] | None:
+        """The entries that were made, None where the file is as it was."""
+        if self._remake is not None:
+            remake, self._remake = self._remake, None
+            count, self._made, self._count = self._count, array("i"), 0
+            remake()
+            self._count = min(self._count, count)
+        return self._made
+
+    def reset(self, max_size: int) -> None:
+        """Empty, with room for as many entries as fit."""
+        self._remake = None
+        self._made = array("i")
+        self._count = 0
+        self._max_entries = max_size // offset_index.ENTRY_SIZE
+        self.last_offset = self._base_offset
+
+    def can_hold(self, offset: int) -> bool:
+        """Whether an offset is near enough to the base of the segment."""
+        return 0 <= as_int64(offset - self._base_offset) <= MAX_RELATIVE_OFFSET
+
+    def append(self, offset: int, position: int) -> None:
+        assert self._made is not None
+        if self._count >= self._max_entries:
+            raise BrokerException(f"the offset index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
+        if self._count and offset <= self.last_offset:
+            reason = f"offset {offset:,} at byte {position:,} is not above {self.last_offset:,}, the last in the index"
+            raise InvalidOffset(reason)
+        self._made.append(offset - self._base_offset)
+        self._made.append(position)
+        self._count += 1
+        self.last_offset = offset
+
+    def truncate_to(self, offset: int) -> None:
+        """Without the entries from an offset on."""
+        row = self._row_of(offset)
+        count = 0 if row is None else row if self.entry(row)[0] == offset else row + 1
+        self._count = min(count, self._count)
+        self.last_offset = self.entry(self._count - 1)[0] if self._count else self._base_offset
+
+    def make_room(self, max_size: int) -> None:
+        """As the index of the newest segment gets it; one that is larger is refused."""
+        is_file = self._made is None and self._remake is None
+        _check_room(self._count, offset_index.ENTRY_SIZE, max_size, is_file)
+
+
+class TimeIndex:
+    """The time index of a segment. A start makes entries, but looks none up, so the last is all there is to know."""
+
+    def __init__(self, file: File, base_offset: int) -> None:
+        _check_size(file)
+        self._base_offset = base_offset
+        self._count = file.size // time_index.ENTRY_SIZE
+        self._is_file = True
+        self._max_entries = self._count
+        self._last = (NO_TIMESTAMP, base_offset)
+
+    def reset(self, max_size: int) -> None:
+        self._is_file = False
+        self._count = 0
+        self._max_entries = max_size // time_index.ENTRY_SIZE
+        self._last = (NO_TIMESTAMP, self._base_offset)
+
+    def append(self, timestamp: int, offset: int, *, is_last: bool = False) -> None:
+        """Add an entry if it is later than the last."""
+        if not is_last and self._count >= self._max_entries:
+            raise BrokerException(f"the time index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
+        last_timestamp, last_offset = self._last
+        if self._count and offset < last_offset:
+            raise InvalidOffset(f"offset {offset:,} is not above {last_offset:,}, the last in the time index")
+        if self._count and timestamp < last_timestamp:
+            raise BrokerException(f"timestamp {timestamp:,} is earlier than the last in the time index", ILLEGAL_STATE)
+        if timestamp > last_timestamp:
+            if self._count >= self._max_entries:
+                raise BrokerException("the time index has no room for its last entry", BUFFER_OVERFLOW)
+            self._count += 1
+            self._last = (timestamp, offset)
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """Timestamp and offset of the last entry."""
+        return self._last
+
+    def make_room(self, max_size: int) -> None:
+        _check_room(self._count, time_index.ENTRY_SIZE, max_size, self._is_file)
+
+
+class TransactionIndex:
+    """The transaction index of a segment: what aborted transactions recovery enters has to go up."""
+
+    def __init__(self) -> None:
+        self._last_offset: int | None = None
+
+    def reset(self) -> None:
+        self._last_offset = None
+
+    def append(self, last_offset: int) -> None:
+        if self._last_offset is not None and self._last_offset >= last_offset:
+            reason = f"an aborted transaction ends at {last_offset:,}, and the one before it at {self._last_offset:,}"
+            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+        self._last_offset = last_offset
+
+
+def check_transactions(directory: Directory, file: File, base_offset: int) -> None:
+    """What a broker looks at in every transaction index when it opens a segment.
+
+    Raises CorruptIndex where an entry ends below the segment, BrokerException for a version that is not known.
+    """
+    for version, last_offset in _transactions(directory, file):
+        looked_at = version >> 8  # Kafka looks at the first of the two bytes
+        if looked_at > _CURRENT_VERSION:
+            raise BrokerException(f"a transaction index has an entry of version {looked_at}", KAFKA)
+        if last_offset < base_offset:
+            raise CorruptIndex(f"an aborted transaction ends at {last_offset:,}, below the segment")
+
+
+def _transactions(directory: Directory, file: File) -> Iterator[tuple[int, int]]:
+    if file.path and file.size >= transaction_index.ENTRY_SIZE:
+        for table in transaction_index.read(directory.source(file)):
+            yield from zip(table["version"], table["last_offset"], strict=True)
+
+
+def _check_size(file: File) -> None:
+    if file.size > _LARGEST_FILE:
+        raise BrokerException(f"an index of {file.size:,} bytes is too large to be mapped", ILLEGAL_ARGUMENT)
+
+
+def _check_room(count: int, entry_size: int, max_size: int, is_file: bool) -> None:
+    room = max_size // entry_size * entry_size
+    if is_file and count * entry_size > room:
+        reason = f"an index of {count * entry_size:,} bytes has to fit into {room:,}, which is segment.index.bytes"
+        raise BrokerException(reason, ILLEGAL_ARGUMENT)

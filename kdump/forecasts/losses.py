@@ -1,0 +1,273 @@
+"""What is lost at a start: the intact batches that no log holds any more, and where the data that is left ends."""
+
+from __future__ import annotations
+
+import re
+
+from kdump.binary import kernel
+from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.source import WINDOW_SIZE
+from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
+from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
+from kdump.forecasts.exceptions import BrokerException, InvalidBatch
+from kdump.formats import file_name
+from kdump.formats.log import MIN_RECORD_OVERHEAD
+from kdump.formats.record_batch import as_int64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kdump.forecasts.directory import Directory
+
+    Range = tuple[int, int]
+    Intact = tuple[int, int, int, int, int]
+
+_CANDIDATE = re.compile(
+    # the magic at byte 16, and in front of it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
+    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})"
+)
+_MAGIC_AT = 16
+_FIRST_CRC_BYTES = 16 << 20
+_CRC_BYTES = 4  # fed to checksums for each byte that is searched
+_MAX_RANGES = 1000
+_ZEROS = bytes(WINDOW_SIZE)
+_MAX_GAINED = 1 << 20
+
+
+class Losses:
+    """The intact batches that are lost: how many, their records and bytes, and the offsets that no other batch covers."""
+
+    __slots__ = ("batches", "bytes", "offsets", "records")
+
+    def __init__(self) -> None:
+        self.batches = 0
+        self.records = 0
+        self.bytes = 0
+        self.offsets: list[Range] = []
+
+    def add(self, batch: Intact) -> None:
+        self.batches += 1
+        self.records += batch[2]
+        self.bytes += batch[3]
+
+
+def of(directory: Directory) -> Losses:
+    """What is lost between the directory as it was listed and as it is now.
+
+    Only bytes that went are read, those that came in their place, and the headers of logs that may hold the same offsets.
+    Of a log under a name that is not of twenty digits, which no broker reads, what other logs hold too is not lost.
+    """
+    losses = Losses()
+    odd, gone = _gone(directory)
+    came: dict[Intact, int] = {}
+    if gone:
+        for file in _came(directory):
+            for batch in _intact(directory, file):
+                if len(came) < _MAX_GAINED:
+                    came[batch] = came.get(batch, 0) + 1
+    ranges: list[Range] = []
+    for file in gone:
+        for batch in _intact(directory, file):
+            if came.get(batch, 0):
+                came[batch] -= 1
+            else:
+                losses.add(batch)
+                _add(ranges, batch[:2])
+    losses.offsets = _not_covered(directory, _merged(ranges))
+    for file in odd:
+        held: list[Range] = []
+        for batch in _intact(directory, file):
+            _add(held, batch[:2])
+        left = _not_covered(directory, _merged(held))
+        for batch in _intact(directory, file) if left else ():
+            if any(first <= batch[1] and batch[0] <= last for first, last in left):
+                losses.add(batch)
+        losses.offsets = _merged([*losses.offsets, *left])
+    return losses
+
+
+def data_end(directory: Directory, read_from: int = 0) -> int | None:
+    """The offset behind the last intact batch of the newest segment, or its base; None where there is no segment.
+
+    Headers are read from the position on from which the broker reads them; all of the segment only where they do not lead to an
+    intact batch that the log ends with.
+    """
+    logs = [(number, name) for name in directory.files if (number := _number(name)) is not None]
+    if not logs:
+        return None
+    base_offset, newest = max(logs)
+    file = directory.files[newest]
+    try:
+        last = LogReader(directory, file).last_batch(read_from)
+    except InvalidBatch:
+        last = None
+    if last is not None and last.position + last.size == file.size:
+        for batch in _intact(directory, File(file.path, last.size, file.start + last.position)):
+            if batch[3] == last.size:
+                return as_int64(batch[1] + 1)
+    end = base_offset
+    for batch in _intact(directory, file):
+        end = as_int64(batch[1] + 1)
+    return end
+
+
+def _number(name: str) -> int | None:
+    """The number in the name of a log, even one of twenty digits that is too large for a broker; None where there is none."""
+    if not name.endswith(file_name.LOG):
+        return None
+    return int(file_name.stem(name)) if is_canonical(name) else offset_of(name) if has_offset(name) else None
+
+
+def _is_log(name: str) -> bool:
+    return name.endswith(file_name.LOG) and has_offset(name)
+
+
+def _gone(directory: Directory) -> tuple[list[File], list[File]]:
+    """The bytes of logs that no log under a name of twenty digits holds any more: of logs with odd names, and of all others."""
+    odd: list[File] = []
+    gone: list[File] = []
+    kept = _kept(directory)
+    for name in sorted(directory.before):
+        if not _is_log(name):
+            continue
+        path, end = directory.path_of(name), 0
+        pieces = gone if is_canonical(name) else odd
+        for file in sorted((file for file in kept if file.path == path), key=lambda file: file.start):
+            if file.start > end:
+                pieces.append(File(path, file.start - end, end))
+            end = max(end, file.start + file.size)
+        if end < directory.before[name]:
+            pieces.append(File(path, directory.before[name] - end, end))
+    return odd, gone
+
+
+def _came(directory: Directory) -> list[File]:
+    """The bytes that logs hold now, and that no log held."""
+    before = {directory.path_of(name) for name in directory.before if _is_log(name)}
+    return [file for file in _kept(directory) if file.path not in before]
+
+
+def _kept(directory: Directory) -> list[File]:
+    return [file for name, file in directory.files.items() if _is_log(name) and is_canonical(name) and file.path]
+
+
+def _intact(directory: Directory, file: File) -> Iterator[Intact]:
+    """First and last offset, records, size and CRC of each batch whose CRC fits, those behind damage among them."""
+    log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
+    position = 0
+    budget = log.size + _FIRST_CRC_BYTES
+    while position < log.size:
+        try:
+            for at, header, is_legacy, is_valid in log.checked(position):
+                if not is_valid:
+                    break
+                size = header[1] + kernel.LOG_OVERHEAD
+                position = at + size
+                if is_legacy:
+                    yield header[0], header[0], 1, size, header[2]
+                else:
+                    yield header[0], as_int64(header[0] + header[6]), header[12], size, header[4]
+        except InvalidBatch:
+            pass
+        found, budget = _next_intact(log, position + 1, budget)
+        if found is None:
+            return
+        position = found
+
+
+def _next_intact(log: LogReader, start: int, budget: int) -> tuple[int | None, int]:
+    """Where the next batch stands whose CRC fits, and how many bytes may still be fed to checksums."""
+    position = start
+    while position + kernel.LOG_OVERHEAD + MIN_RECORD_OVERHEAD <= log.size:
+        window = log.read(position, WINDOW_SIZE)
+        if window == _ZEROS:
+            position += WINDOW_SIZE - kernel.BATCH_HEADER_SIZE
+            continue
+        step = len(window) if position + len(window) >= log.size else len(window) - kernel.BATCH_HEADER_SIZE + 1
+        if step <= 0:
+            break
+        for match in _CANDIDATE.finditer(window):
+            at = match.start() - _MAGIC_AT
+            if at >= step:
+                break
+            size = int.from_bytes(window[at + 8 : at + 12], "big") + kernel.LOG_OVERHEAD
+            is_legacy = window[at + _MAGIC_AT] < 2
+            smallest = kernel.LOG_OVERHEAD + MIN_RECORD_OVERHEAD if is_legacy else kernel.BATCH_HEADER_SIZE
+            if size < smallest or position + at + size > log.size or size > budget:
+                continue
+            budget -= size
+            if _fits(log, position + at, size, window[at + 12 : at + 21], is_legacy):
+                return position + at, budget
+        position += step
+        budget += step * _CRC_BYTES
+    return None, budget
+
+
+def _fits(log: LogReader, position: int, size: int, header: bytes, is_legacy: bool) -> bool:
+    """Whether the checksum of what may be a batch is right; `header` are its bytes from 12 to 20."""
+    if is_legacy:
+        return log.crc(position + _MAGIC_AT, position + size, crc32) == int.from_bytes(header[:4], "big")
+    crc = log.crc(position + kernel.CRC_COVERS_FROM, position + size, crc32c_for(size))
+    return crc == int.from_bytes(header[5:9], "big")
+
+
+# --- ranges of offsets
+
+
+def _add(ranges: list[Range], new: Range) -> None:
+    """Add a range to those that came before, which mostly go up."""
+    if ranges and ranges[-1][0] <= new[0] <= ranges[-1][1] + 1:
+        ranges[-1] = (ranges[-1][0], max(ranges[-1][1], new[1]))
+    else:
+        ranges.append(new)
+        if len(ranges) > 2 * _MAX_RANGES:
+            merged = _merged(ranges)
+            while len(merged) > _MAX_RANGES:  # there is no end to them: the narrowest gap is closed
+                gap = min(range(len(merged) - 1), key=lambda row: merged[row + 1][0] - merged[row][1])
+                merged[gap : gap + 2] = [(merged[gap][0], merged[gap + 1][1])]
+            ranges[:] = merged
+
+
+def _merged(ranges: Iterable[Range]) -> list[Range]:
+    merged: list[Range] = []
+    for first, last in sorted(ranges):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        elif last >= first:
+            merged.append((first, last))
+    return merged
+
+
+def _not_covered(directory: Directory, ranges: list[Range]) -> list[Range]:
+    """The ranges less what other batches cover. Logs that can hold none of them, going by their names, are not read."""
+    logs = sorted((offset_of(name), name) for name in directory.files if _is_log(name) and is_canonical(name))
+    for row, (base, name) in enumerate(logs):
+        file = directory.files[name]
+        if not ranges:
+            break
+        if not file.path or base > ranges[-1][1] or row + 1 < len(logs) and logs[row + 1][0] <= ranges[0][0]:
+            continue
+        try:
+            for batch in LogReader(directory, file).batches():
+                last = batch.last_offset()
+                if last >= ranges[0][0] and batch.offset <= ranges[-1][1]:
+                    ranges = _less(ranges, (batch.offset, last))
+                    if not ranges:
+                        break
+        except BrokerException:
+            pass
+    return ranges
+
+
+def _less(ranges: list[Range], covered: Range) -> list[Range]:
+    left = []
+    for first, last in ranges:
+        if last < covered[0] or first > covered[1]:
+            left.append((first, last))
+            continue
+        if first < covered[0]:
+            left.append((first, covered[0] - 1))
+        if last > covered[1]:
+            left.append((covered[1] + 1, last))
+    return left

@@ -1,0 +1,139 @@
+"""What a start did to a directory, in words: the first that holds is its outcome."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.forecasts.directory import DELETED, SWAP, has_offset
+from kdump.forecasts.exceptions import StorageFailure, UnreadableFile
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.forecasts.exceptions import BrokerException
+    from kdump.forecasts.loading import Events, Start
+
+DIE, OFFLINE, WIPE, CUT, SPLIT, RESCAN, DELETE, KEEP = "die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep"
+OUTCOMES = (DIE, OFFLINE, WIPE, CUT, SPLIT, RESCAN, DELETE, KEEP)
+"""From the worst to none."""
+
+_DELETED_SNAPSHOT = file_name.PRODUCER_SNAPSHOT + DELETED
+
+
+def words_of(start: Start, failure: BrokerException | None) -> list[str]:
+    """All words that hold, the outcome first."""
+    events, directory = start.events, start.directory
+    holds = {
+        DIE: failure is not None,
+        OFFLINE: False,
+        WIPE: bool(events.wiped),
+        CUT: bool(events.cut),
+        SPLIT: bool(events.split),
+        RESCAN: events.tells_of_rescan or _is_index_made(start),
+        DELETE: events.tells_of_deletion
+        or any(_is_gone(start, name) for name in directory.before)
+        or any(_is_replaced(start, name) for name in directory.before),
+    }
+    if isinstance(failure, UnreadableFile) or isinstance(failure, StorageFailure) and start.settings.rules.goes_offline:
+        holds[DIE], holds[OFFLINE] = False, True
+    if not (holds[WIPE] or holds[CUT] or holds[SPLIT]) and any(_is_cut(start, name) for name in directory.before):
+        holds[RESCAN] = True
+    return [word for word in OUTCOMES if holds.get(word)] or [KEEP]
+
+
+def segments_gone(start: Start) -> list[str]:
+    """The names of logs that were there and are not any more."""
+    return sorted(name for name in start.directory.before if name.endswith(file_name.LOG) and name not in start.directory.files)
+
+
+def bytes_lost(start: Start) -> int:
+    """By how many bytes there is less in all logs; negative where files come in under another name."""
+    before = sum(size for name, size in start.directory.before.items() if _is_log(name))
+    return before - sum(file.size for name, file in start.directory.files.items() if _is_log(name))
+
+
+def changes(start: Start) -> list[dict[str, str | int | None]]:
+    """Which files change in name or size: logs, and others that go. Snapshots and indexes that stay are left out.
+
+    Each has a name, what happens (created, truncated, deleted, renamed), the name it gets, and its size before and after.
+    """
+    before, after = start.directory.before, start.directory.files
+    renamed = {os.path.basename(file.path): name for name, file in after.items() if file.path and not file.is_named(name)}
+    found: list[dict[str, str | int | None]] = []
+
+    def note(name: str, change: str, size: int | None, new_name: str | None = None) -> None:
+        found.append({"name": name, "change": change, "newName": new_name, "sizeBefore": before.get(name), "sizeAfter": size})
+
+    for name in sorted({*before, *after}):
+        file = after.get(name)
+        if name.endswith((file_name.PRODUCER_SNAPSHOT, _DELETED_SNAPSHOT)):
+            continue
+        if name in before and (file is None or not file.is_named(name)):
+            new_name = renamed.get(name)
+            if new_name is not None and after[new_name].size == before[name]:
+                note(name, "renamed", before[name], new_name)
+            elif file is None:
+                note(name, "deleted", None)
+        if name.endswith(file_name.LOG) and file is not None:
+            if name not in before and not (file.path and renamed.get(os.path.basename(file.path)) == name):
+                note(name, "created", file.size)
+            elif name in before and _is_cut(start, name):
+                note(name, "truncated", file.size)
+    return found
+
+
+def reason(events: Events) -> str | None:
+    """Why things are not kept as they are, in plain words; None where they are."""
+    for cut in (*events.cut.values(), *events.rescan_cuts.values()):
+        return cut.reason
+    for reasons in (events.wiped, events.rescanned):
+        for text in reasons.values():
+            return text
+    if events.deleted_all:
+        return "the log ends in front of the log start offset that is noted for it"
+    if events.split:
+        return "an offset is too far from the base of its segment"
+    if events.swapped_in:
+        return "a swap was not finished"
+    return None
+
+
+def _is_log(name: str) -> bool:
+    return name.endswith(file_name.LOG) and has_offset(name)
+
+
+def _is_index_made(start: Start) -> bool:
+    """Whether a segment that was there got an offset index that it did not have, and none waited for it under .swap."""
+    before = start.directory.before
+    return any(
+        name.endswith(file_name.OFFSET_INDEX)
+        and name not in before
+        and name + SWAP not in before
+        and name.removesuffix(file_name.OFFSET_INDEX) + file_name.LOG in before
+        for name in start.directory.files
+    )
+
+
+def _is_cut(start: Start, name: str) -> bool:
+    """Whether of a log its first part is left; another in its place may be just that."""
+    file = start.directory.files.get(name)
+    if not name.endswith(file_name.LOG) or file is None or file.size >= start.directory.before.get(name, 0):
+        return False
+    return file.is_named(name) or start.directory.begins_with(name, file)
+
+
+def _is_replaced(start: Start, name: str) -> bool:
+    """Whether a log is marked as deleted, and another file has its name."""
+    file = start.directory.files.get(name)
+    if not name.endswith(file_name.LOG) or file is None or name + DELETED not in start.directory.files:
+        return False
+    return not file.is_named(name) and not start.directory.begins_with(name, file)
+
+
+def _is_gone(start: Start, name: str) -> bool:
+    """Whether a file is not there any more, nor in a place that was free before."""
+    before, after = start.directory.before, start.directory.files
+    if name.endswith((file_name.PRODUCER_SNAPSHOT, _DELETED_SNAPSHOT)) or name in after:
+        return False
+    place = name.removesuffix(SWAP)
+    return place == name or place in before or place not in after

@@ -1,0 +1,70 @@
+"""The topic id of a partition as a broker reads it when the log is loaded. Kafka: PartitionMetadataFile."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+from kdump.errors import CorruptData
+from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, NULL_POINTER, BrokerException, StorageFailure
+from kdump.formats import file_name, partition_metadata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.forecasts.directory import Directory
+    from kdump.releases.starts import StartRules
+
+_NAME = partition_metadata.NAME
+_MAX_SIZE = 1 << 20
+_MAX_ID_LENGTH = 24
+_ID_SIZE = 16
+_ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def check(directory: Directory, rules: StartRules) -> None:
+    """Raises StorageFailure or BrokerException where the file is there and not as it should be."""
+    file = directory.files.get(_NAME)
+    if file is None:
+        return
+    try:
+        lines = directory.read(file, 0, _MAX_SIZE).decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    except UnicodeDecodeError:
+        raise StorageFailure(f"{_NAME} holds bytes that are no text") from None
+    if not lines[-1]:
+        lines.pop()
+    version = _value(lines, 0)
+    try:
+        number = file_name.parse_number(version, 32)
+    except CorruptData:
+        raise StorageFailure(f"the version in {_NAME} is no number") from None
+    if number < 0 or number and not rules.takes_newer_metadata:
+        raise StorageFailure(f"{_NAME} has version {number}")
+    if not any(_uuid(_value(lines, 1))):
+        raise StorageFailure(f"the topic id in {_NAME} is all zeros")
+
+
+def _value(lines: list[str], row: int) -> str:
+    """What stands behind the colon of a line."""
+    if row >= len(lines):
+        raise BrokerException(f"{_NAME} ends in front of line {row + 1}", NULL_POINTER)
+    words = re.split(r":[ \t\n\x0b\f\r]+", lines[row])
+    while len(words) > 1 and not words[-1]:
+        words.pop()
+    if len(words) != 2:
+        raise StorageFailure(f"line {row + 1} of {_NAME} is no name with a value")
+    return words[1]
+
+
+def _uuid(text: str) -> bytes:
+    """The bytes of an id. Raises BrokerException where a text is none."""
+    data = text.encode()
+    if len(text) <= _MAX_ID_LENGTH and _ALPHABET.issuperset(data.rstrip(b"=")):
+        digits = data.rstrip(b"=")
+        try:
+            uuid = base64.urlsafe_b64decode(digits + b"=" * (-len(digits) % 4))
+        except binascii.Error:
+            uuid = b""
+        if len(uuid) == _ID_SIZE:
+            return uuid
+    raise BrokerException(f"the topic id in {_NAME} is no UUID in base64", ILLEGAL_ARGUMENT)

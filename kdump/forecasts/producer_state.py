@@ -1,0 +1,288 @@
+"""What a broker knows of producers while it loads a log: open transactions, and the snapshots on disk.
+
+Of a producer only its open transaction is kept: nothing else of it can fail a start.
+"""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.binary.source import Source
+from kdump.decoders import control_record
+from kdump.errors import CorruptData, Unreadable
+from kdump.forecasts.directory import DELETED, Directory, File, name_of, offset_of
+from kdump.forecasts.exceptions import (
+    BUFFER_UNDERFLOW,
+    ILLEGAL_ARGUMENT,
+    INVALID_RECORD,
+    INVALID_TXN_STATE,
+    KAFKA,
+    NULL_POINTER,
+    BrokerException,
+    InvalidBatch,
+)
+from kdump.formats import file_name, producer_snapshot
+from kdump.formats.record import BatchRecords
+from kdump.formats.record_batch import COMPRESSION_MASK, CONTROL_BIT, NO_PRODUCER_ID, TRANSACTIONAL_BIT
+from kdump.messages.control_records import ABORT, COMMIT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kdump.binary.kernel import RecordTuple
+    from kdump.forecasts.batches import Header, LogReader
+    from kdump.releases.starts import StartRules
+
+_CODEC_COUNT = 5
+_MAX_CONTROL_BATCH = 1 << 20
+
+
+class Completed:
+    """A transaction that a marker ended. Kafka: CompletedTxn."""
+
+    __slots__ = ("first_offset", "is_aborted", "last_offset")
+
+    def __init__(self, first_offset: int, last_offset: int, is_aborted: bool) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.is_aborted = is_aborted
+
+
+class AppendInfo:
+    """What batches of one producer do to its open transaction, which starts at `open_from`. Kafka: ProducerAppendInfo."""
+
+    __slots__ = ("open_from", "producer_id", "started")
+
+    def __init__(self, producer_id: int, open_from: int | None) -> None:
+        self.producer_id = producer_id
+        self.open_from = open_from
+        self.started: list[int] = []
+
+    def append(self, log: LogReader, position: int, header: Header, rules: StartRules) -> Completed | None:
+        """Take in a batch. Raises BrokerException for markers that cannot be, and data beside an open transaction."""
+        base_offset, attributes = header[0], header[5]
+        if attributes & CONTROL_BIT:
+            return self._end_transaction(log, position, header, rules)
+        is_transactional = bool(attributes & TRANSACTIONAL_BIT)
+        if self.open_from is not None and not is_transactional:
+            reason = f"producer {self.producer_id} writes offset {base_offset:,} without the transaction that it has open"
+            raise BrokerException(reason, INVALID_TXN_STATE)
+        if self.open_from is None and is_transactional:
+            self.open_from = base_offset
+            self.started.append(base_offset)
+        return None
+
+    def _end_transaction(self, log: LogReader, position: int, header: Header, rules: StartRules) -> Completed | None:
+        control_type = _marker(log, position, header, rules)
+        if control_type is None or self.open_from is None:
+            return None
+        completed = Completed(self.open_from, header[0], control_type == ABORT)
+        self.open_from = None
+        return completed
+
+
+class ProducerStates:
+    """The producers of a partition, and its snapshots. Kafka: ProducerStateManager.
+
+    Raises BrokerException for a snapshot whose name holds no offset.
+    """
+
+    def __init__(self, directory: Directory, rules: StartRules) -> None:
+        self._directory = directory
+        self._rules = rules
+        self._open_from: dict[int, int] = {}
+        self._ongoing: dict[int, int] = {}
+        self._unreplicated: set[int] = set()
+        self._last_snapshot_offset = 0
+        self.end_offset = 0
+        """Up to which offset producers are known."""
+        self.snapshots = self._listed()
+
+    def _listed(self) -> dict[int, str]:
+        return {offset_of(name): name for name in self._directory.with_suffix(file_name.PRODUCER_SNAPSHOT)}
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._open_from or self._unreplicated)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first transaction starts that is open, or not known to be everywhere."""
+        return min((*self._ongoing, *self._unreplicated), default=None)
+
+    def prepared(self, producer_id: int) -> AppendInfo:
+        return AppendInfo(producer_id, self._open_from.get(producer_id))
+
+    def update(self, info: AppendInfo) -> None:
+        if info.open_from is None:
+            self._open_from.pop(info.producer_id, None)
+        else:
+            self._open_from[info.producer_id] = info.open_from
+        for first_offset in info.started:
+            self._ongoing[first_offset] = info.producer_id
+
+    def complete(self, completed: Completed) -> None:
+        if self._ongoing.pop(completed.first_offset, None) is None:
+            first, last = completed.first_offset, completed.last_offset
+            reason = f"the transaction that starts at {first:,} ends at {last:,}, but is not open"
+            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+        self._unreplicated.add(completed.first_offset)
+
+    def load(self, log: LogReader, start: int, end: int) -> None:
+        """Take in all batches between two positions of a log. Kafka: UnifiedLog.loadProducersFromRecords."""
+        infos: dict[int, AppendInfo] = {}
+        ended: list[Completed] = []
+        for batch in log.batches(start, end):
+            if batch.is_legacy:
+                continue
+            header = batch.header
+            producer_id = header[9]
+            if producer_id <= NO_PRODUCER_ID:
+                continue
+            info = infos.get(producer_id)
+            if info is None:
+                info = infos[producer_id] = self.prepared(producer_id)
+            completed = info.append(log, batch.position, header, self._rules)
+            if completed is not None:
+                ended.append(completed)
+        for info in infos.values():
+            self.update(info)
+        for completed in ended:
+            self.complete(completed)
+
+    # --- snapshots
+
+    def take_snapshot(self) -> None:
+        """Write one where there is something new."""
+        if self.end_offset > self._last_snapshot_offset:
+            name = name_of(self.end_offset, file_name.PRODUCER_SNAPSHOT)
+            self._directory.files[name] = _Snapshot(dict(self._open_from))
+            self.snapshots[self.end_offset] = name
+            self._last_snapshot_offset = self.end_offset
+
+    def truncate_and_reload(self, log_start: int, log_end: int) -> None:
+        """Begin with the latest snapshot between two offsets. Others are removed, and so are those that cannot be read."""
+        for offset in list(self.snapshots):
+            if offset > log_end or offset <= log_start:
+                self._remove(offset)
+        if log_end == self.end_offset:
+            self._unreplicated = {first for first in self._unreplicated if first >= log_start}
+            self.end_offset = max(self.end_offset, log_start)
+            self._last_snapshot_offset = max(self.snapshots, default=log_start)
+            return
+        self._open_from.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
+        while self.snapshots:
+            latest = max(self.snapshots)
+            try:
+                self._take(self.snapshots[latest])
+            except (CorruptData, Unreadable):
+                self._remove(latest)
+            else:
+                self._last_snapshot_offset = self.end_offset = latest
+                return
+        self._last_snapshot_offset = self.end_offset = log_start
+
+    def _take(self, name: str) -> None:
+        file = self._directory.files.get(name)
+        if isinstance(file, _Snapshot):
+            self._open_from.update(file.open_from)
+        elif file is None:
+            raise CorruptData("snapshot-truncated", "the snapshot is gone")
+        else:
+            with Source(file.path) as source:
+                for table in producer_snapshot.read(source):
+                    rows = zip(table["producer_id"], table["current_txn_first_offset"], strict=True)
+                    self._open_from.update((producer_id, first) for producer_id, first in rows if first >= 0)
+        self._ongoing.update((first, producer_id) for producer_id, first in self._open_from.items())
+
+    def truncate_fully(self, offset: int) -> None:
+        """Forget all, and begin anew at an offset."""
+        self._open_from.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
+        for snapshot in list(self.snapshots):
+            self._remove(snapshot)
+        self._last_snapshot_offset = 0
+        self.end_offset = offset
+
+    def remove_strays(self, base_offsets: Iterable[int]) -> None:
+        """Remove the snapshots that belong to no segment, but the latest of them where it lies behind all segments."""
+        bases = set(base_offsets)
+        self.snapshots = self._listed()
+        strays = sorted(offset for offset in self.snapshots if offset not in bases)
+        if strays and (not bases or strays[-1] > max(bases)):
+            strays.pop()
+        for offset in strays:
+            self._remove(offset)
+
+    def mark_deleted(self, base_offset: int) -> None:
+        """Mark the snapshot of a segment that is deleted."""
+        name = self.snapshots.pop(base_offset, None)
+        if name is not None and name in self._directory.files:
+            self._directory.rename(name, name + DELETED)
+
+    def _remove(self, offset: int) -> None:
+        self._directory.delete(self.snapshots.pop(offset))
+
+
+def _marker(log: LogReader, position: int, header: Header, rules: StartRules) -> int | None:
+    """The type of the marker in a control batch, None where the batch is empty.
+
+    Raises InvalidBatch or BrokerException as a broker does.
+    """
+    count = header[12]
+    if not count:
+        return None
+    key, value = _first_record(log, position, header)
+    try:
+        control_type = control_record.type_of(key)
+        if control_type not in (ABORT, COMMIT):
+            reason = f"the control batch at offset {header[0]:,} of a producer has type {control_type}, and is no marker"
+            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+        control_record.coordinator_epoch_of(value, checks_size_first=rules.checks_marker_size)
+    except CorruptData as fault:
+        reason = f"control batch at offset {header[0]:,}: {fault.message}"
+        if fault.code in ("control-key-null", "control-value-null"):
+            raise BrokerException(reason, NULL_POINTER) from None
+        if fault.code == "marker-value-short" and not rules.checks_marker_size:
+            raise BrokerException(reason, BUFFER_UNDERFLOW) from None
+        raise InvalidBatch(reason, INVALID_RECORD) from None
+    return control_type
+
+
+def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes | None, bytes | None]:
+    """Key and value of the first record of a control batch; where the batch is compressed, all of it has to be sound."""
+    codec = header[5] & COMPRESSION_MASK
+    if codec >= _CODEC_COUNT:
+        raise BrokerException(f"codec {codec} of the control batch at offset {header[0]:,} does not exist", ILLEGAL_ARGUMENT)
+    size = header[1] + kernel.LOG_OVERHEAD
+    data = log.read(position, min(size, _MAX_CONTROL_BATCH))
+    rows: list[RecordTuple] = []
+    try:
+        for part in BatchRecords(header, data).parts():
+            rows += part[: 1 - len(rows)]
+            if not codec:
+                break
+    except CorruptData as fault:
+        rows += fault.values.get("good_rows", ())[: 1 - len(rows)]
+        if not rows or codec:
+            reason = f"control batch at offset {header[0]:,}: {fault.message}"
+            if fault.code.endswith("varint-too-long"):
+                raise BrokerException(reason, ILLEGAL_ARGUMENT) from None
+            if fault.code.startswith("frame"):
+                raise BrokerException(reason, KAFKA) from None
+            raise InvalidBatch(reason, INVALID_RECORD) from None
+    key, value = rows[0][5:7]
+    return None if key is None else bytes(key), None if value is None else bytes(value)
+
+
+class _Snapshot(File):
+    """A snapshot that a broker would have written itself."""
+
+    __slots__ = ("open_from",)
+
+    def __init__(self, open_from: dict[int, int]) -> None:
+        super().__init__()
+        self.open_from = open_from

@@ -1,0 +1,96 @@
+"""Recovering a segment: every batch is checked, the indexes are made anew, and the log is cut at the first bad batch.
+
+Kafka: LogSegment.recover.
+"""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.forecasts.exceptions import InvalidBatch, OffsetOverflow
+from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, as_int64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.forecasts.leader_epochs import LeaderEpochs
+    from kdump.forecasts.producer_state import ProducerStates
+    from kdump.forecasts.segment import Segment
+    from kdump.forecasts.settings import Settings
+
+
+class Cut:
+    """What a recovery did to a segment: it lost `size` bytes from `position` on, because of `reason`."""
+
+    __slots__ = ("position", "reason", "size")
+
+    def __init__(self, position: int, size: int, reason: str) -> None:
+        self.position = position
+        self.size = size
+        self.reason = reason
+
+
+def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | None, settings: Settings) -> Cut:
+    """Check all batches of a segment, and cut it where one is bad.
+
+    Raises InvalidOffset, OffsetOverflow and other BrokerException as a broker throws, with the segment as it is by then.
+    """
+    offset_index, time_index = segment.offset_index, segment.time_index
+    offset_index.reset(settings.max_index_size)
+    time_index.reset(settings.max_index_size)
+    segment.transactions.reset()
+    valid_bytes = last_indexed = 0
+    largest = (NO_TIMESTAMP, segment.base_offset)
+    reason = ""
+    try:
+        for position, header, is_legacy, is_valid in segment.log.checked():
+            size = header[1] + kernel.LOG_OVERHEAD
+            if not is_valid:
+                raise InvalidBatch(_what_is_wrong(position, header, size, is_legacy))
+            last_offset = header[0] if is_legacy else as_int64(header[0] + header[6])
+            if not offset_index.can_hold(last_offset):
+                raise OffsetOverflow(segment.base_offset, last_offset)
+            timestamp = header[5] if is_legacy else header[8]
+            if timestamp > largest[0]:
+                largest = timestamp, last_offset
+            if valid_bytes - last_indexed > settings.index_interval:
+                offset_index.append(last_offset, valid_bytes)
+                time_index.append(*largest)
+                last_indexed = valid_bytes
+            valid_bytes += size
+            if not is_legacy:
+                if epochs is not None:
+                    epochs.note(header[2], header[0])
+                if header[9] > NO_PRODUCER_ID:
+                    _update_producer(segment, position, header, producers, settings)
+                producers.end_offset = as_int64(last_offset + 1)
+    except InvalidBatch as error:
+        reason = error.reason
+    cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason or "what follows is no whole batch")
+    time_index.append(*largest, is_last=True)
+    return cut
+
+
+def remake_index(segment: Segment, settings: Settings) -> None:
+    """Append the entries of the offset index again that the recovery of a segment has made."""
+    last_indexed = 0
+    for batch in segment.log.batches():
+        if batch.position - last_indexed > settings.index_interval:
+            segment.offset_index.append(batch.last_offset(), batch.position)
+            last_indexed = batch.position
+
+
+def _update_producer(
+    segment: Segment, position: int, header: tuple[int, ...], producers: ProducerStates, settings: Settings
+) -> None:
+    info = producers.prepared(header[9])
+    completed = info.append(segment.log, position, header, settings.rules)
+    producers.update(info)
+    if completed is not None:
+        if completed.is_aborted:
+            segment.transactions.append(completed.last_offset)
+        producers.complete(completed)
+
+
+def _what_is_wrong(position: int, header: tuple[int, ...], size: int, is_legacy: bool) -> str:
+    if not is_legacy and size < kernel.BATCH_HEADER_SIZE:
+        return f"the batch at byte {position:,} has {size} bytes, which is less than its header"
+    return f"the checksum of the batch at byte {position:,}, offset {header[0]:,}, does not fit"

@@ -1,0 +1,81 @@
+"""What to change in a directory before a start, so that less is lost: tried on the model, never told untried."""
+
+from __future__ import annotations
+
+from kdump.forecasts.directory import has_offset, name_of
+from kdump.forecasts.outcome import DIE, OFFLINE
+from kdump.formats import file_name, text_checkpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kdump.forecasts.directory import Directory
+    from kdump.forecasts.forecast import Forecast
+
+_MOST_SEGMENTS = 3
+
+
+class Change:
+    """Files to take out, empty ones to make, and whether the log start offset that is noted is to be forgotten."""
+
+    __slots__ = ("is_without_log_start", "made_empty", "taken")
+
+    def __init__(
+        self, *, taken: list[str] | None = None, made_empty: list[str] | None = None, is_without_log_start: bool = False
+    ) -> None:
+        self.taken = taken or []
+        self.made_empty = made_empty or []
+        self.is_without_log_start = is_without_log_start
+
+
+class Remedy(Change):
+    """A change, and what the same start does after it."""
+
+    __slots__ = ("then",)
+
+    def __init__(self, change: Change, then: Forecast) -> None:
+        super().__init__(taken=change.taken, made_empty=change.made_empty, is_without_log_start=change.is_without_log_start)
+        self.then = then
+
+
+def best(row: Forecast, directory: Directory, start: Callable[[Change], Forecast]) -> Remedy | None:
+    """The remedy that helps most, None where none helps. `start` tells what a start does after a change."""
+    found: Remedy | None = None
+    for change in _candidates(row, directory):
+        then = start(change)
+        if _badness(then) < _badness(row if found is None else found.then):
+            found = Remedy(change, then)
+        if then.is_safe:
+            break
+    return found
+
+
+def _badness(row: Forecast) -> tuple[bool, int, int, bool]:
+    """What is worse is higher; the end of a log counts last, for nothing is gone yet."""
+    return row.outcome in (DIE, OFFLINE), row.lost_records, max(row.bytes_lost, 0), row.end_differs
+
+
+def _candidates(row: Forecast, directory: Directory) -> Iterator[Change]:
+    """What may help, the most likely first."""
+    names = directory.before
+    misnamed = [name for name in sorted(names) if name.endswith(file_name.SEGMENT_SUFFIXES) and not has_offset(name)]
+    if misnamed:
+        yield Change(taken=misnamed)
+    reason = row.reason or ""
+    if text_checkpoint.LEADER_EPOCHS in reason:
+        yield Change(taken=[text_checkpoint.LEADER_EPOCHS])
+    if "transaction index" in reason:
+        yield Change(taken=[name for name in sorted(names) if name.endswith(file_name.TRANSACTION_INDEX)])
+    events = row.events
+    if events.deleted_all:
+        yield Change(is_without_log_start=True)
+    # A broker scans a segment for want of its index and for no other; one that has one, even empty, it does not.
+    missing = [name_of(base, file_name.OFFSET_INDEX) for base in events.rescan_cuts]
+    if missing:
+        yield Change(made_empty=missing)
+    bases = sorted(int(file_name.stem(name)) for name in names if name.endswith(file_name.LOG) and file_name.stem(name).isdigit())
+    for base in dict.fromkeys([*events.cut, *events.wiped, *bases[-1:]][-_MOST_SEGMENTS:]):
+        index = name_of(base, file_name.OFFSET_INDEX)
+        if index in names:
+            yield Change(taken=[index])

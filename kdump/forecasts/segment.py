@@ -1,0 +1,191 @@
+"""A segment while a broker loads it: its log with its indexes, and the segments of a log in order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from kdump.forecasts import batches
+from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
+from kdump.forecasts.directory import DELETED, INDEX_SUFFIXES, Directory, File, name_of
+from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException
+from kdump.forecasts.indexes import OffsetIndex, TimeIndex, TransactionIndex
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.forecasts.settings import Settings
+
+SUFFIXES = (file_name.LOG, *INDEX_SUFFIXES)
+
+
+class Segment:
+    """A log with its indexes, which are opened when they are wanted. Kafka: LogSegment.
+
+    The log is made empty where it does not stand under the name that the base offset gives. Raises BrokerException for one that
+    is too large.
+    """
+
+    def __init__(self, directory: Directory, base_offset: int, settings: Settings, *, mark: str = "") -> None:
+        self.base_offset = base_offset
+        self.mark = mark
+        self.transactions = TransactionIndex()
+        self._directory = directory
+        self._settings = settings
+        self._offset_index: OffsetIndex | None = None
+        self._time_index: TimeIndex | None = None
+        self._file = directory.create(self.name)
+        self.log = LogReader(directory, self._file)
+        if self._file.size > MAX_LOG_SIZE:
+            raise BrokerException(f"a segment of {self._file.size:,} bytes is larger than a segment may be", KAFKA)
+
+    @property
+    def name(self) -> str:
+        """The name of the log."""
+        return self._name(file_name.LOG)
+
+    def _name(self, suffix: str) -> str:
+        return name_of(self.base_offset, suffix) + self.mark
+
+    @property
+    def size(self) -> int:
+        return self._file.size
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        if self._offset_index is None:
+            file = self._index(file_name.OFFSET_INDEX)
+            self._offset_index = OffsetIndex(self._directory, file, self.base_offset)
+        return self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        if self._time_index is None:
+            self._time_index = TimeIndex(self._index(file_name.TIME_INDEX), self.base_offset)
+        return self._time_index
+
+    def _index(self, suffix: str) -> File:
+        """An index, made where it is missing: with room for entries, all zeros until they are."""
+        return self._directory.create(self._name(suffix))
+
+    def position_of(self, offset: int) -> int | None:
+        """Where in the log the batch stands that holds an offset, or the first behind it."""
+        position = self.offset_index.position_of(offset)
+        return batches.find(self.log, offset, position, by_first_offset=self._settings.rules.finds_by_first_offset)
+
+    def next_offset(self) -> int:
+        """The offset that comes behind the log, as it is read from the last entry of the index on. Kafka: readNextOffset."""
+        start = self.position_of(self.offset_index.last_offset)
+        if start is None:
+            return self.base_offset
+        last = self.log.last_batch(start)
+        return self.base_offset if last is None else last.next_offset()
+
+    def slice_from(self, offset: int, max_position: int) -> tuple[int, int] | None:
+        """Between which positions a read from an offset on goes; None where the log has nothing from there on."""
+        start = self.position_of(offset)
+        if start is None:
+            return None
+        if start > max_position:
+            reason = f"a read would have a negative size, from byte {start:,} up to {max_position:,}"
+            raise BrokerException(reason, ILLEGAL_ARGUMENT)
+        return start, max_position
+
+    def can_hold(self, offset: int) -> bool:
+        """Whether an offset is near enough to the base of the segment."""
+        return self.offset_index.can_hold(offset)
+
+    def overflows(self) -> bool:
+        """Whether its last offset is too far from its base."""
+        next_offset = self.next_offset()
+        return next_offset > self.base_offset and not self.can_hold(next_offset - 1)
+
+    def truncate(self, size: int) -> int:
+        """Cut the log; the answer is how many bytes that takes."""
+        lost = self._file.size - size
+        if lost:
+            self._file = self._directory.files[self.name] = File(self._file.path, size, self._file.start)
+            self.log = LogReader(self._directory, self._file)
+        return lost
+
+    def truncate_to(self, offset: int) -> int:
+        """Cut the segment in front of an offset."""
+        position = self.position_of(offset)
+        self.offset_index.truncate_to(offset)
+        return 0 if position is None else self.truncate(position)
+
+    def make_room_in_indexes(self) -> None:
+        """As the newest segment gets it."""
+        self.offset_index.make_room(self._settings.max_index_size)
+        self.time_index.make_room(self._settings.max_index_size)
+
+    def rename(self, mark: str) -> None:
+        """Give all files another mark behind their names."""
+        for suffix in SUFFIXES:
+            old = self._name(suffix)
+            if old in self._directory.files:
+                self._directory.rename(old, name_of(self.base_offset, suffix) + mark)
+        self.mark = mark
+
+    def delete(self) -> None:
+        """Mark all files as deleted."""
+        if self.mark != DELETED:
+            self.rename(self.mark + DELETED)
+
+
+class Segments:
+    """The segments of a log by base offset. Kafka: LogSegments."""
+
+    def __init__(self) -> None:
+        self._by_offset: dict[int, Segment] = {}
+        self._offsets: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter([self._by_offset[offset] for offset in self._offsets])
+
+    @property
+    def base_offsets(self) -> list[int]:
+        return self._offsets
+
+    @property
+    def first(self) -> Segment:
+        return self._by_offset[self._offsets[0]]
+
+    @property
+    def last(self) -> Segment:
+        return self._by_offset[self._offsets[-1]]
+
+    def add(self, segment: Segment) -> None:
+        if segment.base_offset not in self._by_offset:
+            self._offsets.insert(bisect_left(self._offsets, segment.base_offset), segment.base_offset)
+        self._by_offset[segment.base_offset] = segment
+
+    def remove(self, base_offset: int) -> None:
+        if self._by_offset.pop(base_offset, None) is not None:
+            self._offsets.remove(base_offset)
+
+    def clear(self) -> None:
+        self._by_offset.clear()
+        self._offsets.clear()
+
+    def floor(self, offset: int) -> Segment | None:
+        """The last segment whose base is not above an offset."""
+        at = bisect_right(self._offsets, offset)
+        return self._by_offset[self._offsets[at - 1]] if at else None
+
+    def above(self, base_offset: int) -> Segment | None:
+        at = bisect_right(self._offsets, base_offset)
+        return self._by_offset[self._offsets[at]] if at < len(self._offsets) else None
+
+    def between(self, start: int, end: int) -> list[Segment]:
+        """The segments from the one that `start` falls into, or else from the first on, up to those that begin at `end`."""
+        if start == end:
+            return []
+        if start > end:
+            raise BrokerException(f"segments are asked for from offset {start:,} up to {end:,}", ILLEGAL_ARGUMENT)
+        at = max(bisect_right(self._offsets, start) - 1, 0)
+        return [self._by_offset[offset] for offset in self._offsets[at : bisect_left(self._offsets, end)]]

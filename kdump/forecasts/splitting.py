@@ -1,0 +1,92 @@
+"""Splitting a segment in which an offset is too far from its base. Kafka: LocalLog.splitOverflowedSegment."""
+
+from __future__ import annotations
+
+from kdump.forecasts.directory import File, name_of
+from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, ILLEGAL_STATE, BrokerException
+from kdump.forecasts.segment import Segment, Segments
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.forecasts.directory import Directory
+    from kdump.forecasts.settings import Settings
+
+_CHUNK_SIZE = 1 << 20
+
+
+class _Piece:
+    """A new segment in the making: a run of batches of the old one, from `start` on."""
+
+    def __init__(self, base_offset: int, start: int) -> None:
+        self.base_offset = base_offset
+        self.start = start
+        self.end = start
+
+
+def split(directory: Directory, segments: Segments, segment: Segment, settings: Settings) -> list[int]:
+    """Put several segments in the place of one. The answer is the base offset of the one, if none of the new has it.
+
+    Raises BrokerException where there is nothing to split, and where a batch in it cannot be read.
+    """
+    if not segment.overflows():
+        reason = f"the segment that starts at {segment.base_offset:,} should be split, but does not end too far from its base"
+        raise BrokerException(reason, ILLEGAL_ARGUMENT)
+    pieces: list[_Piece] = []
+    position = 0
+    while position < segment.size:
+        piece = _next_piece(segment, position)
+        pieces.append(piece)
+        position = piece.end
+    segment.delete()
+    old = directory.files[name_of(segment.base_offset, file_name.LOG) + segment.mark]
+    segments.remove(segment.base_offset)
+    for piece in pieces:
+        name = name_of(piece.base_offset, file_name.LOG)
+        directory.files[name] = File(old.path, piece.end - piece.start, old.start + piece.start)
+        for suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
+            directory.files[name_of(piece.base_offset, suffix)] = File()
+        new = Segment(directory, piece.base_offset, settings)
+        _index(new, settings)
+        segments.add(new)
+    return [] if any(piece.base_offset == segment.base_offset for piece in pieces) else [segment.base_offset]
+
+
+def _next_piece(segment: Segment, position: int) -> _Piece:
+    """As many batches from a position on as fit into a segment that begins with the first of them."""
+    batches = segment.log.batches(position)
+    first = next(batches, None)
+    if first is None:
+        raise BrokerException(f"the segment has no batch at byte {position:,}", "java.util.NoSuchElementException")
+    base_offset = first.first_offset()
+    piece = _Piece(base_offset, position)
+    for batch in segment.log.batches(position):
+        if not 0 <= batch.last_offset() - base_offset <= 0x7FFFFFFF:
+            break
+        piece.end = batch.position + batch.size
+    if piece.end == position:
+        raise BrokerException(f"no batch from byte {position:,} on fits into a segment that starts with it", ILLEGAL_STATE)
+    return piece
+
+
+def _index(segment: Segment, settings: Settings) -> None:
+    """Entries as they come with appends of at most 1 MiB."""
+    offset_index = segment.offset_index
+    offset_index.reset(settings.max_index_size)
+    start = end = since_entry = 0
+    last_offset = segment.base_offset
+    for batch in segment.log.batches():
+        if end > start and end + batch.size - start >= _CHUNK_SIZE:
+            since_entry = _append(segment, last_offset, start, end, since_entry, settings)
+            start = end
+        end += batch.size
+        last_offset = batch.last_offset()
+    if end > start:
+        _append(segment, last_offset, start, end, since_entry, settings)
+
+
+def _append(segment: Segment, last_offset: int, start: int, end: int, since_entry: int, settings: Settings) -> int:
+    if since_entry > settings.index_interval:
+        segment.offset_index.append(last_offset, start)
+        since_entry = 0
+    return since_entry + end - start

@@ -1,0 +1,445 @@
+"""The forms of `kdump forecast`: what a restart would do, told to people, and as rows for programs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from textwrap import wrap
+
+from kdump.binary.java_text import escaped
+from kdump.checks.wording import counted, number_range, offset_range
+from kdump.forecasts.directory import DELETED, name_of
+from kdump.forecasts.forecast import Forecast
+from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT
+from kdump.forecasts.settings import CLEAN
+from kdump.formats import file_name
+from kdump.output.csv_text import CsvOutput
+from kdump.output.findings.rows import as_json
+from kdump.output.findings.sizes import size_text
+from kdump.tables import Bool, Int64, Row, Table, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Protocol
+
+    from kdump.forecasts.remedies import Remedy
+    from kdump.output.findings import Look
+
+    Write = Callable[[str], None]
+
+    class Form(Protocol):
+        """Takes the forecasts of one directory after the other."""
+
+        def directory(self, rows: list[Forecast]) -> None: ...
+        def end(self, run: Run) -> None: ...
+
+
+class Run:
+    """What is to be said at the end: releases, how many directories there were, how many could not be examined."""
+
+    __slots__ = ("asked", "exit_code", "failed", "release", "seconds", "was_stopped_cleanly")
+
+    def __init__(
+        self, *, release: str, asked: str, failed: int, seconds: float, exit_code: int, was_stopped_cleanly: bool | None
+    ) -> None:
+        self.release = release
+        self.asked = asked
+        self.failed = failed
+        self.seconds = seconds
+        self.exit_code = exit_code
+        self.was_stopped_cleanly = was_stopped_cleanly
+
+
+def form_of(name: str, write: Write, look: Look) -> Form:
+    """The form of this name."""
+    return FORMS[name](write, look)
+
+
+# --- rows
+
+
+class NdjsonLines:
+    """One object a line, its `kind` is `forecast`."""
+
+    def __init__(self, write: Write, _look: Look) -> None:
+        self._write = write
+
+    def directory(self, rows: list[Forecast]) -> None:
+        for row in rows:
+            self._write(as_json(row, kind="forecast") + "\n")
+
+    def end(self, run: Run) -> None:
+        pass
+
+
+class JsonDocument:
+    """One document with `forecasts`, each of them on a line."""
+
+    def __init__(self, write: Write, _look: Look) -> None:
+        self._write = write
+        self._separator = "\n"
+        write('{"forecasts":[')
+
+    def directory(self, rows: list[Forecast]) -> None:
+        for row in rows:
+            self._write(self._separator + as_json(row))
+            self._separator = ",\n"
+
+    def end(self, run: Run) -> None:
+        self._write("\n]}\n")
+
+
+class CsvLines:
+    """A line each; lists are JSON."""
+
+    def __init__(self, write: Write, look: Look) -> None:
+        self._output = CsvOutput(write, is_terminal=look.is_terminal)
+        self._output.start(Forecast)
+
+    def directory(self, rows: list[Forecast]) -> None:
+        values = [[getattr(row, column.name) for column in Forecast.schema] for row in rows]
+        self._output.write(Table.of(Forecast, values))
+
+    def end(self, run: Run) -> None:
+        self._output.end()
+
+
+class ForecastLine(Row):
+    """What a table shows of a forecast."""
+
+    after: Text
+    recovery_point: Int64
+    outcome: Text
+    log_end: Int64 | None
+    data_end: Int64 | None
+    end_differs: Bool
+    bytes_lost: Int64
+    lost_records: Int64
+    segments_gone: Int64
+    exception: Text | None
+    file: Text
+
+
+class AlignedColumns:
+    """Aligned columns, the starts of each directory under its name."""
+
+    def __init__(self, write: Write, look: Look) -> None:
+        from kdump.output.terminal import TerminalOutput
+
+        self._output = TerminalOutput(write, has_colors=look.has_colors, width=look.width)
+        self._output.start(ForecastLine)
+
+    def directory(self, rows: list[Forecast]) -> None:
+        lines = []
+        for row in rows:
+            line = {column.name: getattr(row, column.name, None) for column in ForecastLine.schema}
+            line |= {
+                "segments_gone": len(row.segments_gone),
+                "file": row.path,
+                "exception": (row.exception or "").rpartition(".")[2] or None,
+            }
+            lines.append(list(line.values()))
+        self._output.write(Table.of(ForecastLine, lines))
+
+    def end(self, run: Run) -> None:
+        self._output.end()
+
+
+# --- text
+
+SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
+"""The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
+
+_COLORS = {SAFE: "32", TRIMS: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
+_INDENT = 7
+_MIN_WIDTH = 40
+_MOST_TOLD = 20  # directories that are not safe
+_MOST_SAFE = 5  # directories that get a line although nothing happens to them
+_MOST_FILES = 8  # of one start
+_MOST_RANGES = 4
+
+
+class TextReport:
+    """Each directory with its starts, those where nothing happens counted where there are many; then what to do instead."""
+
+    def __init__(self, write: Write, look: Look) -> None:
+        self._write = write
+        self._look = look
+        self._width = max(look.width, _MIN_WIDTH)
+        self._safe: list[list[Forecast]] = []
+        self._safe_count = self._told = self._untold = 0
+        self._failing = 0
+        self._steps: list[str] = []
+
+    def directory(self, rows: list[Forecast]) -> None:
+        if all(row.is_safe for row in rows):
+            self._safe_count += 1
+            if len(self._safe) <= _MOST_SAFE:
+                self._safe.append(rows)
+            return
+        self._failing += any(verdict(row) == FAILS for row in rows)
+        if self._told == _MOST_TOLD:
+            self._untold += 1
+            return
+        if self._told:
+            self._say()
+        self._told += 1
+        self._say_directory(rows)
+        self._note_steps(rows)
+
+    def end(self, run: Run) -> None:
+        if self._untold:
+            self._say()
+            untold = counted(self._untold, "more directory is", "more directories are")
+            self._say_wrapped(f"{untold} not safe; --output ndjson tells of each.", 0)
+        if self._safe_count and self._told:
+            self._say()
+        if self._safe_count <= _MOST_SAFE:
+            for rows in self._safe:
+                self._say_directory(rows)
+        else:
+            self._say(
+                self._colored(SAFE) + f"   {counted(self._safe_count, 'directory', 'directories')} to which nothing happens"
+            )
+        self._say_next(run)
+        about = f"Starts of a broker {run.release}"
+        if run.asked != run.release:
+            about += f", the nearest to {run.asked} of those that are known"
+        stopped = {True: " It was stopped cleanly: .kafka_cleanshutdown is there.", None: ""}.get(run.was_stopped_cleanly)
+        if stopped is None:
+            stopped = " There is no .kafka_cleanshutdown: it runs, or its stop was unclean."
+        unread = "" if self._told else " What a start does not read may be damaged all the same; kdump check reads all."
+        missing = f" {counted(run.failed, 'directory', 'directories')} could not be examined." if run.failed else ""
+        self._say_wrapped(f"{about}.{stopped}{unread}{missing} {run.seconds:.1f} s. Exit status {run.exit_code}.", 0)
+
+    # directories
+
+    def _say_directory(self, rows: list[Forecast]) -> None:
+        first = rows[0]
+        about = f"{counted(first.segments_before, 'segment')}, {size_text(first.size_before)}"
+        self._say_wrapped(f"{self._shown(_called(first.path))}   {about}", 0)
+        for row in rows:
+            word = verdict(row)
+            stop = "a clean stop" if row.after == CLEAN else f"an unclean stop, recovery point {row.recovery_point:,}"
+            self._say(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {stop}")
+            for line in sentences(row):
+                self._say_wrapped(self._shown(line), _INDENT)
+
+    # what comes next
+
+    def _note_steps(self, rows: list[Forecast]) -> None:
+        """Commands for a directory that is not safe."""
+        path = rows[0].path
+        quoted = shlex.quote(path)
+        self._steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
+        told: set[str] = set()
+        for row in rows:
+            if row.is_safe or row.remedy is None:
+                continue
+            for step in _steps(row.remedy, path):
+                if step not in told:
+                    self._steps.append(f"{step}   # then {_after_remedy(row.remedy.then)}")
+                told.add(step)
+        if any(row.after == CLEAN and row.is_safe for row in rows):
+            end_by_itself = "stop the broker cleanly, and let it end by itself"
+            self._steps.append(f"{end_by_itself}: a clean start loses nothing, and damage stays as it is")
+        elif not told:
+            self._steps.append(
+                f"with a healthy replica: move {quoted} away while the broker is stopped, and let it be fetched anew"
+            )
+        self._steps.append(f"kdump check {quoted}   # what is damaged, and where")
+
+    def _say_next(self, run: Run) -> None:
+        if not self._told:
+            return
+        self._say()
+        if self._failing:
+            self._say_wrapped("One directory that fails keeps the broker from starting, and takes all others with it.", 0)
+        self._say("Next")
+        for step in dict.fromkeys(self._steps):
+            self._say("  " + self._shown(step))  # a command stays on one line, to be copied
+
+    # lines
+
+    def _say(self, line: str = "") -> None:
+        self._write(line.rstrip() + "\n")
+
+    def _say_wrapped(self, text: str, indent: int) -> None:
+        lines = wrap(text, self._width - indent, break_long_words=False, break_on_hyphens=False)
+        for line in lines or [""]:
+            self._say(" " * indent + line)
+
+    def _colored(self, word: str) -> str:
+        return f"\x1b[{_COLORS[word]}m{word}\x1b[0m" if self._look.has_colors else word
+
+    def _shown(self, text: str) -> str:
+        return escaped(text) if self._look.is_terminal else text
+
+
+def verdict(row: Forecast) -> str:
+    """A forecast in one word."""
+    if row.outcome in (DIE, OFFLINE):
+        return FAILS
+    if row.is_safe:
+        return SAFE
+    if row.lost_records or row.segments_gone:
+        return LOSS
+    return TRAP if row.end_differs else TRIMS
+
+
+def sentences(row: Forecast) -> Iterator[str]:
+    """What happens at a start, in the order of how much it matters."""
+    words = {row.outcome, *row.also}
+    if row.outcome == DIE:
+        yield f"The broker does not start ({(row.exception or '').rpartition('.')[2]}): {row.reason}."
+    elif row.outcome == OFFLINE:
+        yield f"The log directory goes offline, and with it the broker if it has no other: {row.reason}."
+    if row.outcome in (DIE, OFFLINE) and (row.segments_gone or row.bytes_lost > 0):
+        yield "What happens to files before that stays done:"
+    yield from _segments(row, words)
+    yield from _files(row)
+    yield from _lost(row)
+    if row.end_differs and row.log_end is not None and row.data_end is not None:
+        yield _wrong_end(row.log_end, row.data_end)
+    elif row.is_safe:
+        yield _nothing_lost(row)
+
+
+def summary(row: Forecast) -> str:
+    """A forecast in one line."""
+    if row.outcome in (DIE, OFFLINE):
+        return f"the broker does not start: {row.reason}"
+    if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
+        return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
+    scanned = row.events.scanned
+    start = f"scanned from {scanned[0]:,} on: " if scanned else "nothing is scanned: " if row.after == CLEAN else ""
+    if row.is_safe:
+        return f"{start}nothing is lost"
+    cuts = {**row.events.cut, **row.events.rescan_cuts}
+    parts = [f"{_log(base)} is cut at byte {cut.position:,}" for base, cut in cuts.items()]
+    if row.segments_gone:
+        parts.append(f"{counted(len(row.segments_gone), 'segment')} deleted")
+    if row.lost_records:
+        parts.append(f"{counted(row.lost_records, 'intact record')} lost{_offsets(row.lost_offsets)}")
+    else:
+        parts.append("no intact record is lost")
+    return start + "; ".join(parts)
+
+
+def _offsets(ranges: list[list[int]]) -> str:
+    """The first of some ranges of offsets, behind a comma."""
+    if not ranges:
+        return ""
+    more = f" and {len(ranges) - 1:,} more ranges" if len(ranges) > 1 else ""
+    return f", {number_range('offset', *ranges[0])}{more}"
+
+
+def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
+    """What becomes of segments that are not only kept."""
+    events = row.events
+    for base in events.swapped_in:
+        yield f"{_log(base)} is put into place, from a swap that was not finished."
+    for base, cut in events.rescan_cuts.items():
+        why = events.rescanned.get(base)
+        first = f"{_log(base)} is scanned{f' because {why}' if why else ''}, and cut at byte {cut.position:,}"
+        yield f"{first} ({counted(cut.size, 'byte')} go): {cut.reason}. Later segments stay; a hole in the offsets may remain."
+    sound = [base for base in events.rescanned if base not in events.rescan_cuts]
+    if sound and RESCAN in words:
+        shown = ", ".join(_log(base) for base in sound[:3]) + (", ..." if len(sound) > 3 else "")
+        verb = "is scanned" if len(sound) == 1 else "are scanned"
+        yield f"{shown} {verb} because {events.rescanned[sound[0]]}; the index is made anew."
+    for base in dict.fromkeys(events.split):
+        if SPLIT in words and row.outcome != DIE:
+            yield f"{_log(base)} is split in place, for its offsets outgrow it."
+    for base, cut in events.cut.items():
+        if base in events.wiped:
+            yield f"{_log(base)} is emptied, down to byte {cut.position:,}: {events.wiped[base]}."
+        else:
+            yield f"{_log(base)} is cut at byte {cut.position:,} ({counted(cut.size, 'byte')} go): {cut.reason}."
+    if events.deleted_behind_cut:
+        gone = events.deleted_behind_cut
+        names = _log(gone[0]) if len(gone) == 1 else f"{_log(gone[0])} to {_log(gone[-1])}"
+        yield f"All later segments are deleted: {counted(len(gone), 'segment')}, {names}."
+    if events.deleted_all:
+        yield f"All {counted(len(events.deleted_all), 'segment')} are deleted: {row.reason}."
+
+
+def _files(row: Forecast) -> Iterator[str]:
+    """Files that go, those of segments told above aside."""
+    is_told = row.events.cut or row.events.split or row.events.deleted_all
+    gone = [
+        str(change["name"])
+        for change in row.files
+        if change["change"] == "deleted" or not is_told and str(change["newName"]).endswith(DELETED)
+    ]
+    if gone:
+        more = f" and {len(gone) - _MOST_FILES:,} more" if len(gone) > _MOST_FILES else ""
+        yield f"Deleted: {', '.join(gone[:_MOST_FILES])}{more}."
+
+
+def _lost(row: Forecast) -> Iterator[str]:
+    if row.lost_records or row.lost_offsets:
+        ranges = [number_range("offset", first, last) for first, last in row.lost_offsets[:_MOST_RANGES]]
+        if len(row.lost_offsets) > _MOST_RANGES:
+            ranges.append(f"{len(row.lost_offsets) - _MOST_RANGES:,} more ranges")
+        offsets = f", {', '.join(ranges)}" if ranges else ", whose offsets other batches have too"
+        yield f"Lost for good: {counted(row.lost_records, 'intact record')}{offsets}, {counted(max(row.bytes_lost, 0), 'byte')}."
+    elif row.bytes_lost > 0:
+        yield f"{counted(row.bytes_lost, 'byte')} go; no intact record is among them."
+
+
+def _wrong_end(log_end: int, data_end: int) -> str:
+    if log_end < data_end:
+        taken = offset_range(log_end, data_end - 1)
+        trap = f"The log ends at offset {log_end:,}, though there is data up to {data_end - 1:,}"
+        return f"{trap}: new records get {taken} a second time, and what stands there can no longer be fetched as it should."
+    return f"The log ends at offset {log_end:,}, behind its data, which ends at {data_end:,}."
+
+
+def _nothing_lost(row: Forecast) -> str:
+    if row.log_end is None:
+        return "Nothing is lost; the directory is waiting to be deleted."
+    scanned = row.events.scanned
+    if not scanned:
+        how = "Nothing is scanned"
+    else:
+        how = f"{counted(len(scanned), 'segment is', 'segments are')} scanned, from offset {scanned[0]:,} on"
+    return f"{how}, nothing is lost; the log goes from offset {row.log_start:,} to {row.log_end:,}."
+
+
+def _steps(remedy: Remedy, path: str) -> Iterator[str]:
+    """What to type."""
+    if remedy.taken:
+        yield f"mv {' '.join(shlex.quote(os.path.join(path, name)) for name in remedy.taken)} ELSEWHERE"
+    for name in remedy.made_empty:
+        yield f": > {shlex.quote(os.path.join(path, name))}"
+    if remedy.is_without_log_start:
+        yield f"take the line of {_called(path)} out of log-start-offset-checkpoint, and count one less in its second line"
+
+
+def _after_remedy(row: Forecast) -> str:
+    """What a start does once the remedy was applied, in a few words."""
+    stop = "clean" if row.after == CLEAN else "unclean"
+    if row.is_safe:
+        return f"a start after a{'n' * (stop == 'unclean')} {stop} stop loses nothing"
+    if row.outcome in (DIE, OFFLINE):
+        return "less is lost"
+    return f"the broker starts; {counted(row.lost_records, 'record')} and {counted(max(row.bytes_lost, 0), 'byte')} are lost"
+
+
+def _log(base_offset: int) -> str:
+    return name_of(base_offset, file_name.LOG)
+
+
+def _called(path: str) -> str:
+    return os.path.basename(os.path.abspath(path)) or path
+
+
+FORMS: dict[str, Callable[[Write, Look], Form]] = {
+    "text": TextReport,
+    "ndjson": NdjsonLines,
+    "json": JsonDocument,
+    "csv": CsvLines,
+    "table": AlignedColumns,
+}
