@@ -408,7 +408,9 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert "If this broker restarts\n  cut      when the segment is scanned:" in out
     # the torn batch is not there to be lost
     assert f" here: {LOG} at byte 0, offset 0; 5 offsets from there on; 1 later segment What is lost" in " ".join(out.split())
-    assert "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
+    assert (
+        "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
+    )
     assert "\n  to do    compare with another replica; keep a copy; let a healthy replica serve," in out
     assert f"  cp -a {broken} ELSEWHERE   # before any restart\n" in out
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out

@@ -27,8 +27,9 @@ FLOORS = {
     "forecast": 5,
     "releases": 4,
     "output": 6,
-    "cli": 7,
-    "spark": 7,
+    "pipeline": 7,
+    "spark": 8,
+    "cli": 9,
 }
 
 

@@ -97,6 +97,8 @@ def jobs(path: str) -> list[Job]:
     try:
         if tree.is_partition(path):
             return [Job(Job.PARTITION, path, path)]
+        if tree.is_above_log_directories(path):
+            return [job for directory in tree.partitions(path) for job in jobs(directory)]
         return [Job(Job.LOG_DIR, path, path), *(Job(Job.PARTITION, partition, path) for partition in tree.partitions(path))]
     except OSError:
         return [Job(Job.PARTITION, path, path)]  # which says why it cannot be listed

@@ -101,6 +101,22 @@ def is_partition(path: str) -> bool:
     return directory_name(path) is not None and not any(os.path.isdir(os.path.join(path, name)) for name in names)
 
 
+def is_above_log_directories(path: str) -> bool:
+    """Whether a directory is none of a broker itself, but holds such: `broker=1` and `broker=2`, say."""
+    if is_log_directory(path):
+        return False
+    below = [directory for directory in partitions(path) if os.path.isdir(directory)]
+    try:
+        return not any(map(is_partition, below)) and any(map(_holds_partitions, below))
+    except OSError:
+        return False
+
+
+def is_segment_file(name: str) -> bool:
+    """Whether a name is like that of a file that belongs to a segment."""
+    return file_name.suffix(name) in SEGMENT_SUFFIXES
+
+
 def parent(path: str) -> str:
     """The directory around one, in the words in which that was named where they tell it."""
     return os.path.dirname(path) or os.path.dirname(os.path.abspath(path))
@@ -149,6 +165,14 @@ def base_offset_of(name: str) -> int | None:
         return file_name.base_offset(name)
     except CorruptData:
         return None
+
+
+def _holds_partitions(path: str) -> bool:
+    """Whether this is a log directory, or one above such."""
+    if is_log_directory(path):
+        return True
+    below = [directory for directory in partitions(path) if os.path.isdir(directory)]
+    return any(map(is_partition, below)) or any(map(_holds_partitions, below))
 
 
 def _files(path: str) -> list[str]:

@@ -1,0 +1,183 @@
+"""Reads pieces of logs: their batches, wherever the file was cut, as one walk through all of it would see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kdump.binary import compression, kernel
+from kdump.checks import salvage
+from kdump.errors import CorruptData, KdumpError
+from kdump.formats import records
+from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP
+from kdump.output.arrow.contents import batch_columns, record_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from kdump.binary.source import Source
+    from kdump.formats.log import Chunk
+    from kdump.pipeline.options import Options
+    from kdump.pipeline.planning import Piece
+
+    Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
+
+
+class Batches:
+    """Batches of one piece, with their statuses; all of them follow each other."""
+
+    __slots__ = ("chunk", "statuses")
+
+    def __init__(self, chunk: Chunk, statuses: Sequence[str]) -> None:
+        self.chunk = chunk
+        self.statuses = statuses
+
+    def between(self, start: int, end: int | None) -> Batches | None:
+        """Those that start from `start` up to but not including `end`, if there are any."""
+        positions = self.chunk.batches["position"]
+        if start <= positions[0] and (end is None or positions[-1] < end):
+            return self
+        rows = [row for row, position in enumerate(positions) if position >= start and (end is None or position < end)]
+        return self.slice(rows[0], rows[-1] + 1) if rows else None
+
+    def slice(self, start: int, end: int) -> Batches:
+        return Batches(self.chunk.slice(start, end), self.statuses[start:end])
+
+
+def walk(source: Source, piece: Piece) -> Iterator[Batches | salvage.Damage]:
+    """The batches and damaged ranges that start in a piece.
+
+    Behind its begin a file is walked from a little earlier on. Where all is in order, that shows what a walk through all of
+    the file would; at the first thing that is not, the file is walked from its begin, for then it may matter what was there.
+    """
+    start = piece.start
+    if start:
+        held: Batches | None = None  # until it is known that what follows does not cast doubt on it
+        for item in salvage.walk(source, piece.look_back):
+            if isinstance(item, salvage.Damage) or item.statuses.count(salvage.INTACT) < len(item.statuses):
+                break
+            if held is not None:
+                inside = held.between(start, piece.end)
+                if inside is not None:
+                    yield inside
+                start = _end(held.chunk)
+                if piece.end is not None and start >= piece.end:
+                    return
+            held = Batches(item.chunk, item.statuses)
+        else:
+            inside = None if held is None else held.between(start, piece.end)
+            if inside is not None:
+                yield inside
+            return
+    for item in salvage.walk(source):
+        if isinstance(item, salvage.Damage):
+            if item.start >= start and (piece.end is None or item.start < piece.end):
+                yield item
+            begin = item.start
+        else:
+            inside = Batches(item.chunk, item.statuses).between(start, piece.end)
+            if inside is not None:
+                yield inside
+            begin = item.chunk.batches["position"][0]
+        if piece.end is not None and begin >= piece.end:
+            return
+
+
+def _end(chunk: Chunk) -> int:
+    """Where the last of these batches ends."""
+    end: int = chunk.batches["position"][-1] + chunk.batches["size"][-1]
+    return end
+
+
+def sections(source: Source, piece: Piece, options: Options) -> Iterator[Batches]:
+    """The batches of a piece, those that may hold what is asked for. Raises CorruptData at damage where that is to end all."""
+    for item in walk(source, piece):
+        if isinstance(item, salvage.Damage):
+            if options.fails_fast:
+                raise CorruptData(item.code, item.message, path=source.path, position=item.start)
+            continue
+        if options.fails_fast and salvage.DAMAGED in item.statuses:
+            position = item.chunk.batches["position"][list(item.statuses).index(salvage.DAMAGED)]
+            raise CorruptData("crc-mismatch", "the CRC of a record batch does not fit", path=source.path, position=position)
+        yield from _in_range(item, options)
+
+
+def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
+    """The runs of batches that may hold what is asked for."""
+    if not options.has_range:
+        yield item
+        return
+    start: int | None = None
+    for row in range(len(item.statuses)):
+        if _may_hold(item.chunk, row, options):
+            start = row if start is None else start
+        elif start is not None:
+            yield item.slice(start, row)
+            start = None
+    if start is not None:
+        yield item.slice(start, len(item.statuses))
+
+
+def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
+    """Whether a batch may hold what is asked for; a record in it need not be later than its first one."""
+    batches = chunk.batches
+    first, last, latest = batches["base_offset"][row], batches["last_offset"][row], batches["timestamp"][row]
+    if first is None and batches["compresscodec"][row] == "none":
+        first = last
+    if options.from_offset is not None and last < options.from_offset:
+        return False
+    if options.to_offset is not None and first is not None and first > options.to_offset:
+        return False
+    if options.from_timestamp is None and options.to_timestamp is None:
+        return True
+    return latest != NO_TIMESTAMP and (options.from_timestamp is None or latest >= options.from_timestamp)
+
+
+# --- Rows
+
+
+def batches(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+    """The columns of batches, and how many there are."""
+    for item in sections(source, piece, options):
+        sizes = _uncompressed_sizes(source, item.chunk) if options.measures_uncompressed else None
+        yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
+
+
+def _uncompressed_sizes(source: Source, chunk: Chunk) -> list[int | None]:
+    """The bytes of the records in each batch; of old wrappers, and of what cannot be decompressed, none."""
+    from kdump.formats.record import bytes_of
+
+    sizes: list[int | None] = []
+    for row, header in enumerate(chunk.headers):
+        codec = chunk.headers[row][4 if chunk.is_legacy else 5] & COMPRESSION_MASK
+        if not codec:
+            sizes.append(chunk.batches["size"][row] - (kernel.LOG_OVERHEAD if chunk.is_legacy else kernel.BATCH_HEADER_SIZE))
+        elif chunk.is_legacy:
+            sizes.append(None)
+        else:
+            try:
+                payload = bytes_of(source, chunk, row)[kernel.BATCH_HEADER_SIZE :]
+                sizes.append(sum(map(len, compression.pieces(codec, payload, header[3]))))
+            except KdumpError:
+                sizes.append(None)
+    return sizes
+
+
+def record_rows(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+    """The columns of records, and how many there are; those of a batch that cannot be read are left out."""
+    for item in sections(source, piece, options):
+        positions = item.chunk.batches["position"]
+        statuses = dict(zip(positions, item.statuses, strict=True))
+        row_at = {position: row for row, position in enumerate(positions)}
+        first = 0
+        while first < len(positions):
+            rest = item.chunk.slice(first, len(positions)) if first else item.chunk
+            try:
+                for part in records.read(source, rest):
+                    if len(part.records):
+                        yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
+                break
+            except CorruptData as fault:
+                if options.fails_fast or fault.position is None:
+                    raise
+                first = row_at[fault.position] + 1

