@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "check", "explain", "schema", "releases")
+COMMANDS = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "check", "scan", "explain", "schema", "releases")
 
 USAGE = 2
 NOT_EXAMINED = 3

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdump.binary import compression, kernel
 from kdump.checks import salvage
 from kdump.errors import CorruptData, KdumpError
 from kdump.formats import records
+from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP
 from kdump.output.arrow.contents import batch_columns, record_columns
 
@@ -89,17 +91,34 @@ def _end(chunk: Chunk) -> int:
     return end
 
 
-def sections(source: Source, piece: Piece, options: Options) -> Iterator[Batches]:
-    """The batches of a piece, those that may hold what is asked for. Raises CorruptData at damage where that is to end all."""
+Notice = Callable[[salvage.Damage | CorruptData], None]
+"""Is told of damage: of a range without batches, and of a batch that is damaged itself or whose records cannot be read."""
+
+
+def fail(damage: salvage.Damage | CorruptData) -> None:
+    """Take damage for the end of all. Raises CorruptData."""
+    if isinstance(damage, salvage.Damage):
+        damage = CorruptData(damage.code, damage.message, position=damage.start)
+    raise damage
+
+
+def sections(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[Batches]:
+    """The batches of a piece, those that may hold what is asked for."""
     for item in walk(source, piece):
         if isinstance(item, salvage.Damage):
-            if options.fails_fast:
-                raise CorruptData(item.code, item.message, path=source.path, position=item.start)
+            if notice is not None:
+                notice(item)
             continue
-        if options.fails_fast and salvage.DAMAGED in item.statuses:
-            position = item.chunk.batches["position"][list(item.statuses).index(salvage.DAMAGED)]
-            raise CorruptData("crc-mismatch", "the CRC of a record batch does not fit", path=source.path, position=position)
-        yield from _in_range(item, options)
+        for part in _in_range(item, options):
+            if notice is not None and salvage.DAMAGED in part.statuses:
+                _notice_damaged(part, source.path, notice)
+            yield part
+
+
+def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
+    for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
+        if status == salvage.DAMAGED:
+            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not fit", path=path, position=position))
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
@@ -136,36 +155,16 @@ def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
 # --- Rows
 
 
-def batches(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+def batches(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
-    for item in sections(source, piece, options):
+    for item in sections(source, piece, options, notice):
         sizes = _uncompressed_sizes(source, item.chunk) if options.measures_uncompressed else None
         yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
 
 
-def _uncompressed_sizes(source: Source, chunk: Chunk) -> list[int | None]:
-    """The bytes of the records in each batch; of old wrappers, and of what cannot be decompressed, none."""
-    from kdump.formats.record import bytes_of
-
-    sizes: list[int | None] = []
-    for row, header in enumerate(chunk.headers):
-        codec = chunk.headers[row][4 if chunk.is_legacy else 5] & COMPRESSION_MASK
-        if not codec:
-            sizes.append(chunk.batches["size"][row] - (kernel.LOG_OVERHEAD if chunk.is_legacy else kernel.BATCH_HEADER_SIZE))
-        elif chunk.is_legacy:
-            sizes.append(None)
-        else:
-            try:
-                payload = bytes_of(source, chunk, row)[kernel.BATCH_HEADER_SIZE :]
-                sizes.append(sum(map(len, compression.pieces(codec, payload, header[3]))))
-            except KdumpError:
-                sizes.append(None)
-    return sizes
-
-
-def record_rows(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+def record_rows(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
     """The columns of records, and how many there are; those of a batch that cannot be read are left out."""
-    for item in sections(source, piece, options):
+    for item in sections(source, piece, options, notice):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
         row_at = {position: row for row, position in enumerate(positions)}
@@ -178,6 +177,26 @@ def record_rows(source: Source, piece: Piece, options: Options) -> Iterator[tupl
                         yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
                 break
             except CorruptData as fault:
-                if options.fails_fast or fault.position is None:
+                if fault.position is None:
                     raise
+                if notice is not None:
+                    notice(fault)
                 first = row_at[fault.position] + 1
+
+
+def _uncompressed_sizes(source: Source, chunk: Chunk) -> list[int | None]:
+    """The bytes of the records in each batch; of old wrappers, and of what cannot be decompressed, none."""
+    sizes: list[int | None] = []
+    for row, header in enumerate(chunk.headers):
+        codec = header[4 if chunk.is_legacy else 5] & COMPRESSION_MASK
+        if not codec:
+            sizes.append(chunk.batches["size"][row] - (kernel.LOG_OVERHEAD if chunk.is_legacy else kernel.BATCH_HEADER_SIZE))
+        elif chunk.is_legacy:
+            sizes.append(None)
+        else:
+            try:
+                payload = bytes_of(source, chunk, row)[kernel.BATCH_HEADER_SIZE :]
+                sizes.append(sum(map(len, compression.pieces(codec, payload, header[3]))))
+            except KdumpError:
+                sizes.append(None)
+    return sizes

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from kdump.pipeline.planning import Work
     from kdump.tables import Row, Table
 
-    Reader = Callable[[Source, Piece, Options], Iterator[tuple[Columns, int]]]
+    Rows = Iterator[tuple[Columns, int]]
+    Reader = Callable[[Source, Piece, Options], Rows]
 
 NATIVE_TABLES = ("records",)
 """Tables for which packages in C read what files hold: a crash of one ends its process."""
@@ -67,7 +68,7 @@ def read_piece(piece: Piece | CheckPiece, options: Options) -> Iterator[pa.Recor
     if isinstance(piece, CheckPiece):
         yield from _findings(piece, options)
         return
-    place = _place(piece.item)
+    place = place_of(piece.item)
     if options.table == "files":
         item = piece.item
         yield record_batch(
@@ -82,16 +83,21 @@ def read_piece(piece: Piece | CheckPiece, options: Options) -> Iterator[pa.Recor
     try:
         with Source(piece.item.path) as source:
             for columns, count in _READERS[options.table](source, piece, options):
-                batch = record_batch(options.columns, {**place, **columns}, count)
-                if options.has_range and options.table != "batches":
-                    batch = _in_range(batch, columns, options)
-                yield batch
-    except KdumpError:
+                yield built({**place, **columns}, count, options)
+    except KdumpError as error:
+        error.path = error.path or piece.path
         if options.fails_fast:
             raise
 
 
-def _place(item: FileItem) -> Columns:
+def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
+    """These rows in Arrow's columns, those that are asked for."""
+    batch = record_batch(options.columns, columns, count)
+    return _in_range(batch, columns, options) if options.has_range and options.table != "batches" else batch
+
+
+def place_of(item: FileItem) -> Columns:
+    """Where rows of a file are from."""
     values = (item.broker, item.topic, item.partition, item.base_offset, item.path)
     return {column.name: Constant(value) for column, value in zip(Place.schema, values, strict=True)}
 
@@ -126,23 +132,23 @@ def _entries(table: Table[Row], first: int) -> tuple[Columns, int]:
     return {**table.columns, "entry": range(first, first + len(table))}, len(table)
 
 
-def _index(source: Source, piece: Piece, _options: Options) -> Iterator[tuple[Columns, int]]:
+def _index(source: Source, piece: Piece, _options: Options) -> Rows:
     yield from _used(offset_index.read(source, piece.item.base_offset or 0), used_entries(source, offset_index.ENTRY_SIZE))
 
 
-def _time_index(source: Source, piece: Piece, _options: Options) -> Iterator[tuple[Columns, int]]:
+def _time_index(source: Source, piece: Piece, _options: Options) -> Rows:
     yield from _used(time_index.read(source, piece.item.base_offset or 0), used_entries(source, time_index.ENTRY_SIZE))
 
 
-def _transaction_index(source: Source, _piece: Piece, _options: Options) -> Iterator[tuple[Columns, int]]:
+def _transaction_index(source: Source, _piece: Piece, _options: Options) -> Rows:
     yield from _used(transaction_index.read(source), source.size // transaction_index.ENTRY_SIZE)
 
 
-def _producers(source: Source, _piece: Piece, _options: Options) -> Iterator[tuple[Columns, int]]:
+def _producers(source: Source, _piece: Piece, _options: Options) -> Rows:
     yield from _used(producer_snapshot.read(source), source.size)
 
 
-def _used(tables: Iterator[Table[Row]], count: int) -> Iterator[tuple[Columns, int]]:
+def _used(tables: Iterator[Table[Row]], count: int) -> Rows:
     """The first `count` entries of all tables."""
     first = 0
     for table in tables:
@@ -153,16 +159,24 @@ def _used(tables: Iterator[Table[Row]], count: int) -> Iterator[tuple[Columns, i
         first += len(part)
 
 
-def _segments(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+def _segments(source: Source, piece: Piece, options: Options) -> Rows:
     columns: Columns = dict(segments.segment_row(source, piece))
     if options.fails_fast and columns["valid_bytes"][0] < source.size:
         raise CorruptData("damage", "is not intact from here on", path=source.path, position=columns["valid_bytes"][0])
     yield columns, 1
 
 
+def _batches(source: Source, piece: Piece, options: Options) -> Rows:
+    return logs.batches(source, piece, options, logs.fail if options.fails_fast else None)
+
+
+def _records(source: Source, piece: Piece, options: Options) -> Rows:
+    return logs.record_rows(source, piece, options, logs.fail if options.fails_fast else None)
+
+
 _READERS: dict[str, Reader] = {
-    "batches": logs.batches,
-    "records": logs.record_rows,
+    "batches": _batches,
+    "records": _records,
     "segments": _segments,
     "index": _index,
     "timeindex": _time_index,

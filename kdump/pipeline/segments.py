@@ -80,12 +80,13 @@ class _Sum:
         if self.first_offset is None:
             self.first_offset = first_offsets[rows[0]]
         self.last_offset = last_offsets[rows[-1]]
-        known = [times[row] for row in rows if times[row] != NO_TIMESTAMP]
+        known = [times[row] for row in rows]
         if not item.chunk.is_legacy:
-            known += [item.chunk.headers[row][7] for row in rows if times[row] != NO_TIMESTAMP and types[row] != LOG_APPEND_TIME]
+            known += [item.chunk.headers[row][7] for row in rows if types[row] != LOG_APPEND_TIME]
             epochs = table["partition_leader_epoch"]
             found = [epochs[row] for row in (rows[0], rows[-1]) if epochs[row] != _UNKNOWN_EPOCH]
             self.epochs = [*self.epochs[:1], *found][:1] + ([*self.epochs, *found][-1:])
+        known = [time for time in known if time != NO_TIMESTAMP]
         if known:
             bounds = [*self.timestamps, min(known), max(known)]
             self.timestamps = [min(bounds), max(bounds)]

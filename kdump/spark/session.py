@@ -6,14 +6,14 @@ import logging
 import os
 import re
 import shutil
-import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kdump.errors import MissingPackage, UsageError
 
@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 
 MIN_JAVA = 17
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
+_PATIENCE = 1.0  # seconds
 _VERSION = re.compile(r'version "(\d+)')
 
 _SHIM = """\
@@ -130,20 +131,21 @@ def embedded(
     if active is not None:
         yield active
         return
-    with tempfile.TemporaryDirectory(prefix="kdump-spark-") as folder:
+    with tempfile.TemporaryDirectory(prefix="kdump-spark-", ignore_cleanup_errors=True) as folder:
         session = _start(master, dict(conf or {}), cores or os.cpu_count() or 1, folder)
-        _take_back_interrupts()
         try:
             yield session
-        finally:
-            _stop(session)
+        except BaseException:
+            _stop(session, is_hurried=True)
+            raise
+        _stop(session, is_hurried=False)
 
 
 def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: str) -> dict[str, str]:
     """The settings of a session; `conf` goes before our own."""
     is_local = master is None or master.startswith("local")
     ours = {
-        "spark.master": master or f"local[{cores},{_ATTEMPTS}]",
+        "spark.master": _with_attempts(master or f"local[{cores}]"),
         "spark.app.name": "kdump",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -166,6 +168,12 @@ def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: st
     return {**ours, **conf}
 
 
+def _with_attempts(master: str) -> str:
+    """The same; a task that failed is tried again in a session of this machine, too, as it is on any cluster."""
+    cores = "1" if master == "local" else master.removeprefix("local[").removesuffix("]")
+    return f"local[{cores},{_ATTEMPTS}]" if master.startswith("local") and "," not in master else master
+
+
 def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
@@ -177,21 +185,50 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
     _export_path()
     if master is None or master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     log = os.path.join(folder, "spark.log")
+    machines: list[subprocess.Popen[bytes]] = []
     builder = SparkSession.builder
     for name, value in settings(master, conf, cores, folder).items():
         builder = builder.config(name, value)
     try:
-        with _stderr_to(log):
-            session: SparkSession = builder.getOrCreate()
+        with _stderr_to(log), _noted_machines() as machines:
+            session = _in_thread(builder.getOrCreate)
             session.sparkContext.setLogLevel("ERROR")
+    except KeyboardInterrupt:
+        for machine in machines:
+            _end(machine)
+        raise
     except Exception as error:
         raise SessionFailed(f"Spark did not start: {last_line(error)}", _tail(log)) from error
     from kdump.spark import register
 
     register(session)
     return session
+
+
+@contextmanager
+def _noted_machines() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """The processes that PySpark starts within the block: the machine of Java, which it gives to nobody before that is ready."""
+    from pyspark import java_gateway
+
+    started: list[subprocess.Popen[bytes]] = []
+
+    def popen(*arguments: Any, **keywords: Any) -> subprocess.Popen[bytes]:  # those of Popen
+        started.append(subprocess.Popen(*arguments, **keywords))
+        return started[-1]
+
+    vars(java_gateway)["Popen"] = popen
+    try:
+        yield started
+    finally:
+        vars(java_gateway)["Popen"] = subprocess.Popen
+
+
+def _end(machine: subprocess.Popen[bytes]) -> None:
+    machine.kill()
+    machine.wait()
 
 
 def _export_path() -> None:
@@ -221,19 +258,13 @@ def _stderr_to(path: str) -> Iterator[None]:
         os.close(log)
 
 
-def _take_back_interrupts() -> None:
-    """Undo PySpark's handler, which cannot end a call that the main thread is in."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _stop(session: SparkSession) -> None:
-    """End a session and the machine of Java behind it."""
+def _stop(session: SparkSession, *, is_hurried: bool) -> None:
+    """End a session and the machine of Java behind it; where somebody waits for that, by force in the end."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
     try:
-        session.stop()
+        _in_thread(session.stop, seconds=_PATIENCE if is_hurried else None)
     except Exception:  # its Java may be gone
         pass
     process = getattr(gateway, "proc", None)
@@ -245,10 +276,9 @@ def _stop(session: SparkSession) -> None:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            process.wait(timeout=2)
+            process.wait(timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            _end(process)
         SparkContext._gateway = None
         SparkContext._jvm = None
 
@@ -258,8 +288,22 @@ def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wa
 
     Raises what the action does, and KeyboardInterrupt.
     """
-    from pyspark import InheritableThread
+    try:
+        return _in_thread(action, on_wait)
+    except KeyboardInterrupt:
+        try:
+            _in_thread(session.sparkContext.cancelAllJobs, seconds=1)
+        except Exception:  # it is to end in any case
+            pass
+        raise
 
+
+def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None = None, seconds: float | None = None) -> Result:
+    """The result of an action that is done by another thread, while this one can be interrupted.
+
+    An interrupt amid a call into Java leaves the connection to it in disorder. PySpark takes interrupts into its own hands
+    where its context starts in the main thread.
+    """
     results: list[Result] = []
     errors: list[BaseException] = []
 
@@ -269,18 +313,15 @@ def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wa
         except BaseException as error:
             errors.append(error)
 
-    thread = InheritableThread(target=act, session=session)
-    thread.daemon = True
+    thread = threading.Thread(target=act, daemon=True)
     thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.2)
-            if on_wait is not None:
-                on_wait()
-    except KeyboardInterrupt:
-        session.sparkContext.cancelAllJobs()
-        thread.join(1)
-        raise
+    end = None if seconds is None else time.monotonic() + seconds
+    while thread.is_alive():
+        thread.join(0.1)
+        if end is not None and time.monotonic() > end:
+            raise TimeoutError(f"not done within {seconds:g} s")
+        if on_wait is not None:
+            on_wait()
     if errors:
         raise errors[0]
     return results[0]
