@@ -15,12 +15,12 @@ from kdump.errors import KdumpError
 from kdump.output.arrow.schemas import schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kdump.pipeline.options import Options
-    from kdump.pipeline.planning import CheckPiece, Piece, Work
+    from kdump.pipeline.planning import Piece
 
-    ReadPiece = Callable[[Piece | CheckPiece, Options], Iterator[pa.RecordBatch]]
+    ReadPiece = Callable[[Piece, Options], Iterator[pa.RecordBatch]]
 
 _STATE = struct.Struct(">II")  # pieces that are through, bytes of the error behind it
 _PAGE_SIZE = 64 << 10
@@ -30,7 +30,7 @@ _FAILED = 70
 _MAX_CRASHES = 1000  # of one task, which is given up then
 
 
-def read_apart(work: Work, options: Options, read_piece: ReadPiece) -> Iterator[pa.RecordBatch]:
+def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece) -> Iterator[pa.RecordBatch]:
     """The rows of all pieces, read by another process; where that dies, a new one goes on behind the piece it was at.
 
     Raises what the other process raised.
@@ -57,7 +57,7 @@ def read_apart(work: Work, options: Options, read_piece: ReadPiece) -> Iterator[
 class _Process:
     """A fork that reads pieces, and what comes from it."""
 
-    def __init__(self, work: list[Piece | CheckPiece], options: Options, read_piece: ReadPiece) -> None:
+    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece) -> None:
         self._page = mmap.mmap(-1, _PAGE_SIZE)
         reading, writing = os.pipe()
         _widen(writing)
@@ -100,7 +100,7 @@ class _Process:
             self.error = KdumpError("a process that read files failed")
 
 
-def _work(work: list[Piece | CheckPiece], options: Options, read_piece: ReadPiece, page: mmap.mmap, descriptor: int) -> None:
+def _work(work: list[Piece], options: Options, read_piece: ReadPiece, page: mmap.mmap, descriptor: int) -> None:
     """What the fork does, and all it does."""
     code = 0
     try:

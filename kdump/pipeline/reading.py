@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kdump.binary.source import Source
 from kdump.checks import tree
 from kdump.checks.check import Job, run
-from kdump.checks.finding import Finding
+from kdump.checks.finding import ERROR, Finding
 from kdump.checks.isolation import Isolation
 from kdump.errors import CorruptData, KdumpError
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index
@@ -20,7 +21,7 @@ from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.planning import CheckPiece, Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -42,12 +43,15 @@ def read(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
 
     What may crash is read in a process of its own. Raises KdumpError at damage only with mode=FAILFAST.
     """
-    if options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
+    pieces = [piece for piece in work if isinstance(piece, Piece)]
+    if options.table == "findings":
+        batches = _findings(work, options)
+    elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
         from kdump.pipeline.apart import read_apart
 
-        batches = read_apart(work, options, read_piece)
+        batches = read_apart(pieces, options, read_piece)
     else:
-        batches = (batch for piece in work for batch in read_piece(piece, options))
+        batches = (batch for piece in pieces for batch in read_piece(piece, options))
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
 
 
@@ -63,11 +67,8 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
         gc.enable()
 
 
-def read_piece(piece: Piece | CheckPiece, options: Options) -> Iterator[pa.RecordBatch]:
+def read_piece(piece: Piece, options: Options) -> Iterator[pa.RecordBatch]:
     """The rows of one piece."""
-    if isinstance(piece, CheckPiece):
-        yield from _findings(piece, options)
-        return
     place = place_of(piece.item)
     if options.table == "files":
         item = piece.item
@@ -188,29 +189,35 @@ _READERS: dict[str, Reader] = {
 # --- Findings
 
 
-def _findings(piece: CheckPiece, options: Options) -> Iterator[pa.RecordBatch]:
-    """What `kdump check` finds in one partition, or in what else stands for a job of its own."""
+def _findings(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
+    """What `kdump check` finds in partitions, and in what else stands for a job of its own."""
     brokers: dict[str, str | None] = {}
-    for rows in _found(piece.job, options):
-        if rows:
-            columns: Columns = {column.name: [getattr(row, column.name) for row in rows] for column in Finding.schema}
-            places = [_place_of(row.path, piece, options, brokers) for row in rows]
-            for number, column in enumerate(Place.schema[:-1]):
-                columns[column.name] = [place[number] for place in places]
-            yield record_batch(options.columns, columns, len(rows))
-            if options.fails_fast and any(row.severity == "error" for row in rows):
-                worst = next(row for row in rows if row.severity == "error")
-                raise CorruptData(worst.code, worst.message, path=worst.path, position=worst.start)
+    pieces = [piece for piece in work if isinstance(piece, CheckPiece)]
+    for piece, rows in _found(pieces, options):
+        if not rows:
+            continue
+        columns: Columns = {column.name: [getattr(row, column.name) for row in rows] for column in Finding.schema}
+        places = [_place_of(row.path, piece, options, brokers) for row in rows]
+        for number, column in enumerate(Place.schema[:-1]):
+            columns[column.name] = [place[number] for place in places]
+        yield record_batch(options.columns, columns, len(rows))
+        worst = next((row for row in rows if row.severity == ERROR), None)
+        if options.fails_fast and worst is not None:
+            raise CorruptData(worst.code, worst.message, path=worst.path, position=worst.start)
 
 
-def _found(job: Job, options: Options) -> Iterator[list[Finding]]:
+def _found(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[CheckPiece, list[Finding]]]:
+    """The findings of each job, in processes of their own: a crash costs a file."""
     if not options.is_isolated:
-        found: list[Row] = []
-        run(job, options.settings, found.append)
-        yield [row for row in found if isinstance(row, Finding)]
+        for piece in pieces:
+            found: list[Row] = []
+            run(piece.job, options.settings, found.append)
+            yield piece, [row for row in found if isinstance(row, Finding)]
         return
-    for _, rows in Isolation([job], options.settings).results():
-        yield [row for row in rows if isinstance(row, Finding)]
+    piece_of = {piece.job: piece for piece in pieces}
+    with closing(Isolation(list(piece_of), options.settings).results()) as results:
+        for job, rows in results:
+            yield piece_of[job], [row for row in rows if isinstance(row, Finding)]
 
 
 def _place_of(
