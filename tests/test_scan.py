@@ -68,9 +68,9 @@ def test_records_are_a_table_where_they_are_asked_for(brokers: Path, tmp_path: P
     ]
 
 
-def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status = main(["check", str(brokers), "--output", "ndjson"])
-    checked = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    checked = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert _scan(brokers, tmp_path / "out") == status == 1
     keys = ("code", "severity", "path", "start", "end", "message", "expected", "found")
     found = [tuple(row[key] for key in keys) for row in _table(tmp_path / "out", "findings")]

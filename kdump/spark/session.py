@@ -124,12 +124,12 @@ def embedded(
     Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava or SessionFailed.
     """
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingPackage('Spark needs the package "pyspark"', remedy="pip install 'kdump[spark]'") from error
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        yield active
+    if SparkContext._active_spark_context is not None:  # whichever thread it was that made it
+        yield SparkSession.builder.getOrCreate()
         return
     with tempfile.TemporaryDirectory(prefix="kdump-spark-", ignore_cleanup_errors=True) as folder:
         session = _start(master, dict(conf or {}), cores or os.cpu_count() or 1, folder)
