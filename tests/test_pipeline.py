@@ -199,6 +199,18 @@ def test_columns_come_as_they_are_asked_for(tmp_path: Path) -> None:
     assert _rows("records", tmp_path, columns="value,topic") == [{"value": b"v", "topic": "a"}]
 
 
+def test_headers_alone_tell_all_but_what_a_batch_is_worth(tmp_path: Path) -> None:
+    appends = [batch(records=[record(value=b"v" * 9000)], base_offset=number) for number in range(10)]
+    old = message_set(messages=[message(value=b"v", magic=1)], base_offset=10)
+    path = _log(tmp_path / "a-0" / file_name(0, ".log"), *appends, old, b"garbage" * 20)
+    rows, read = _rows("batches", tmp_path, crc="false"), _rows("batches", tmp_path)
+    assert [row["status"] for row in rows] == [None] * 10 + ["intact"]
+    assert [row["isvalid"] for row in rows] == [None] * 10 + [True]
+    assert [{**row, "status": 0, "isvalid": 0} for row in rows] == [{**row, "status": 0, "isvalid": 0} for row in read]
+    path.write_bytes(b"")
+    assert _rows("batches", tmp_path, crc="false") == []
+
+
 def test_uncompressed_sizes_are_there_where_they_are_asked_for(tmp_path: Path) -> None:
     plain = batch(records=[record(value=b"v" * 1000)])
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(value=b"v" * 1000)], codec="lz4"))

@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING
 from kdump.binary import compression, kernel
 from kdump.checks import salvage
 from kdump.errors import CorruptData, KdumpError
-from kdump.formats import records
+from kdump.formats import record_batch, records
+from kdump.formats.log import Chunk
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP
+from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.contents import batch_columns, record_columns
+from kdump.pipeline.planning import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
     from kdump.binary.source import Source
-    from kdump.formats.log import Chunk
     from kdump.pipeline.options import Options
-    from kdump.pipeline.planning import Piece
 
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
+
+_HEADERS_AT_ONCE = 8192
+_HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read in vain
+_MAGIC_AT = 16
 
 
 class Batches:
@@ -160,6 +165,48 @@ def batches(source: Source, piece: Piece, options: Options, notice: Notice | Non
     for item in sections(source, piece, options, notice):
         sizes = _uncompressed_sizes(source, item.chunk) if options.measures_uncompressed else None
         yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
+
+
+def header_rows(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+    """The columns of batches by their headers alone, one led to by the other: whether they are valid is not known.
+
+    From the first on that is old or not plausible, the log is read in full.
+    """
+    position = 0
+    while True:
+        headers, positions, end = _headers(source, position)
+        if headers:
+            table = record_batch.table_of_batches(headers, positions, [True] * len(headers))
+            item = Batches(Chunk(table, headers, [0] * len(headers), b"", False), [salvage.INTACT] * len(headers))
+            for part in _in_range(item, options):
+                unknown = {"isvalid": Constant(None), "status": Constant(None)}
+                yield {**batch_columns(part.chunk, part.statuses), **unknown}, len(part.statuses)
+        if len(headers) < _HEADERS_AT_ONCE:
+            break
+        position = end
+    if end < source.size:
+        yield from batches(source, Piece(piece.item, end), options)
+
+
+def _headers(source: Source, position: int) -> tuple[list[kernel.BatchHeader], list[int], int]:
+    """The headers of the next batches, where they are, and where the last of them ends."""
+    headers: list[kernel.BatchHeader] = []
+    positions: list[int] = []
+    window, start = b"", position
+    while len(headers) < _HEADERS_AT_ONCE:
+        if position + kernel.BATCH_HEADER_SIZE > start + len(window):
+            window, start = source.read(position, _HEADER_WINDOW), position
+        header = window[position - start : position - start + kernel.BATCH_HEADER_SIZE]
+        if (
+            len(header) < kernel.BATCH_HEADER_SIZE
+            or header[_MAGIC_AT] < 2
+            or not salvage.is_plausible(header, source.size - position)
+        ):
+            break
+        headers.append(kernel.BATCH_HEADER.unpack(header))
+        positions.append(position)
+        position += kernel.LOG_OVERHEAD + headers[-1][1]
+    return headers, positions, position
 
 
 def record_rows(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
