@@ -559,6 +559,14 @@ def test_brokers_below_one_directory_are_checked_as_what_they_are(brokers: Path)
     assert _identities(_rows("findings", brokers)).total() == len(list(kdump.check(brokers)))
 
 
+def test_links_that_lead_round_in_circles_are_not_followed(brokers: Path) -> None:
+    (brokers / "round").symlink_to(brokers)
+    (brokers / "one" / "round").symlink_to(brokers)
+    found = _found(brokers)
+    assert len(found) == len(set(found)) == 12
+    assert len(_rows("batches", brokers)) == 2
+
+
 def test_a_set_of_messages_is_read_as_well(tmp_path: Path) -> None:
     _log(tmp_path / "a-0" / file_name(0, ".log"), message_set(messages=[message(value=b"v", magic=0)]))
     assert _picked(_rows("batches", tmp_path), "lastOffset", "baseOffset", "magic", "count") == [(0, None, 0, None)]

@@ -98,10 +98,15 @@ def jobs(path: str) -> list[Job]:
         if tree.is_partition(path):
             return [Job(Job.PARTITION, path, path)]
         if tree.is_above_log_directories(path):
-            return [job for directory in tree.partitions(path) for job in jobs(directory)]
+            return [job for directory in tree.partitions(path) for job in _jobs_below(directory, path)]
         return [Job(Job.LOG_DIR, path, path), *(Job(Job.PARTITION, partition, path) for partition in tree.partitions(path))]
     except OSError:
         return [Job(Job.PARTITION, path, path)]  # which says why it cannot be listed
+
+
+def _jobs_below(directory: str, path: str) -> list[Job]:
+    """Those of a directory in one that is above log directories; links are not followed any further."""
+    return [Job(Job.PARTITION, directory, path)] if os.path.islink(directory) else jobs(directory)
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:

@@ -29,6 +29,8 @@ REMOTE_INDEX_CACHE = "remote-log-index-cache"
 
 DELETE, FUTURE, STRAY = "delete", "future", "stray"
 
+_LEVELS = 3  # of directories above log directories
+
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _ID_LENGTH = 32
 _KRAFT_VERSION = "1"
@@ -105,11 +107,8 @@ def is_above_log_directories(path: str) -> bool:
     """Whether a directory is none of a broker itself, but holds such: `broker=1` and `broker=2`, say."""
     if is_log_directory(path):
         return False
-    below = [directory for directory in partitions(path) if os.path.isdir(directory)]
-    try:
-        return not any(map(is_partition, below)) and any(map(_holds_partitions, below))
-    except OSError:
-        return False
+    below = _directories(path)
+    return not any(map(_is_partition, below)) and any(_holds_partitions(directory, _LEVELS) for directory in below)
 
 
 def is_segment_file(name: str) -> bool:
@@ -167,12 +166,28 @@ def base_offset_of(name: str) -> int | None:
         return None
 
 
-def _holds_partitions(path: str) -> bool:
-    """Whether this is a log directory, or one above such."""
+def _holds_partitions(path: str, levels: int) -> bool:
+    """Whether this is a log directory, or one above such, so many levels of them at most."""
     if is_log_directory(path):
         return True
-    below = [directory for directory in partitions(path) if os.path.isdir(directory)]
-    return any(map(is_partition, below)) or any(map(_holds_partitions, below))
+    below = _directories(path)
+    return any(map(_is_partition, below)) or levels > 1 and any(_holds_partitions(one, levels - 1) for one in below)
+
+
+def _is_partition(path: str) -> bool:
+    try:
+        return is_partition(path)
+    except OSError:
+        return False  # nobody can tell
+
+
+def _directories(path: str) -> list[str]:
+    """The directories in this one, as far as it can be listed; links may lead round in circles, and are none."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
 
 
 def _files(path: str) -> list[str]:

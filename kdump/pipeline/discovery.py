@@ -124,7 +124,10 @@ class _Walk:
         for entry in entries:
             if not _is_directory(entry) or entry.name == tree.REMOTE_INDEX_CACHE or self._leads_out(entry):
                 continue
-            yield from self.directory(entry.path) if is_above else self.partition(entry.path, broker)
+            if not is_above:
+                yield from self.partition(entry.path, broker)
+            elif not entry.is_symlink():
+                yield from self.directory(entry.path)
         yield from self.files_at([entry.path for entry in entries if not _is_directory(entry)], path, broker, is_partition=False)
 
     def partition(self, path: str, broker: str | None) -> Iterator[FileItem]:
