@@ -54,6 +54,7 @@ def _cores(spark: SparkSession) -> int:
     import os
 
     try:
-        return spark.sparkContext.defaultParallelism
+        cores: int = spark.sparkContext.defaultParallelism
+        return cores
     except Exception:  # a session of Spark Connect has no context, and says so in several ways
         return os.cpu_count() or 1
