@@ -103,11 +103,6 @@ def is_partition(path: str) -> bool:
     return has_name and not any(os.path.isdir(os.path.join(path, name)) for name in names)
 
 
-def is_segment_file(name: str) -> bool:
-    """Whether a name is like that of a file that belongs to a segment."""
-    return file_name.suffix(name) in SEGMENT_SUFFIXES
-
-
 def parent(path: str) -> str:
     """The directory around one, in the words in which that was named where they tell it."""
     return os.path.dirname(path) or os.path.dirname(os.path.abspath(path))

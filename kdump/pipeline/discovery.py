@@ -132,7 +132,7 @@ class _Walk:
 
     def partition(self, path: str, broker: str | None) -> Iterator[FileItem]:
         """The files of one partition."""
-        entries = [entry.path for entry in _entries(path) if tree.is_segment_file(entry.name) or not _is_directory(entry)]
+        entries = [entry.path for entry in _entries(path) if _is_of_segment(entry.name) or not _is_directory(entry)]
         return self.files_at(entries, path, broker)
 
     def files_at(
@@ -186,8 +186,13 @@ def broker_of(log_directory: str, broker: str | None = None) -> str | None:
 def base_offset_of(name: str) -> int | None:
     """The number in the name of a file of a segment, also of one that is on its way; None for all other files."""
     plain, _ = _unmarked(name)
-    is_numbered = tree.is_segment_file(plain) or file_name.suffix(plain) == file_name.CHECKPOINT
+    is_numbered = _is_of_segment(plain) or file_name.suffix(plain) == file_name.CHECKPOINT
     return tree.base_offset_of(plain.split("-")[0] if plain.endswith(file_name.CHECKPOINT) else plain) if is_numbered else None
+
+
+def _is_of_segment(name: str) -> bool:
+    """Whether a name is like that of a file that belongs to a segment."""
+    return file_name.suffix(name) in tree.SEGMENT_SUFFIXES
 
 
 def _folders(path: str) -> list[str]:
