@@ -1,12 +1,17 @@
 """Settings of all tests, and the kernels they run through."""
 
 from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from kdump.binary import kernel
 from tests import kernels
+from tests.sessions import why_no_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Times vary between machines; what is bounded is measured where it matters.
 settings.register_profile("kdump", deadline=None)
@@ -24,6 +29,8 @@ WITHOUT_KERNEL = {
     "test_report",
     "test_restart_records",
     "test_restarts",
+    "test_spark",
+    "test_spark_checks",
     "test_tables",
 }
 """Modules that read no bytes, or choose the kernels themselves. Those of all others run through both kernels."""
@@ -57,6 +64,18 @@ def kernel_in_use(request: pytest.FixtureRequest) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch, kernels.using(name):
         patch.setenv(kernel.VARIABLE, name)
         yield name
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """The one session of Spark that all tests share; it starts when the first of them asks for it."""
+    missing = why_no_spark()
+    if missing:
+        pytest.skip(missing)
+    from kdump.spark.session import embedded
+
+    with embedded(master="local[2]", conf={"spark.driver.memory": "768m", "spark.sql.shuffle.partitions": "2"}) as session:
+        yield session
 
 
 @pytest.hookimpl(wrapper=True)

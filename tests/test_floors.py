@@ -12,6 +12,7 @@ import pytest
 
 import kdump
 
+from .builders.files import write_partition
 from .builders.records import batch, message, message_set, record
 
 PACKAGE = Path(kdump.__file__).parent
@@ -27,8 +28,9 @@ FLOORS = {
     "forecasts": 5,
     "releases": 4,
     "output": 6,
-    "cli": 7,
-    "spark": 7,
+    "pipeline": 7,
+    "spark": 8,
+    "cli": 9,
 }
 
 
@@ -151,6 +153,32 @@ def test_a_dump_of_one_batch_imports_no_module_that_is_slow_to_import(tmp_path: 
     imported = _imported_by([*options, "--files", str(path)])
     assert {name for name in imported if name.split(".")[0] in HEAVY} == set()
     assert "kdump.formats.log" in imported
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["log", "--deep", "--output", "ndjson"], id="log"),
+        pytest.param(["check"], id="check"),
+        pytest.param(["index", "--output", "csv"], id="index"),
+    ],
+)
+def test_commands_without_spark_import_neither_spark_nor_arrow(tmp_path: Path, arguments: list[str]) -> None:
+    write_partition(
+        tmp_path, topic="a", segments={0: [batch(records=[record(value=b"v" * 5000)], base_offset=n) for n in range(2)]}
+    )
+    imported = _imported_by([*arguments, str(tmp_path / "a-0")])
+    assert {name for name in imported if name.split(".")[0] in ("pyarrow", "pyspark", "py4j", "numpy", "pandas")} == set()
+    assert {name for name in imported if name.startswith(("kdump.pipeline", "kdump.spark", "kdump.output.arrow"))} == set()
+
+
+def test_only_spark_and_its_command_import_pyspark() -> None:
+    for path in [*PACKAGE.rglob("*.py"), PACKAGE.parent / "pyspark_kdump.py"]:
+        if "spark" not in path.relative_to(PACKAGE.parent).parts[1:2]:
+            for node in ast.walk(ast.parse(path.read_text())):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                assert not any(name.split(".")[0] in ("pyspark", "py4j") for name in names), path
 
 
 def test_a_shallow_dump_leaves_records_decoders_and_indexes_alone(tmp_path: Path) -> None:

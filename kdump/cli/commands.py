@@ -34,6 +34,7 @@ Reads Kafka's files on disk: segments, indexes, snapshots. Never writes to them,
 
 Look      log index timeindex txnindex snapshot checkpoint
 Check     check explain forecast
+Fleet     scan
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
 
@@ -44,6 +45,7 @@ Examples
   kdump forecast /var/lib/kafka/orders-3                  what a restart loses, segment by segment
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
+  kdump scan /data --out tables --engine local            a fleet as Parquet, and what is wrong with it
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
   kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from kdump.cli.checking.request import CheckRequest
     from kdump.cli.forecasting.request import ForecastRequest
     from kdump.cli.releases import ReleasesRequest
+    from kdump.cli.scanning.request import ScanRequest
 
 Command = Callable[..., Any]  # what a command takes and gives is Click's matter
 
@@ -126,16 +129,17 @@ def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -
         dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
 
-_COMMON = (
-    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
-    click.option(
-        "-o",
-        "--output",
-        type=click.Choice(["kafka", "ndjson", "csv", "table"]),
-        default="kafka",
-        show_default=True,
-        help="Kafka's lines, one JSON object or CSV line a row, or aligned columns.",
-    ),
+_FORMS = ("kafka", "ndjson", "csv", "table")
+_PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+_OUTPUT = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(_FORMS),
+    default="kafka",
+    show_default=True,
+    help="Kafka's lines, one JSON object or CSV line a row, or aligned columns.",
+)
+_REST = (
     click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
     click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
     click.option("--strict-stderr", is_flag=True, help="Only Kafka's own words on stderr."),
@@ -148,6 +152,23 @@ _COMMON = (
     ),
     click.option("--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster, such as 50MB/s."),
 )
+_COMMON = (_PATHS, _OUTPUT, *_REST)
+_EXPORTS = ("parquet", "arrow")
+
+
+def _output_and_file(context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> str:
+    """A form of output; for those that need a file, `-o` also names that: `--output parquet -o FILE`."""
+    forms = [value for value in values if value in _FORMS or value in _EXPORTS]
+    files = [value for value in values if value not in forms]
+    form = forms[-1] if forms else _FORMS[0]
+    if len(files) > 1 or files and form not in _EXPORTS:
+        raise click.BadParameter(f"'{files[-1]}' is none of {', '.join((*_FORMS, *_EXPORTS))}.")
+    if form in _EXPORTS and not files:
+        raise click.BadParameter(f"{form} needs a file: --output {form} -o FILE.")
+    context.params["file"] = files[0] if files else None
+    return form
+
+
 _OFFSETS = (
     click.option("--from-offset", type=int, help="Only what holds this offset or later ones."),
     click.option("--to-offset", type=int, help="Only what holds this offset or earlier ones."),
@@ -157,7 +178,17 @@ _TIMES = (
     click.option("--to-time", help="Only what may hold this time or earlier."),
 )
 _LOG = (
-    *_COMMON,
+    _PATHS,
+    click.option(
+        "-o",
+        "--output",
+        multiple=True,
+        metavar="[kafka|ndjson|csv|table|parquet|arrow]",
+        callback=_output_and_file,
+        help="Kafka's lines (the default), one JSON object or CSV line a row, or aligned columns; or a file of Parquet or Arrow:"
+        " --output parquet -o FILE.",
+    ),
+    *_REST,
     *_OFFSETS,
     *_TIMES,
     click.option("--from-position", type=click.IntRange(min=0), help="Only batches that start at this byte or behind it."),
@@ -355,6 +386,47 @@ _FORECAST = (
     ),
 )
 
+_SCAN = (
+    _PATHS,
+    click.option("--out", "out", required=True, metavar="DIR", help="Where the tables go; there must be nothing yet."),
+    click.option(
+        "--engine",
+        type=click.Choice(["spark", "local"]),
+        default="spark",
+        show_default=True,
+        help="Spark, in this process or on a cluster; or processes of this machine, without Spark.",
+    ),
+    click.option(
+        "--master", metavar="URL", help="A cluster, such as spark://host:7077, which finds PATH and DIR as this machine does."
+    ),
+    click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark."),
+    click.option("--tables", metavar="NAME,...", help="Which; by default all but records."),
+    click.option("--records", "with_records", is_flag=True, help="Also the table of records: all keys and values."),
+    click.option("--topics", metavar="GLOB,...", help="Only these topics."),
+    click.option("--partitions", metavar="0,4-7", help="Only these partitions."),
+    click.option("--broker", metavar="NAME", help="The broker that PATH is of; by default as its directories tell."),
+    click.option("--include-deleted", is_flag=True, help="Also files that are on their way out."),
+    click.option("--target-bytes", default="64m", show_default=True, metavar="SIZE", help="How much one task is to read."),
+    click.option(
+        "--level", type=click.Choice(LEVELS), default=FULL, show_default=True, help="How deep to check; as of `kdump check`."
+    ),
+    click.option(
+        "--cleanup-policy", type=click.Choice(CLEANUP_POLICIES), default=UNKNOWN, show_default=True, help="That of the topics."
+    ),
+    click.option(
+        "--fail-on", type=click.Choice(SEVERITIES), default=ERROR, show_default=True, help="Exit with 1 from this severity on."
+    ),
+    click.option("--jobs", type=click.IntRange(min=0), default=0, help="Cores to use; 0, the default: as suits the machine."),
+    click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="For people, or for programs.",
+    ),
+)
+
 
 @kdump.command()
 @_options(*_FORECAST)
@@ -368,6 +440,19 @@ def forecast(**options: Any) -> object:
     from kdump.cli.forecasting.request import ForecastRequest
 
     return ForecastRequest(**options)
+
+
+@kdump.command()
+@_options(*_SCAN)
+def scan(**options: Any) -> object:
+    """Scan brokers' directories into tables (Parquet), and tell what is in them and what is wrong.
+
+    PATH is a log directory, one above several (broker=1, broker=2), a partition, or a pattern in quotes. Exit codes are those
+    of `kdump check`.
+    """
+    from kdump.cli.scanning.request import ScanRequest
+
+    return ScanRequest(**options)
 
 
 @kdump.command()
@@ -434,7 +519,11 @@ def main(arguments: list[str]) -> int:
         return _refused(str(error))
 
 
-def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest) -> int:
+def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | ScanRequest) -> int:
+    if isinstance(request, Request) and request.file is not None:
+        from kdump.cli.listing.export import export
+
+        return export(request)
     if isinstance(request, Request):
         from kdump.cli.listing.lister import list_files
 
@@ -451,6 +540,12 @@ def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest) -
         from kdump.cli.forecasting.run import forecast_paths
 
         return forecast_paths(request)
+    from kdump.cli.scanning.request import ScanRequest
+
+    if isinstance(request, ScanRequest):
+        from kdump.cli.scanning.run import scan_paths
+
+        return scan_paths(request)
     from kdump.cli.releases import list_releases
 
     return list_releases(request)

@@ -21,6 +21,7 @@ COMMANDS = (
     "checkpoint",
     "check",
     "forecast",
+    "scan",
     "explain",
     "schema",
     "releases",

@@ -43,3 +43,15 @@ def absolute(base_offset: int, offsets: Sequence[int]) -> list[int]:
 def at(source: Source, layout: Struct, row: int) -> tuple[Any, ...]:
     """The entry in this row."""
     return layout.unpack(source.read_exactly(row * layout.size, layout.size))
+
+
+def used_entries(index: Source, entry_size: int) -> int:
+    """How many entries there are in front of the zero tail."""
+    end = index.size - index.size % entry_size
+    while end > 0:
+        start = max(0, end - WINDOW_SIZE)
+        used = index.read(start, end - start).rstrip(b"\0")
+        if used:
+            return -(-(start + len(used)) // entry_size)
+        end = start
+    return 0

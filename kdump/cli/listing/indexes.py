@@ -8,9 +8,9 @@ from bisect import bisect_left
 from kdump.binary import kernel
 from kdump.binary.source import Source
 from kdump.checks import salvage
-from kdump.cli.listing.starts import used_entries
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, offset_index, time_index, transaction_index
+from kdump.formats.entries import used_entries
 from kdump.output import listing
 from kdump.output.kafka_text import Template
 

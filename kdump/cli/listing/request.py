@@ -28,6 +28,7 @@ class Request:
         paths: Sequence[str],
         release: str,
         output: str = "kafka",
+        file: str | None = None,
         limit: int | None = None,
         strict_stderr: bool = False,
         from_offset: int | None = None,
@@ -46,6 +47,7 @@ class Request:
         self.suffix = suffix
         self.paths = paths
         self.output = output
+        self.file = file
         self.profile = profile_of(release)
         self.limit = limit
         self.is_strict = strict_stderr

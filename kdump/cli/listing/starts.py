@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 
-from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.binary.source import Source
 from kdump.errors import CorruptData, KdumpError
 from kdump.formats import file_name, offset_index
+from kdump.formats.entries import used_entries
 from kdump.formats.log import Log
 
 TYPE_CHECKING = False
@@ -58,15 +59,3 @@ def _is_in_front(log: Source, position: int, request: Request) -> bool:
     first: int = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][0]
     is_behind_start = request.from_position is not None and position <= request.from_position
     return is_behind_start or request.from_offset is not None and 0 <= first <= request.from_offset
-
-
-def used_entries(index: Source, entry_size: int) -> int:
-    """How many entries there are in front of the zero tail."""
-    end = index.size - index.size % entry_size
-    while end > 0:
-        start = max(0, end - WINDOW_SIZE)
-        used = index.read(start, end - start).rstrip(b"\0")
-        if used:
-            return -(-(start + len(used)) // entry_size)
-        end = start
-    return 0

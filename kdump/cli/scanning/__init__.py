@@ -1,0 +1,1 @@
+"""What `kdump scan` does."""

@@ -1,0 +1,92 @@
+"""What `kdump scan` is asked for: which paths, which tables, by which engine."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from kdump.checks.finding import SEVERITIES
+from kdump.errors import UsageError
+from kdump.output.arrow.rows import TABLES
+from kdump.output.parallel import jobs_here
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SPARK, LOCAL = "spark", "local"
+RECORDS = "records"
+
+
+class ScanRequest:
+    """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and where DIR does."""
+
+    def __init__(
+        self,
+        *,
+        paths: Sequence[str],
+        out: str,
+        engine: str,
+        master: str | None,
+        conf: Sequence[str],
+        tables: str | None,
+        with_records: bool,
+        topics: str | None,
+        partitions: str | None,
+        broker: str | None,
+        include_deleted: bool,
+        target_bytes: str,
+        level: str,
+        cleanup_policy: str,
+        fail_on: str,
+        jobs: int,
+        output: str,
+    ) -> None:
+        self.paths = list(paths)
+        self.out = out.rstrip("/") or out
+        if os.path.lexists(self.out):
+            raise UsageError(f"--out {out} exists, and is not overwritten")
+        self.engine = engine
+        self.master = master
+        self.conf = dict(_setting(text) for text in conf)
+        if engine == LOCAL and (master is not None or conf):
+            raise UsageError("--master and --conf are for --engine spark")
+        self.tables = _tables(tables, with_records)
+        self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+        self.cores = jobs or jobs_here()
+        self.output = output
+        given = {
+            "topics": topics,
+            "partitions": partitions,
+            "broker": broker,
+            "includeDeleted": str(include_deleted).lower(),
+            "targetBytes": target_bytes,
+            "level": level,
+            "cleanupPolicy": cleanup_policy,
+            "now": str(int(time.time() * 1000)),
+        }
+        self.given = {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether other processes than those of this command do the work."""
+        return self.master is not None and not self.master.startswith("local")
+
+
+def _tables(names: str | None, with_records: bool) -> list[str]:
+    """The tables to write, in their order. Findings and segments are always among them, for the summary is of these."""
+    if names is None:
+        return [table for table in TABLES if table != RECORDS or with_records]
+    chosen = {name.strip() for name in names.split(",")}
+    unknown = sorted(chosen - TABLES.keys())
+    if unknown:
+        raise UsageError(f"there is no table {unknown[0]!r}", remedy=f"there are {', '.join(TABLES)}")
+    chosen |= {"files", "segments", "findings"} | ({RECORDS} if with_records else set())
+    return [table for table in TABLES if table in chosen]
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise UsageError(f"--conf takes NAME=VALUE, not {text!r}")
+    return name, value

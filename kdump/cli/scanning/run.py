@@ -1,0 +1,112 @@
+"""What `kdump scan` does: writes tables beside their place, puts them there when all are complete, and sums them up."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from kdump import __version__
+from kdump.cli.scanning.progress import ScanProgress
+from kdump.cli.scanning.request import LOCAL
+from kdump.errors import KdumpError, MissingPackage, Unreadable, UsageError
+
+try:
+    import pyarrow  # noqa: F401  # what stands on it is imported below
+except ImportError as missing:
+    raise UsageError('tables of Parquet need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
+
+from kdump.cli.scanning.summary import ScanSummary
+from kdump.pipeline import discovery
+from kdump.pipeline.options import Options
+
+if TYPE_CHECKING:
+    from kdump.cli.scanning.request import ScanRequest
+
+NOT_EXAMINED = 3
+
+_MANIFEST = "kdump.json"
+
+
+def scan_paths(request: ScanRequest) -> int:
+    """Write the tables of a request, and tell on stdout what they hold. Returns the exit code."""
+    started = time.monotonic()
+    parent = os.path.dirname(os.path.abspath(request.out))
+    os.makedirs(parent, exist_ok=True)
+    folder = tempfile.mkdtemp(prefix=f".{os.path.basename(request.out)}.incomplete-", dir=parent)
+    os.chmod(folder, 0o755)  # for processes of a cluster, which may be another user's
+    try:
+        _write(request, folder)
+        summary = ScanSummary(folder, request.tables, request.failing)
+        seconds = time.monotonic() - started
+        manifest = summary.json(request.out, request.engine, seconds) | {"kdump": __version__, "paths": request.paths}
+        with open(os.path.join(folder, _MANIFEST), "w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=2)
+        os.rename(folder, request.out)
+    except Unreadable as error:
+        raise UsageError(str(error)) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if request.output == "json":
+        sys.stdout.write(json.dumps(summary.json(request.out, request.engine, seconds)) + "\n")
+    else:
+        sys.stdout.write(summary.text(request.out, seconds))
+    sys.stdout.flush()
+    return summary.exit_code
+
+
+def _write(request: ScanRequest, folder: str) -> None:
+    """Write all tables. One list of files serves all but the findings, which look into directories themselves."""
+    paths = discovery.roots(request.paths)
+    if request.is_on_cluster:
+        paths = [os.path.abspath(path) for path in paths]  # its processes work in directories of their own
+    file_list = os.path.join(folder, "_files.jsonl")
+    everything = Options({**request.given, "paths": json.dumps(paths), "table": "files"})
+    discovery.write_list(discovery.files_of(everything), file_list)
+    given = []
+    for table in request.tables:
+        options = {**request.given, "table": table}
+        if table != "findings":
+            options["filelist"] = file_list
+        given.append(options)
+    with ScanProgress(len(given), shows=sys.stderr is not None and os.isatty(2)) as progress:
+        if request.engine == LOCAL:
+            from kdump.pipeline.local import write_tables
+
+            all_options = [
+                Options({**options, "paths": json.dumps(paths), "parallelism": str(request.cores)}) for options in given
+            ]
+            write_tables(all_options, folder, request.cores, progress.show)
+        else:
+            _write_with_spark(request, given, paths, folder, progress)
+    os.unlink(file_list)
+
+
+def _write_with_spark(
+    request: ScanRequest, given: list[dict[str, str]], paths: list[str], folder: str, progress: ScanProgress
+) -> None:
+    """The same with Spark. Raises UsageError where that cannot be had."""
+    from kdump.spark.session import SessionFailed, embedded, last_line
+
+    try:
+        with embedded(master=request.master, conf=request.conf, cores=request.cores) as session:
+            from kdump.spark.writing import write_tables
+
+            try:
+                write_tables(session, given, paths, folder, progress.show)
+            except KdumpError:
+                raise
+            except Exception as error:
+                if "KDUMP_DEBUG" in os.environ:
+                    raise
+                raise UsageError(f"Spark failed: {last_line(error)}; KDUMP_DEBUG=1 shows all") from error
+    except MissingPackage as error:
+        raise UsageError(str(error) + ", or take --engine local") from error
+    except SessionFailed as error:
+        if "KDUMP_DEBUG" in os.environ:
+            sys.stderr.write(error.log)
+        raise

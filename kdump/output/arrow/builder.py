@@ -1,0 +1,180 @@
+"""Columns of ours become record batches of Arrow: bounded in rows and in bytes, long values cut."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import accumulate
+
+import pyarrow as pa
+
+from kdump.output.arrow.schemas import TYPES, schema_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from kdump.tables import Column
+
+BATCH_ROWS = 8192
+BATCH_BYTES = 8 << 20
+MAX_VALUE_BYTES = 1 << 20
+
+
+class Constant:
+    """A column in which all rows have one value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+class Spread:
+    """A column in which the first value stands `counts[0]` times, the next one `counts[1]` times, and so on."""
+
+    __slots__ = ("counts", "values")
+
+    def __init__(self, values: Sequence[Any], counts: Spreading) -> None:
+        self.values = values
+        self.counts = counts
+
+
+class Spreading:
+    """How often each value of a column stands in it. `rows` says for each row which value that is; it is made once."""
+
+    __slots__ = ("_rows", "counts", "total")
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        self.counts = counts
+        self.total = sum(counts)
+        self._rows: pa.Array | None = None
+
+    @property
+    def rows(self) -> pa.Array:
+        if self._rows is None:
+            rows = array("i")
+            for row, count in enumerate(self.counts):
+                rows.extend(array("i", [row]) * count)
+            self._rows = pa.Array.from_buffers(pa.int32(), len(rows), [None, pa.py_buffer(rows)])
+        return self._rows
+
+
+def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
+    """A column of this type and length; `values` is a sequence, a Constant or a Spread."""
+    arrow_type = TYPES[type_name]
+    if isinstance(values, Constant):
+        if values.value is None:
+            return pa.nulls(count, arrow_type)
+        return pa.repeat(pa.scalar(_text(values.value) if type_name == "Text" else values.value, arrow_type), count)
+    if isinstance(values, Spread):
+        first = values.values[0] if len(values.values) else None
+        if values.values.count(first) == len(values.values):
+            return arrow_array(type_name, Constant(first), count)
+        return arrow_array(type_name, values.values, len(values.values)).take(values.counts.rows)
+    if type_name == "Binary":
+        return binary_array(values)
+    if type_name == "Headers":
+        return _headers_array(values)
+    if count and type_name != "Objects" and values.count(values[0]) == count:
+        return arrow_array(type_name, Constant(values[0]), count)
+    if type_name == "Text":
+        try:
+            return pa.array(values, arrow_type)
+        except UnicodeEncodeError:  # paths may hold bytes that are no text
+            return pa.array([_text(value) for value in values], arrow_type)
+    return pa.array(values, arrow_type)
+
+
+def binary_array(values: Sequence[bytes | bytearray | None]) -> pa.Array:
+    """Bytes, null where they are None, in one buffer."""
+    count = len(values)
+    if None not in values:
+        offsets = array("i", [0])
+        offsets.extend(accumulate(map(len, values)))  # type: ignore[arg-type]  # there is no None
+        data = b"".join(values)  # type: ignore[arg-type]
+        return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    if values.count(None) == count:
+        return pa.nulls(count, pa.binary())
+    return pa.array(values, pa.binary())
+
+
+def _headers_array(values: Sequence[Any]) -> pa.Array:
+    """Headers of records: keys as text, values as bytes."""
+    count = len(values)
+    if not any(values):
+        if None not in values:
+            empty = pa.StructArray.from_arrays([pa.array([], pa.string()), pa.array([], pa.binary())], ["key", "value"])
+            offsets = pa.py_buffer(bytes(4 * (count + 1)))
+            return pa.Array.from_buffers(TYPES["Headers"], count, [None, offsets], children=[empty])
+        if values.count(None) == count:
+            return pa.nulls(count, TYPES["Headers"])
+    rows = [
+        None if headers is None else [{"key": bytes(key).decode("utf-8", "replace"), "value": value} for key, value in headers]
+        for headers in values
+    ]
+    return pa.array(rows, TYPES["Headers"])
+
+
+def record_batch(columns: Sequence[Column], values: dict[str, Any], count: int) -> pa.RecordBatch:
+    """A record batch of these columns, given by our names; those that are not given are null."""
+    nothing = Constant(None)
+    arrays = [arrow_array(column.type, values.get(column.name, nothing), count) for column in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns))
+
+
+def cut(values: Sequence[Any], limit: int) -> tuple[Sequence[Any], Any]:
+    """Keys or values of at most `limit` bytes, and which of them were cut."""
+    if not values or max(map(_size, values)) <= limit:
+        return values, Constant(False)
+    is_cut = [_size(value) > limit for value in values]
+    return [value[:limit] if cuts else value for value, cuts in zip(values, is_cut, strict=True)], is_cut
+
+
+def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of at most so many rows and about so many bytes: large ones are cut, small ones joined."""
+    held: list[pa.RecordBatch] = []
+    held_rows = held_size = 0
+    for whole in batches:
+        for batch in _pieces(whole, rows, size):
+            batch_size = batch.nbytes
+            if held and (held_rows + batch.num_rows > rows or held_size + batch_size > size):
+                yield _joined(held)
+                held, held_rows, held_size = [], 0, 0
+            held.append(batch)
+            held_rows += batch.num_rows
+            held_size += batch_size
+    if held:
+        yield _joined(held)
+
+
+def _pieces(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:
+    """A batch cut in halves until each has at most so many rows and bytes; a single row is never cut."""
+    if batch.num_rows <= 1 or batch.num_rows <= rows and batch.nbytes <= size:
+        if batch.num_rows:
+            yield batch
+        return
+    if batch.nbytes <= size:
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+        return
+    half = batch.num_rows // 2
+    yield from _pieces(batch.slice(0, half), rows, size)
+    yield from _pieces(batch.slice(half), rows, size)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    table = pa.Table.from_batches(batches).combine_chunks()
+    (batch,) = table.to_batches()
+    return batch
+
+
+def _size(value: object) -> int:
+    return len(value) if isinstance(value, bytes | bytearray) else 0
+
+
+def _text(value: object) -> object:
+    """Text that UTF-8 can hold: of bytes in paths that are no text, what stands for them."""
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) else value

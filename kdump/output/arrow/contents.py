@@ -1,0 +1,103 @@
+"""The columns of batches and of records, as Arrow's tables have them, from the chunks that a log is read in."""
+
+from __future__ import annotations
+
+from kdump.messages import control_records
+from kdump.output.arrow.builder import Constant, Spread, Spreading, cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+
+    Columns = dict[str, Any]
+
+_OF_BATCH = (
+    "timestamp_type",
+    "magic",
+    "compresscodec",
+    "producer_id",
+    "producer_epoch",
+    "partition_leader_epoch",
+    "is_transactional",
+    "is_control",
+)
+_ATTRIBUTES, _BASE_TIMESTAMP = 5, 7  # of a header of magic 2
+_ATTRIBUTES_OF_MESSAGE = 4
+
+UNREADABLE = "damaged"
+"""The status of a record whose own checksum does not fit, or whose key or value reaches past its end."""
+
+
+def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
+    """The columns of batches, all but those that say where they are from."""
+    base_timestamps: Any = Constant(None)
+    if chunk.is_legacy:
+        attributes = [header[_ATTRIBUTES_OF_MESSAGE] for header in chunk.headers]
+    else:
+        attributes = [header[_ATTRIBUTES] for header in chunk.headers]
+        base_timestamps = [header[_BASE_TIMESTAMP] for header in chunk.headers]
+    return {
+        **chunk.batches.columns,
+        "attributes": attributes,
+        "base_timestamp": base_timestamps,
+        "uncompressed_size": Constant(None) if uncompressed_sizes is None else uncompressed_sizes,
+        "status": statuses,
+    }
+
+
+def record_columns(part: RecordChunk, statuses: Mapping[int, str], max_value_bytes: int) -> Columns:
+    """The columns of records; `statuses` are those of their batches by position."""
+    batches, records = part.batches, part.records
+    spreading = Spreading(part.counts)
+    keys, keys_cut = cut(records["key"], max_value_bytes)
+    values, values_cut = cut(records["value"], max_value_bytes)
+    columns: Columns = {
+        **records.columns,
+        "key": keys,
+        "value": values,
+        "is_key_truncated": keys_cut,
+        "is_value_truncated": values_cut,
+        "position": Spread(batches["position"], spreading),
+        "status": Spread([statuses[position] for position in batches["position"]], spreading),
+    }
+    for name in _OF_BATCH:
+        columns[name] = Spread(batches[name], spreading)
+    if part.magics:
+        columns["magic"] = part.magics
+        columns["status"] = _statuses_of_messages(part, statuses)
+    columns["control_type"] = _control_types(part)
+    return columns
+
+
+def _statuses_of_messages(part: RecordChunk, statuses: Mapping[int, str]) -> list[str]:
+    positions = part.batches["position"]
+    spread = [statuses[position] for position, count in zip(positions, part.counts, strict=True) for _ in range(count)]
+    return [
+        UNREADABLE if is_valid is False or row in part.faults else status
+        for row, (status, is_valid) in enumerate(zip(spread, part.records["isvalid"], strict=True))
+    ]
+
+
+def _control_types(part: RecordChunk) -> object:
+    """What kind of control record each is: a name, or a number without one; None for all others."""
+    is_control = part.batches["is_control"]
+    if True not in is_control:
+        return Constant(None)
+    types: list[str | None] = []
+    row = 0
+    for controls, count in zip(is_control, part.counts, strict=True):
+        keys = part.records["key"][row : row + count]
+        types += [_control_type(key) for key in keys] if controls else [None] * count
+        row += count
+    return types
+
+
+def _control_type(key: object) -> str | None:
+    if not isinstance(key, bytes | bytearray) or len(key) < 4:
+        return None
+    number = int.from_bytes(key[2:4], "big", signed=True)
+    return control_records.NAMES[number] if 0 <= number < len(control_records.NAMES) else str(number)

@@ -1,0 +1,150 @@
+"""The tables of the pipeline: which row classes stand side by side in each, and where a row is from.
+
+This module needs no Arrow, so that a table's columns can be told without it.
+"""
+
+from __future__ import annotations
+
+from kdump.checks.finding import Finding
+from kdump.errors import UsageError
+from kdump.formats.offset_index import OffsetIndexEntry
+from kdump.formats.producer_snapshot import ProducerState
+from kdump.formats.record import Record
+from kdump.formats.record_batch import RecordBatch
+from kdump.formats.time_index import TimeIndexEntry
+from kdump.formats.transaction_index import AbortedTransaction
+from kdump.tables import Bool, Int8, Int16, Int32, Int64, Row, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.tables import Column
+
+
+class Place(Row):
+    """Where a row is from: the broker, the partition and the file; `segment_base` is the number in the file's name."""
+
+    broker: Text | None
+    topic: Text | None
+    partition: Int32 | None
+    segment_base: Int64 | None
+    path: Text
+
+
+class FileDetails(Row):
+    """A file as its directory tells it: `kind` is its suffix without the dot, or all of its name where it has none.
+
+    `state` is what a broker is about to do with it (deleted, cleaned, swap, delete, future, stray), or why it is not read
+    (not-regular, link-outside); null for all others. `allocated` is what it takes on its disk.
+    """
+
+    kind: Text
+    size: Int64
+    allocated: Int64
+    modified_ms: Int64 | None
+    state: Text | None
+
+
+class BatchDetails(Row):
+    """What the header of a batch also says, and what became of it (intact, salvaged, damaged).
+
+    `uncompressed_size` is that of its records, where it was asked for.
+    """
+
+    base_timestamp: Int64 | None
+    attributes: Int16
+    uncompressed_size: Int64 | None
+    status: Text
+
+
+class BatchPosition(Row):
+    """The byte at which the batch of a record starts."""
+
+    position: Int64
+
+
+class RecordDetails(Row):
+    """What the batch of a record says, and what became of both. Keys and values that are too long are cut."""
+
+    is_key_truncated: Bool
+    is_value_truncated: Bool
+    timestamp_type: Text
+    magic: Int8
+    compresscodec: Text
+    producer_id: Int64 | None
+    producer_epoch: Int16 | None
+    partition_leader_epoch: Int32 | None
+    is_transactional: Bool | None
+    is_control: Bool | None
+    control_type: Text | None
+    status: Text
+
+
+class EntryNumber(Row):
+    """Which entry of its file this is, counted from 0."""
+
+    entry: Int32
+
+
+class Segment(Row):
+    """What a log says in all: a row for each.
+
+    Offsets, timestamps and epochs are those of batches that are not damaged; `records` is what headers say, null where old
+    messages do not tell. `digest` is of offsets, leader epochs, checksums and whether they fit: where it is the same for two
+    replicas, so are their batches. Batches and bytes add up to all that there are, as `kdump check` counts them.
+    """
+
+    size: Int64
+    first_offset: Int64 | None
+    last_offset: Int64 | None
+    batches: Int64
+    records: Int64 | None
+    min_timestamp: Int64 | None
+    max_timestamp: Int64 | None
+    first_leader_epoch: Int32 | None
+    last_leader_epoch: Int32 | None
+    batches_salvaged: Int64
+    batches_damaged: Int64
+    crc_failures: Int64
+    damaged_ranges: Int64
+    bytes_intact: Int64
+    bytes_salvaged: Int64
+    bytes_damaged: Int64
+    bytes_zero: Int64
+    bytes_not_examined: Int64
+    valid_bytes: Int64
+    digest: Int64
+
+
+TABLES: dict[str, tuple[type[Row], ...]] = {
+    "files": (Place, FileDetails),
+    "batches": (Place, RecordBatch, BatchDetails),
+    "records": (Place, BatchPosition, Record, RecordDetails),
+    "index": (Place, EntryNumber, OffsetIndexEntry),
+    "timeindex": (Place, EntryNumber, TimeIndexEntry),
+    "txn_index": (Place, EntryNumber, AbortedTransaction),
+    "producers": (Place, EntryNumber, ProducerState),
+    "segments": (Place, Segment),
+    "findings": (Place, Finding),
+}
+"""What stands side by side in each table. A column that several classes have is there once."""
+
+
+def columns_of(table: str, keys: Sequence[str] = ()) -> tuple[Column, ...]:
+    """The columns of a table, or those with these names, in any case, in the order given.
+
+    Raises UsageError for a table or a column that does not exist.
+    """
+    if table not in TABLES:
+        raise UsageError(f"there is no table {table!r}", remedy=f"there are {', '.join(TABLES)}")
+    columns = {column.name: column for row_class in reversed(TABLES[table]) for column in row_class.schema}
+    ordered = {column.name: columns[column.name] for row_class in TABLES[table] for column in row_class.schema}
+    if not keys:
+        return tuple(ordered.values())
+    by_key = {column.key.lower(): column for column in ordered.values()}
+    unknown = [key for key in keys if key.lower() not in by_key]
+    if unknown:
+        names = ", ".join(column.key for column in ordered.values())
+        raise UsageError(f"the table {table} has no column {unknown[0]!r}", remedy=f"it has {names}")
+    return tuple(by_key[key.lower()] for key in keys)

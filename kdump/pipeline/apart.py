@@ -1,0 +1,140 @@
+"""Reads in a process of its own: what a native codec crashes at costs the rest of one file, and nothing else."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import struct
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kdump.errors import KdumpError
+from kdump.output.arrow.schemas import schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kdump.pipeline.options import Options
+    from kdump.pipeline.planning import Piece
+
+    ReadPiece = Callable[[Piece, Options], Iterator[pa.RecordBatch]]
+
+_STATE = struct.Struct(">II")  # pieces that are through, bytes of the error behind it
+_PAGE_SIZE = 64 << 10
+_PIPE_SIZE = 1 << 20
+_F_SETPIPE_SZ = 1031  # of Linux
+_FAILED = 70
+_MAX_CRASHES = 1000  # of one task, which is given up then
+
+
+def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece) -> Iterator[pa.RecordBatch]:
+    """The rows of all pieces, read by another process; where that dies, a new one goes on behind the piece it was at.
+
+    Raises what the other process raised.
+    """
+    left = list(work)
+    for _ in range(_MAX_CRASHES):
+        if not left:
+            return
+        process = _Process(left, options, read_piece)
+        try:
+            yield from process.batches()
+        finally:
+            process.end()
+        if process.error is not None:
+            raise process.error
+        if process.is_through:
+            return
+        if options.fails_fast:
+            raise KdumpError("a process that read files ended; one of them is not fit to be read", path=left[process.done].path)
+        left = left[process.done + 1 :]
+    raise KdumpError(f"a task was given up after {_MAX_CRASHES} crashes")
+
+
+class _Process:
+    """A fork that reads pieces, and what comes from it."""
+
+    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece) -> None:
+        self._page = mmap.mmap(-1, _PAGE_SIZE)
+        reading, writing = os.pipe()
+        _widen(writing)
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(reading)
+            _work(work, options, read_piece, self._page, writing)
+        os.close(writing)
+        self._pipe = os.fdopen(reading, "rb", buffering=_PIPE_SIZE)
+        self._has_ended = False
+        self.is_through = False
+        self.error: Exception | None = None
+
+    @property
+    def done(self) -> int:
+        """How many pieces are through."""
+        count: int = _STATE.unpack_from(self._page)[0]
+        return count
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All that comes, up to the end or to a crash."""
+        try:
+            with pa.ipc.open_stream(self._pipe) as reader:
+                yield from reader
+        except (pa.ArrowInvalid, OSError, EOFError):
+            pass  # it died amid a batch
+        self._has_ended = True
+
+    def end(self) -> None:
+        """End the process if it has not, and take note of how it ended."""
+        if not self._has_ended:
+            os.kill(self._process, signal.SIGKILL)
+        self._pipe.close()
+        _, status = os.waitpid(self._process, 0)
+        self.is_through = status == 0
+        size = _STATE.unpack_from(self._page)[1]
+        if size:
+            self.error = pickle.loads(self._page[_STATE.size : _STATE.size + size])
+        elif os.waitstatus_to_exitcode(status) == _FAILED:
+            self.error = KdumpError("a process that read files failed")
+
+
+def _work(work: list[Piece], options: Options, read_piece: ReadPiece, page: mmap.mmap, descriptor: int) -> None:
+    """What the fork does, and all it does."""
+    code = 0
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with os.fdopen(descriptor, "wb", buffering=0) as pipe, pa.ipc.new_stream(pipe, schema_of(options.columns)) as writer:
+            for number, piece in enumerate(work):
+                _STATE.pack_into(page, 0, number, 0)
+                for batch in read_piece(piece, options):
+                    writer.write_batch(batch)
+            _STATE.pack_into(page, 0, len(work), 0)
+    except BrokenPipeError:
+        code = _FAILED  # nobody is interested any more
+    except Exception as error:
+        code = _FAILED
+        data = pickle.dumps(_portable(error))[: _PAGE_SIZE - _STATE.size]
+        page[_STATE.size : _STATE.size + len(data)] = data
+        _STATE.pack_into(page, 0, _STATE.unpack_from(page)[0], len(data))
+    finally:
+        os._exit(code)
+
+
+def _portable(error: Exception) -> KdumpError:
+    """An error that can be told to the other process."""
+    if isinstance(error, KdumpError):
+        return KdumpError(error.message[:4096], path=error.path, position=error.position, remedy=error.remedy)
+    return KdumpError(f"{type(error).__name__}: {error}"[:4096])
+
+
+def _widen(descriptor: int) -> None:
+    """Let more bytes wait in a pipe, where the system can: fewer switches between the two."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(descriptor, _F_SETPIPE_SZ, _PIPE_SIZE)
+    except OSError:
+        pass

@@ -1,0 +1,255 @@
+"""Finds the files of brokers: one walk through directories, without opening what is in them."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import stat
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdump.binary.source import Source
+from kdump.checks import tree
+from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.formats import file_name, properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kdump.pipeline.options import Options
+
+NOT_REGULAR, LINK_OUTSIDE = "not-regular", "link-outside"
+_MAX_DEPTH = 4  # of directories above log directories
+_MARKS = ("deleted", "cleaned", "swap")
+_ID_NAMES = ("node.id", "broker.id")
+_BROKER_PART = "broker="
+
+
+class FileItem(NamedTuple):
+    """A file of a broker, as its directory and its name tell it. `state` is that of FileDetails."""
+
+    path: str
+    broker: str | None
+    topic: str | None
+    partition: int | None
+    base_offset: int | None
+    kind: str
+    size: int = 0
+    allocated: int = 0
+    modified_ms: int | None = None
+    state: str | None = None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it is a file that can be read, and not one that leads elsewhere."""
+        return self.state not in (NOT_REGULAR, LINK_OUTSIDE)
+
+    @property
+    def weight(self) -> int:
+        """How many bytes are to be read: holes are not."""
+        return min(self.size, self.allocated)
+
+
+def files_of(options: Options) -> list[FileItem]:
+    """All files that options ask for, in the order of their paths.
+
+    Raises UsageError where nothing fits a pattern, and Unreadable where a path leads nowhere.
+    """
+    if options.file_list is not None:
+        found = list(read_list(options.file_list))
+    else:
+        found = [item for path in roots(options.paths) for item in discover(path, options.broker, options.follows_links)]
+    return [item for item in found if is_wanted(item, options)]
+
+
+def is_wanted(item: FileItem, options: Options) -> bool:
+    """Whether a file is of a topic and partition that is asked for."""
+    if options.topics and not any(fnmatchcase(item.topic or "", pattern) for pattern in options.topics):
+        return False
+    return options.partitions is None or item.partition in options.partitions
+
+
+def roots(paths: Sequence[str]) -> list[str]:
+    """The paths that patterns stand for; one that exists stands for itself. Raises UsageError where nothing fits."""
+    found: list[str] = []
+    for path in paths:
+        if os.path.lexists(path) or not glob.has_magic(path):
+            found.append(path)
+            continue
+        matching = sorted(glob.glob(path))
+        if not matching:
+            raise UsageError(f"no file fits {path}")
+        found += matching
+    return list(dict.fromkeys(found))
+
+
+def discover(root: str, broker: str | None = None, follows_links: bool = False) -> Iterator[FileItem]:
+    """The files below a path: of a partition, of a log directory, or of directories that hold such.
+
+    A broker is told by `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else by the name of its log
+    directory. Raises Unreadable for a path that leads nowhere.
+    """
+    if not os.path.lexists(root):
+        raise Unreadable("file-missing", "no such file", path=root)
+    walk = _Walk(root, broker, follows_links)
+    if not os.path.isdir(root):
+        directory = tree.parent(root)
+        return walk.files_at([root], directory, walk.broker_of(tree.parent(directory)))
+    if tree_is_partition(root):
+        return walk.partition(root, walk.broker_of(tree.parent(root)))
+    return walk.directory(root)
+
+
+def tree_is_partition(path: str) -> bool:
+    """Whether a directory is one of a partition; one that cannot be listed is taken for it, as a check does."""
+    try:
+        return tree.is_partition(path)
+    except OSError:
+        return True
+
+
+class _Walk:
+    """One walk below a root. What cannot be listed is left out: a check says so."""
+
+    def __init__(self, root: str, broker: str | None, follows_links: bool) -> None:
+        self._broker = broker
+        self._real_root = os.path.realpath(root)
+        self._follows_links = follows_links
+
+    def directory(self, path: str, depth: int = _MAX_DEPTH) -> Iterator[FileItem]:
+        """A log directory, or one above such, so many levels of them at most, as a check takes it."""
+        entries = _entries(path)
+        folders = _folders(path) if depth else []
+        broker = None if folders else self.broker_of(path)
+        for entry in entries:
+            if folders:
+                if entry.path in folders and not entry.is_symlink():
+                    yield from self.directory(entry.path, depth - 1)
+            elif _is_directory(entry) and entry.name != tree.REMOTE_INDEX_CACHE and not self._leads_out(entry):
+                yield from self.partition(entry.path, broker)
+        yield from self.files_at([entry.path for entry in entries if not _is_directory(entry)], path, broker, is_partition=False)
+
+    def partition(self, path: str, broker: str | None) -> Iterator[FileItem]:
+        """The files of one partition."""
+        entries = [entry.path for entry in _entries(path) if _is_of_segment(entry.name) or not _is_directory(entry)]
+        return self.files_at(entries, path, broker)
+
+    def files_at(
+        self, paths: Iterable[str], directory: str, broker: str | None, *, is_partition: bool = True
+    ) -> Iterator[FileItem]:
+        """These files of one directory."""
+        name = tree.directory_name(directory) if is_partition else None
+        for path in paths:
+            yield self._item(path, broker, name)
+
+    def broker_of(self, log_directory: str) -> str | None:
+        """What the broker of a log directory is called."""
+        return broker_of(log_directory, self._broker)
+
+    def _item(self, path: str, broker: str | None, directory: tree.DirectoryName | None) -> FileItem:
+        name = os.path.basename(path)
+        plain, mark = _unmarked(name)
+        kind = file_name.suffix(plain).removeprefix(".") or plain
+        topic, partition = (directory.topic, directory.partition) if directory is not None else (None, None)
+        state = mark or (directory.state if directory is not None else "") or None
+        item = FileItem(path, broker, topic, partition, base_offset_of(name), kind, state=state)
+        try:
+            status = os.stat(path)
+        except OSError:
+            return item  # it is gone, or leads nowhere
+        if not stat.S_ISREG(status.st_mode):
+            return item._replace(state=NOT_REGULAR)
+        if not self._follows_links and os.path.islink(path) and not self._is_inside(path):
+            return item._replace(state=LINK_OUTSIDE)
+        return item._replace(size=status.st_size, allocated=status.st_blocks * 512, modified_ms=status.st_mtime_ns // 1_000_000)
+
+    def _leads_out(self, entry: os.DirEntry[str]) -> bool:
+        return entry.is_symlink() and not self._follows_links and not self._is_inside(entry.path)
+
+    def _is_inside(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        return real == self._real_root or real.startswith(self._real_root.rstrip(os.sep) + os.sep)
+
+
+def broker_of(log_directory: str, broker: str | None = None) -> str | None:
+    """What the broker of a log directory is called: `broker` if that is given, or as `discover` says."""
+    if broker is not None:
+        return broker
+    parts = os.path.abspath(log_directory).split(os.sep)
+    named = next((part for part in reversed(parts) if part.startswith(_BROKER_PART)), None)
+    if named is not None:
+        return named.removeprefix(_BROKER_PART)
+    return _id_in(log_directory) or parts[-1] or None
+
+
+def base_offset_of(name: str) -> int | None:
+    """The number in the name of a file of a segment, also of one that is on its way; None for all other files."""
+    plain, _ = _unmarked(name)
+    is_numbered = _is_of_segment(plain) or file_name.suffix(plain) == file_name.CHECKPOINT
+    return tree.base_offset_of(plain.split("-")[0] if plain.endswith(file_name.CHECKPOINT) else plain) if is_numbered else None
+
+
+def _is_of_segment(name: str) -> bool:
+    """Whether a name is like that of a file that belongs to a segment."""
+    return file_name.suffix(name) in tree.SEGMENT_SUFFIXES
+
+
+def _folders(path: str) -> list[str]:
+    """The directories in one that may be log directories, where it is none itself."""
+    try:
+        return [] if tree.is_log_directory(path) else tree.folders(tree.partitions(path))
+    except OSError:
+        return []
+
+
+def write_list(items: Iterable[FileItem], path: str) -> None:
+    """Keep a list of files for several queries, a JSON object a line."""
+    with open(path, "w", encoding="ascii") as file:
+        for item in items:
+            file.write(json.dumps(item._asdict()) + "\n")
+
+
+def read_list(path: str) -> Iterator[FileItem]:
+    """The files of a list that `write_list` wrote. Raises UsageError where it is none."""
+    number = 0
+    try:
+        with open(path, encoding="ascii") as file:
+            for line in file:
+                number += 1
+                yield FileItem(**json.loads(line))
+    except OSError as error:
+        raise UsageError(f"filelist {path}: {(error.strerror or str(error)).lower()}")
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"filelist {path}, line {number}: is no file of a list ({error})")
+
+
+def _entries(path: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _unmarked(name: str) -> tuple[str, str]:
+    """A name without the mark of a file that is on its way, and that mark."""
+    stem, _, mark = name.rpartition(".")
+    return (stem, mark) if mark in _MARKS else (name, "")
+
+
+def _id_in(log_directory: str) -> str | None:
+    """The id of the broker in its log directory."""
+    try:
+        with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
+            values = properties.read(source.read(0, properties.MAX_SIZE))
+    except (Unreadable, CorruptData):
+        return None
+    return next((values[name] for name in _ID_NAMES if values.get(name)), None)

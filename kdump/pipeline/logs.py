@@ -1,0 +1,249 @@
+"""Reads pieces of logs: their batches, wherever the file was cut, as one walk through all of it would see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kdump.binary import compression, kernel
+from kdump.checks import salvage
+from kdump.errors import CorruptData, KdumpError
+from kdump.formats import record_batch, records
+from kdump.formats.log import Chunk
+from kdump.formats.record import bytes_of
+from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP
+from kdump.output.arrow.builder import Constant
+from kdump.output.arrow.contents import batch_columns, record_columns
+from kdump.pipeline.planning import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from kdump.binary.source import Source
+    from kdump.pipeline.options import Options
+
+    Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
+
+_HEADERS_AT_ONCE = 8192
+_HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read in vain
+_MAGIC_AT = 16
+
+
+class Batches:
+    """Batches of one piece, with their statuses; all of them follow each other."""
+
+    __slots__ = ("chunk", "statuses")
+
+    def __init__(self, chunk: Chunk, statuses: Sequence[str]) -> None:
+        self.chunk = chunk
+        self.statuses = statuses
+
+    def between(self, start: int, end: int | None) -> Batches | None:
+        """Those that start from `start` up to but not including `end`, if there are any."""
+        positions = self.chunk.batches["position"]
+        if start <= positions[0] and (end is None or positions[-1] < end):
+            return self
+        rows = [row for row, position in enumerate(positions) if position >= start and (end is None or position < end)]
+        return self.slice(rows[0], rows[-1] + 1) if rows else None
+
+    def slice(self, start: int, end: int) -> Batches:
+        return Batches(self.chunk.slice(start, end), self.statuses[start:end])
+
+
+def walk(source: Source, piece: Piece) -> Iterator[Batches | salvage.Damage]:
+    """The batches and damaged ranges that start in a piece.
+
+    Behind its begin a file is walked from a little earlier on. Where all is in order, that shows what a walk through all of
+    the file would; at the first thing that is not, the file is walked from its begin, for then it may matter what was there.
+    """
+    start = piece.start
+    if start:
+        held: Batches | None = None  # until it is known that what follows does not cast doubt on it
+        for item in salvage.walk(source, piece.look_back):
+            if isinstance(item, salvage.Damage) or item.statuses.count(salvage.INTACT) < len(item.statuses):
+                break
+            if held is not None:
+                inside = held.between(start, piece.end)
+                if inside is not None:
+                    yield inside
+                start = _end(held.chunk)
+                if piece.end is not None and start >= piece.end:
+                    return
+            held = Batches(item.chunk, item.statuses)
+        else:
+            inside = None if held is None else held.between(start, piece.end)
+            if inside is not None:
+                yield inside
+            return
+    for item in salvage.walk(source):
+        if isinstance(item, salvage.Damage):
+            if item.start >= start and (piece.end is None or item.start < piece.end):
+                yield item
+            begin = item.start
+        else:
+            inside = Batches(item.chunk, item.statuses).between(start, piece.end)
+            if inside is not None:
+                yield inside
+            begin = item.chunk.batches["position"][0]
+        if piece.end is not None and begin >= piece.end:
+            return
+
+
+def _end(chunk: Chunk) -> int:
+    """Where the last of these batches ends."""
+    end: int = chunk.batches["position"][-1] + chunk.batches["size"][-1]
+    return end
+
+
+Notice = Callable[[salvage.Damage | CorruptData], None]
+"""Is told of damage: of a range without batches, and of a batch that is damaged itself or whose records cannot be read."""
+
+
+def fail(damage: salvage.Damage | CorruptData) -> None:
+    """Take damage for the end of all. Raises CorruptData."""
+    if isinstance(damage, salvage.Damage):
+        damage = CorruptData(damage.code, damage.message, position=damage.start)
+    raise damage
+
+
+def sections(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[Batches]:
+    """The batches of a piece, those that may hold what is asked for."""
+    for item in walk(source, piece):
+        if isinstance(item, salvage.Damage):
+            if notice is not None:
+                notice(item)
+            continue
+        for part in _in_range(item, options):
+            if notice is not None and salvage.DAMAGED in part.statuses:
+                _notice_damaged(part, source.path, notice)
+            yield part
+
+
+def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
+    for status, position in zip(item.statuses, item.chunk.batches["position"], strict=True):
+        if status == salvage.DAMAGED:
+            notice(CorruptData("crc-mismatch", "the CRC of a record batch does not fit", path=path, position=position))
+
+
+def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
+    """The runs of batches that may hold what is asked for."""
+    if not options.has_range:
+        yield item
+        return
+    start: int | None = None
+    for row in range(len(item.statuses)):
+        if _may_hold(item.chunk, row, options):
+            start = row if start is None else start
+        elif start is not None:
+            yield item.slice(start, row)
+            start = None
+    if start is not None:
+        yield item.slice(start, len(item.statuses))
+
+
+def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
+    """Whether a batch may hold what is asked for; a record in it need not be later than its first one."""
+    batches = chunk.batches
+    first, last, latest = batches["base_offset"][row], batches["last_offset"][row], batches["timestamp"][row]
+    if first is None and batches["compresscodec"][row] == "none":
+        first = last
+    if options.from_offset is not None and last < options.from_offset:
+        return False
+    if options.to_offset is not None and first is not None and first > options.to_offset:
+        return False
+    if options.from_timestamp is None and options.to_timestamp is None:
+        return True
+    return latest != NO_TIMESTAMP and (options.from_timestamp is None or latest >= options.from_timestamp)
+
+
+# --- Rows
+
+
+def batches(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
+    """The columns of batches, and how many there are."""
+    for item in sections(source, piece, options, notice):
+        sizes = _uncompressed_sizes(source, item.chunk) if options.measures_uncompressed else None
+        yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
+
+
+def header_rows(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+    """The columns of batches by their headers alone, one led to by the other: whether they are valid is not known.
+
+    From the first on that is old or not plausible, the log is read in full.
+    """
+    position = 0
+    while True:
+        headers, positions, end = _headers(source, position)
+        if headers:
+            table = record_batch.table_of_batches(headers, positions, [True] * len(headers))
+            item = Batches(Chunk(table, headers, [0] * len(headers), b"", False), [salvage.INTACT] * len(headers))
+            for part in _in_range(item, options):
+                unknown = {"isvalid": Constant(None), "status": Constant(None)}
+                yield {**batch_columns(part.chunk, part.statuses), **unknown}, len(part.statuses)
+        if len(headers) < _HEADERS_AT_ONCE:
+            break
+        position = end
+    if end < source.size:
+        yield from batches(source, Piece(piece.item, end), options)
+
+
+def _headers(source: Source, position: int) -> tuple[list[kernel.BatchHeader], list[int], int]:
+    """The headers of the next batches, where they are, and where the last of them ends."""
+    headers: list[kernel.BatchHeader] = []
+    positions: list[int] = []
+    window, start = b"", position
+    while len(headers) < _HEADERS_AT_ONCE:
+        if position + kernel.BATCH_HEADER_SIZE > start + len(window):
+            window, start = source.read(position, _HEADER_WINDOW), position
+        header = window[position - start : position - start + kernel.BATCH_HEADER_SIZE]
+        if (
+            len(header) < kernel.BATCH_HEADER_SIZE
+            or header[_MAGIC_AT] < 2
+            or not salvage.is_plausible(header, source.size - position)
+        ):
+            break
+        headers.append(kernel.BATCH_HEADER.unpack(header))
+        positions.append(position)
+        position += kernel.LOG_OVERHEAD + headers[-1][1]
+    return headers, positions, position
+
+
+def record_rows(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
+    """The columns of records, and how many there are; those of a batch that cannot be read are left out."""
+    for item in sections(source, piece, options, notice):
+        positions = item.chunk.batches["position"]
+        statuses = dict(zip(positions, item.statuses, strict=True))
+        row_at = {position: row for row, position in enumerate(positions)}
+        first = 0
+        while first < len(positions):
+            rest = item.chunk.slice(first, len(positions)) if first else item.chunk
+            try:
+                for part in records.read(source, rest):
+                    if len(part.records):
+                        yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
+                break
+            except CorruptData as fault:
+                if fault.position is None:
+                    raise
+                if notice is not None:
+                    notice(fault)
+                first = row_at[fault.position] + 1
+
+
+def _uncompressed_sizes(source: Source, chunk: Chunk) -> list[int | None]:
+    """The bytes of the records in each batch; of old wrappers, and of what cannot be decompressed, none."""
+    sizes: list[int | None] = []
+    for row, header in enumerate(chunk.headers):
+        codec = header[4 if chunk.is_legacy else 5] & COMPRESSION_MASK
+        if not codec:
+            sizes.append(chunk.batches["size"][row] - (kernel.LOG_OVERHEAD if chunk.is_legacy else kernel.BATCH_HEADER_SIZE))
+        elif chunk.is_legacy:
+            sizes.append(None)
+        else:
+            try:
+                payload = bytes_of(source, chunk, row)[kernel.BATCH_HEADER_SIZE :]
+                sizes.append(sum(map(len, compression.pieces(codec, payload, header[3]))))
+            except KdumpError:
+                sizes.append(None)
+    return sizes

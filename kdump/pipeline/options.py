@@ -1,0 +1,180 @@
+"""What is asked of a table: which files, which rows, which columns, and how the work is cut."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN, Settings
+from kdump.errors import UsageError
+from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
+from kdump.output.arrow.rows import TABLES, columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PERMISSIVE, FAILFAST = "PERMISSIVE", "FAILFAST"
+AUTO = "auto"
+
+TARGET_BYTES = 64 << 20
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+NAMES = (
+    "path",
+    "paths",
+    "table",
+    "topics",
+    "partitions",
+    "fromOffset",
+    "toOffset",
+    "fromTimestamp",
+    "toTimestamp",
+    "columns",
+    "crc",
+    "uncompressed",
+    "targetBytes",
+    "parallelism",
+    "split",
+    "batchRows",
+    "batchBytes",
+    "maxValueBytes",
+    "pushdown",
+    "mode",
+    "includeDeleted",
+    "filelist",
+    "broker",
+    "isolated",
+    "level",
+    "cleanupPolicy",
+    "followLinks",
+    "now",
+)
+"""All options, as they are written; upper and lower case make no difference."""
+
+
+class Options:
+    """Options as they were understood. Raises UsageError, which names the option, for what cannot be."""
+
+    def __init__(self, given: Mapping[str, str], *, path: str = "") -> None:
+        values = {name.lower(): value for name, value in given.items()}
+        known = {name.lower() for name in NAMES}
+        unknown = sorted(values.keys() - known)
+        if unknown:
+            raise UsageError(f"there is no option {unknown[0]!r}", remedy=f"there are {', '.join(NAMES)}")
+        self._values = values
+        self.paths = self._paths() or ([path] if path else [])
+        self.table = values.get("table", "batches")
+        if self.table not in TABLES:
+            raise UsageError(f"there is no table {self.table!r}", remedy=f"there are {', '.join(TABLES)}")
+        self.topics = self._list("topics")
+        self.partitions = self._numbers("partitions")
+        self.from_offset = self._integer("fromOffset")
+        self.to_offset = self._integer("toOffset")
+        self.from_timestamp = self._integer("fromTimestamp")
+        self.to_timestamp = self._integer("toTimestamp")
+        self.columns = columns_of(self.table, self._list("columns"))
+        self.checks_crcs = self._truth("crc", True)
+        self.measures_uncompressed = self._truth("uncompressed", False)
+        self.target_bytes = self._size("targetBytes", TARGET_BYTES)
+        self.parallelism = self._integer("parallelism")
+        self.split = values.get("split", AUTO)
+        self.batch_rows = self._size("batchRows", BATCH_ROWS)
+        self.batch_bytes = self._size("batchBytes", BATCH_BYTES)
+        self.max_value_bytes = self._size("maxValueBytes", MAX_VALUE_BYTES)
+        self.is_pushdown = self._truth("pushdown", False)
+        self.mode = values.get("mode", PERMISSIVE).upper()
+        if self.mode not in (PERMISSIVE, FAILFAST):
+            raise UsageError(f"mode is {PERMISSIVE} or {FAILFAST}, not {self.mode!r}")
+        self.includes_deleted = self._truth("includeDeleted", False)
+        self.file_list = values.get("filelist")
+        self.broker = values.get("broker")
+        self.is_isolated = self._truth("isolated", True)
+        self.follows_links = self._truth("followLinks", False)
+        if not self.paths and not self.file_list:
+            raise UsageError("no path was given", remedy='load("/var/lib/kafka") names one')
+        self.settings = self._settings()
+
+    @property
+    def fails_fast(self) -> bool:
+        """Whether damage ends all, in place of being left out."""
+        return self.mode == FAILFAST
+
+    @property
+    def has_range(self) -> bool:
+        """Whether only some offsets or timestamps are asked for."""
+        bounds = (self.from_offset, self.to_offset, self.from_timestamp, self.to_timestamp)
+        return any(bound is not None for bound in bounds)
+
+    def wants(self, name: str) -> bool:
+        """Whether a column, by our name, is asked for."""
+        return any(column.name == name for column in self.columns)
+
+    def _settings(self) -> Settings:
+        level = self._values.get("level", FULL)
+        if level not in LEVELS:
+            raise UsageError(f"level is one of {', '.join(LEVELS)}, not {level!r}")
+        policy = self._values.get("cleanuppolicy", UNKNOWN)
+        if policy not in CLEANUP_POLICIES:
+            raise UsageError(f"cleanupPolicy is one of {', '.join(CLEANUP_POLICIES)}, not {policy!r}")
+        now = self._integer("now")
+        return Settings(
+            now=int(time.time() * 1000) if now is None else now,
+            level=level,
+            cleanup_policy=policy,
+            follows_links=self.follows_links,
+        )
+
+    def _paths(self) -> list[str]:
+        """The paths of `load(path)`, which is one, or of `load([path, ...])`, which Spark gives as JSON."""
+        paths = [self._values["path"]] if self._values.get("path") else []
+        if "paths" in self._values:
+            try:
+                paths += json.loads(self._values["paths"])
+            except ValueError:
+                raise UsageError(f"paths is a list in JSON, not {self._values['paths']!r}")
+        return [path.removeprefix("file://") if path.startswith("file:///") else path for path in paths]
+
+    def _list(self, name: str) -> tuple[str, ...]:
+        return tuple(item.strip() for item in self._values.get(name.lower(), "").split(",") if item.strip())
+
+    def _integer(self, name: str) -> int | None:
+        value = self._values.get(name.lower())
+        try:
+            return None if value is None else int(value)
+        except ValueError:
+            raise UsageError(f"{name} is a number, not {value!r}")
+
+    def _numbers(self, name: str) -> frozenset[int] | None:
+        """Numbers and ranges of them, such as `0,4-7`."""
+        numbers: set[int] = set()
+        for item in self._list(name):
+            first, dash, last = item.partition("-")
+            try:
+                numbers.update(range(int(first), int(last if dash else first) + 1))
+            except ValueError:
+                raise UsageError(f"{name} is like 0,4-7, not {item!r}")
+        return frozenset(numbers) or None
+
+    def _size(self, name: str, default: int) -> int:
+        value = self._values.get(name.lower())
+        if value is None:
+            return default
+        text = value.strip().lower().removesuffix("b").removesuffix("i")
+        digits = text.rstrip("kmgt")
+        try:
+            size = int(float(digits) * _UNITS[text[len(digits) :]])
+        except (KeyError, ValueError):
+            raise UsageError(f"{name} is a number of bytes such as 64m, not {value!r}")
+        if size < 1:
+            raise UsageError(f"{name} is at least 1, not {value!r}")
+        return size
+
+    def _truth(self, name: str, default: bool) -> bool:
+        value = self._values.get(name.lower())
+        if value is None:
+            return default
+        if value.lower() not in ("true", "false"):
+            raise UsageError(f"{name} is true or false, not {value!r}")
+        return value.lower() == "true"

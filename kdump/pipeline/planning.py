@@ -1,0 +1,253 @@
+"""Cuts the work into pieces and puts them into bins by their bytes: never a task for every file, and none that is too long."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from itertools import pairwise
+from operator import gt
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdump.binary.source import Source
+from kdump.checks import tree
+from kdump.checks.check import Job, jobs
+from kdump.checks.isolation import size_of
+from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.formats.log import Log
+from kdump.pipeline import discovery
+from kdump.pipeline.discovery import FileItem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kdump.pipeline.options import Options
+
+OPEN_COST = 64 << 10
+"""What it costs to open a file, in bytes that could be read instead."""
+
+_SMALLEST_TASK = 4 << 20  # bytes; what is smaller takes longer to hand out than to read
+_TASKS_A_CORE = 4
+_SPLIT_FROM = 1.5  # times the target
+_LOOK_BACK = 8  # batches in front of a cut that are to be in order
+_SPLIT_TABLES = ("records",)  # reading only headers is quick enough for any segment
+_SPLIT_VALUES = ("auto", "true", "false")
+
+_KINDS = {
+    "batches": ("log", "checkpoint"),
+    "records": ("log", "checkpoint"),
+    "segments": ("log",),
+    "index": ("index",),
+    "timeindex": ("timeindex",),
+    "txn_index": ("txnindex",),
+    "producers": ("snapshot",),
+}
+"""The kinds of files that each table is read from."""
+
+
+class Piece(NamedTuple):
+    """The batches of a file that start from `start` up to but not including `end`, all of them where that is None.
+
+    Batches in front of `start` are in order from `look_back` on, unless their checksums tell otherwise.
+    """
+
+    item: FileItem
+    start: int = 0
+    end: int | None = None
+    look_back: int = 0
+
+    @property
+    def path(self) -> str:
+        return self.item.path
+
+    @property
+    def weight(self) -> int:
+        if self.end is None:
+            return max(0, self.item.weight - self.start)
+        return self.end - self.start
+
+
+class CheckPiece(NamedTuple):
+    """A job of `kdump check`: its kind and path, and the tree it is in."""
+
+    kind: str
+    path: str
+    root: str | None
+    size: int
+
+    @property
+    def weight(self) -> int:
+        return self.size
+
+    @property
+    def job(self) -> Job:
+        return Job(self.kind, self.path, self.root)
+
+
+Work = tuple[Piece | CheckPiece, ...]
+"""What one task does, in order."""
+
+
+def plan(options: Options, wanted: Mapping[str, frozenset[object]] | None = None) -> list[Work]:
+    """The tasks that read a table, the longest first. There is one at least, which may have nothing to do.
+
+    `wanted` are the values that fields of a FileItem may have, by the names of these.
+    """
+    if options.split not in _SPLIT_VALUES:
+        raise UsageError(f"split is one of {', '.join(_SPLIT_VALUES)}, not {options.split!r}")
+    if options.table == "findings":
+        return bins(_check_pieces(options), options)
+    items = [item for item in discovery.files_of(options) if _is_wanted(item, wanted or {})]
+    if options.table == "files":
+        return bins([Piece(item, 0, 0) for item in items], options)
+    return bins(_pieces(_readable(items, options), options), options)
+
+
+def _is_wanted(item: FileItem, wanted: Mapping[str, frozenset[object]]) -> bool:
+    return all(getattr(item, field) in values for field, values in wanted.items())
+
+
+def _check_pieces(options: Options) -> list[CheckPiece]:
+    """The jobs that `kdump check` does for the same paths."""
+    if options.file_list is not None and not options.paths:
+        raise UsageError("the table findings takes paths, not a file list")
+    found = [job for path in discovery.roots(options.paths) for job in jobs(path)]
+    if options.topics or options.partitions is not None:
+        found = [job for job in found if discovery.is_wanted(_item_of(job), options)]
+    return [CheckPiece(job.kind, job.path, job.root, size_of(job)) for job in found]
+
+
+def _item_of(job: Job) -> FileItem:
+    """What is known of the topic and partition that a job is about."""
+    directory = tree.parent(job.path) if job.kind == Job.FILE else job.path
+    name = None if job.kind == Job.LOG_DIR else tree.directory_name(directory)
+    if name is None:
+        return FileItem(job.path, None, None, None, None, "")
+    return FileItem(job.path, None, name.topic, name.partition, None, "")
+
+
+def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
+    """The files that a table is read from, without segments that hold none of the offsets asked for."""
+    kinds = _KINDS[options.table]
+    chosen = [
+        item
+        for item in items
+        if item.kind in kinds and item.is_readable and (item.state is None or options.includes_deleted) and _is_whole_name(item)
+    ]
+    if options.from_offset is None and options.to_offset is None or options.table == "producers":
+        return chosen
+    return [item for item, following in _with_following(chosen) if _may_hold(item, following, options)]
+
+
+def _is_whole_name(item: FileItem) -> bool:
+    """Whether the offsets in a file can be told: those of index entries depend on the name."""
+    return item.base_offset is not None or item.kind not in ("index", "timeindex")
+
+
+def _with_following(items: Sequence[FileItem]) -> Iterable[tuple[FileItem, int | None]]:
+    """Each file with the base offset of the next one of its kind in its directory."""
+    bases: dict[tuple[str, str], list[int]] = {}
+    for item in items:
+        if item.base_offset is not None:
+            bases.setdefault((os.path.dirname(item.path), item.kind), []).append(item.base_offset)
+    following: dict[tuple[str, str, int], int] = {}
+    for (directory, kind), offsets in bases.items():
+        offsets.sort()
+        for offset, after in pairwise(offsets):
+            following[directory, kind, offset] = after
+    for item in items:
+        key = (os.path.dirname(item.path), item.kind, item.base_offset or 0)
+        yield item, None if item.base_offset is None else following.get(key)
+
+
+def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
+    """Whether a segment may hold an offset that is asked for, by its name and that of the next one."""
+    if item.base_offset is None:
+        return True
+    if options.to_offset is not None and item.base_offset > options.to_offset:
+        return False
+    return options.from_offset is None or following is None or following > options.from_offset
+
+
+# --- Pieces
+
+
+def _pieces(items: Sequence[FileItem], options: Options) -> list[Piece]:
+    """Files as pieces: whole, but for large ones of which all cores are to have a share."""
+    if options.table not in _SPLIT_TABLES or options.split == "false":
+        return [Piece(item) for item in items]
+    large = [item for item in items if item.weight > _SPLIT_FROM * options.target_bytes]
+    if options.split == "auto" and len(large) >= _TASKS_A_CORE * _cores(options):
+        return [Piece(item) for item in items]  # enough to do for all as it is
+    to_split = {item.path for item in large}
+    found: list[Piece] = []
+    for item in items:
+        found += split(item, options.target_bytes) if item.path in to_split else [Piece(item)]
+    return found
+
+
+def split(item: FileItem, target: int) -> list[Piece]:
+    """A log cut where batches start, into pieces of about `target` bytes.
+
+    It is cut only as far as lengths lead from batch to batch from its begin on, and offsets ascend: what stands behind is a
+    part of the last piece. That takes a look at all headers, and at no checksum.
+    """
+    cuts: list[tuple[int, int]] = []  # where to cut, and from where on to look back
+    recent: list[int] = []
+    previous = -1
+    last_cut = 0
+    try:
+        with Source(item.path) as source:
+            for positions, last_offsets in Log(source).extents():
+                if last_offsets[0] <= previous or not all(map(gt, last_offsets[1:], last_offsets)):
+                    break
+                previous = last_offsets[-1]
+                for number, position in enumerate(positions):
+                    if position - last_cut >= target:
+                        before = [*recent, *positions[max(0, number - _LOOK_BACK) : number]]
+                        if len(before) >= 2:
+                            cuts.append((position, before[-_LOOK_BACK:][0]))
+                            last_cut = position
+                recent = [*recent, *positions[-_LOOK_BACK:]][-_LOOK_BACK:]
+    except (CorruptData, Unreadable):
+        pass  # what was found up to there is sound
+    starts = [(0, 0), *cuts]
+    ends: list[int | None] = [*(position for position, _ in cuts), None]
+    return [Piece(item, start, end, look_back) for (start, look_back), end in zip(starts, ends, strict=True)]
+
+
+# --- Bins
+
+
+def bins(pieces: Sequence[Piece] | Sequence[CheckPiece], options: Options) -> list[Work]:
+    """The pieces in bins of about the same weight, each of about the target."""
+    count = _bin_count(pieces, options)
+    loads = [(0, number) for number in range(count)]
+    contents: list[list[Piece | CheckPiece]] = [[] for _ in range(count)]
+    weights = [0] * count
+    order = sorted(range(len(pieces)), key=lambda row: (-pieces[row].weight, row))
+    for row in order:
+        load, number = heapq.heappop(loads)
+        contents[number].append(pieces[row])
+        weights[number] = load + pieces[row].weight + OPEN_COST
+        heapq.heappush(loads, (weights[number], number))
+    numbers = sorted((number for number in range(count) if contents[number]), key=lambda number: (-weights[number], number))
+    return [tuple(sorted(contents[number], key=_place)) for number in numbers] or [()]
+
+
+def _bin_count(pieces: Sequence[Piece] | Sequence[CheckPiece], options: Options) -> int:
+    """At least as many as the target asks for; of what is small, enough for all cores; opening files counts within bounds."""
+    size = sum(piece.weight for piece in pieces)
+    cost = size + OPEN_COST * len(pieces)
+    cores = _cores(options)
+    by_size = -(-size // options.target_bytes)
+    by_cost = -(-cost // options.target_bytes)
+    for_cores = min(cores, cost // min(_SMALLEST_TASK, options.target_bytes))
+    return max(1, min(max(by_size, for_cores, min(by_cost, by_size + _TASKS_A_CORE * cores - 1)), len(pieces)))
+
+
+def _place(piece: Piece | CheckPiece) -> tuple[str, int]:
+    return piece.path, 0 if isinstance(piece, CheckPiece) else piece.start
+
+
+def _cores(options: Options) -> int:
+    return options.parallelism or os.cpu_count() or 1

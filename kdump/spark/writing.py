@@ -1,0 +1,69 @@
+"""Writes tables as Parquet with Spark."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from kdump.spark import read
+from kdump.spark.session import run_interruptible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+_INTERVAL = 0.2  # seconds between two looks at how far all has come
+
+
+def write_tables(
+    session: SparkSession,
+    given: Sequence[Mapping[str, str]],
+    paths: Sequence[str],
+    folder: str,
+    on_task: Callable[[str, int, int], None],
+) -> None:
+    """Write a table for each set of options into a folder of its own below `folder`.
+
+    `on_task` is told the table, how many of its tasks are done and how many there are.
+    """
+    for options in given:
+        table = options["table"]
+        frame = read(session, paths, **{name: value for name, value in options.items() if name != "table"}, table=table)
+        _write(session, frame, table, os.path.join(folder, table), on_task)
+
+
+def _write(session: SparkSession, frame: DataFrame, table: str, directory: str, on_task: Callable[[str, int, int], None]) -> None:
+    progress = _Progress(session)
+    on_task(table, 0, 0)
+    try:
+        run_interruptible(
+            session,
+            lambda: frame.write.option("compression", "zstd").parquet(directory),
+            lambda: on_task(table, progress.done, progress.total),
+        )
+    finally:
+        progress.end()
+
+
+class _Progress:
+    """How many tasks are done, asked for by a thread of its own: an interrupt must not meet a call into Java."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.done = self.total = 0
+        self._tracker = session.sparkContext.statusTracker()
+        self._is_over = threading.Event()
+        threading.Thread(target=self._ask, daemon=True).start()
+
+    def end(self) -> None:
+        self._is_over.set()
+
+    def _ask(self) -> None:
+        while not self._is_over.wait(_INTERVAL):
+            try:
+                stages = [self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds()]
+            except Exception:  # the session has ended
+                return
+            known = [stage for stage in stages if stage is not None]
+            self.done, self.total = sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known)

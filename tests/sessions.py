@@ -1,0 +1,86 @@
+"""What tests of Spark need: whether there is one, and a cluster of processes on this machine."""
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@cache
+def why_no_spark() -> str:
+    """Why tests of Spark cannot run here; empty if they can."""
+    for package in ("pyspark", "pyarrow"):
+        if importlib.util.find_spec(package) is None:
+            return f"needs the package {package}"
+    from kdump.spark.session import NoJava, java_home
+
+    try:
+        java_home()
+    except NoJava as error:
+        return str(error)
+    return ""
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
+    """A master and workers of a standalone cluster, each a process of its own on the loopback. Its URL."""
+    from kdump.spark.session import java_home
+
+    port = _free_port()
+    url = f"spark://127.0.0.1:{port}"
+    environment = {
+        **os.environ,
+        "JAVA_HOME": java_home() or "",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": str(folder / "work"),
+        "SPARK_LOCAL_DIRS": str(folder / "local"),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+        "SPARK_DAEMON_MEMORY": "256m",
+    }
+    master = ["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
+    worker = ["worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "1g", url]
+    with ExitStack() as processes, (folder / "cluster.log").open("wb") as log:
+        for name, *arguments in [master, *[worker] * workers]:
+            command = [sys.executable, "-c", _SPARK_CLASS, f"org.apache.spark.deploy.{name}", *arguments]
+            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+            processes.callback(process.wait)
+            processes.callback(process.terminate)
+            if name == master[0]:
+                _wait_for(port)
+        yield url
+
+
+_SPARK_CLASS = """
+import os, sys, pyspark
+home = os.path.dirname(pyspark.__file__)
+os.environ["SPARK_HOME"] = home
+os.execv(os.path.join(home, "bin", "spark-class"), ["spark-class", *sys.argv[1:]])
+"""
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int) -> None:
+    deadline = time.monotonic() + 240  # a busy machine takes its time
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)

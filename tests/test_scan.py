@@ -1,0 +1,230 @@
+"""`kdump scan` without Spark, and files of Parquet and Arrow from `kdump log`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kdump.cli.commands import main
+
+from .builders.files import file_name, write_partition
+from .builders.records import batch, record
+from .support import with_interrupts
+
+pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
+
+TABLES = {"files", "batches", "index", "timeindex", "txn_index", "producers", "segments", "findings"}
+
+
+@pytest.fixture
+def brokers(tmp_path: Path) -> Path:
+    """Two brokers with two partitions each; a batch of one is damaged."""
+    for broker in (1, 2):
+        for partition in (0, 1):
+            batches = [batch(records=[record(key=b"k", value=b"v" * 100)] * 3, base_offset=3 * number) for number in range(5)]
+            if (broker, partition) == (2, 1):
+                batches[3] = batches[3][:-2] + b"xx"
+            write_partition(tmp_path / "data" / f"broker={broker}", topic="a", partition=partition, segments={0: batches})
+        (tmp_path / "data" / f"broker={broker}" / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    return tmp_path / "data"
+
+
+def _scan(brokers: Path, out: Path, *options: str) -> int:
+    return main(["scan", str(brokers), "--out", str(out), "--engine", "local", *options])
+
+
+def _table(out: Path, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(out / table).to_pylist()
+    return rows
+
+
+def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _scan(brokers, tmp_path / "out", "--output", "json") == 1
+    summary = json.loads(capsys.readouterr().out)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES | {"kdump.json"}
+    assert (summary["batches"], summary["records"], summary["errors"], summary["exitCode"]) == (20, 60, 1, 1)
+    assert summary["findings"][0] == {"code": "crc-mismatch", "severity": "error", "count": 1}
+    assert summary["tables"]["batches"] == 20
+    assert {row["broker"] for row in _table(tmp_path / "out", "batches")} == {"1", "2"}
+    metadata = pq.ParquetFile(next((tmp_path / "out" / "batches").glob("*.parquet"))).metadata
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
+    assert json.loads((tmp_path / "out" / "kdump.json").read_text())["paths"] == [str(brokers)]
+
+
+def test_records_are_a_table_where_they_are_asked_for(brokers: Path, tmp_path: Path) -> None:
+    _scan(brokers / "broker=1", tmp_path / "out", "--records", "--jobs", "2", "--target-bytes", "1k")
+    assert sorted((row["partition"], row["offset"]) for row in _table(tmp_path / "out", "records")) == [
+        (partition, offset) for partition in (0, 1) for offset in range(15)
+    ]
+
+
+def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status = main(["check", str(brokers), "--output", "ndjson"])
+    checked = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert _scan(brokers, tmp_path / "out") == status == 1
+    keys = ("code", "severity", "path", "start", "end", "message", "expected", "found")
+    found = [tuple(row[key] for key in keys) for row in _table(tmp_path / "out", "findings")]
+    assert sorted(found, key=str) == sorted(
+        (tuple(row[key] for key in keys) for row in checked if row["kind"] == "finding"), key=str
+    )
+
+
+def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _scan(brokers / "broker=1", tmp_path / "out") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("11 files, ")
+    assert "10 batches, 30 records in " in out
+    assert out.endswith(f"Tables are in {tmp_path / 'out'}\n")
+
+
+def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    assert _scan(tmp_path / "data", tmp_path / "out") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tables", "batch"], "there is no table 'batch'"),
+        (["--master", "local[2]"], "--master and --conf are for --engine spark"),
+        (["--conf", "x"], "--conf takes NAME=VALUE"),
+        (["--target-bytes", "much"], "targetBytes is a number of bytes"),
+        (["--partitions", "x"], "partitions is like 0,4-7"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    assert _scan(brokers, tmp_path / "out", *options) == 2
+    assert words in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    assert _scan(brokers, tmp_path / "out") == 2
+    assert "exists, and is not overwritten" in capsys.readouterr().err
+    assert _scan(tmp_path / "nothing", tmp_path / "new") == 2
+    assert "no such file" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
+
+
+def test_an_interrupt_ends_a_scan_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    large = batch(records=[record(value=b"v" * 20)] * 1000)
+    for number in range(40):
+        path = tmp_path / "data" / f"a-{number}" / file_name(0, ".log")
+        path.parent.mkdir(parents=True)
+        path.write_bytes(large * 40)
+    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--engine", "local", "--records"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, preexec_fn=with_interrupts) as scan:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob(".out.incomplete-*/batches")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        scan.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, err = scan.communicate(timeout=60)
+    assert (scan.returncode, err) == (130, b"kdump: interrupted\n")
+    assert time.monotonic() - sent < 10
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+# --- Export
+
+
+@pytest.fixture
+def partition(brokers: Path) -> Path:
+    return brokers / "broker=2" / "a-1"
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    table = pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_a_log_becomes_a_file(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
+    path = tmp_path / f"batches.{form}"
+    assert main(["log", str(partition), "--output", form, "-o", str(path)]) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "the CRC of a record batch does not fit (crc-mismatch)" in err
+    rows = _read(path)
+    assert [(row["topic"], row["partition"], row["baseOffset"], row["status"]) for row in rows] == [
+        ("a", 1, 0, "intact"),
+        ("a", 1, 3, "intact"),
+        ("a", 1, 6, "intact"),
+        ("a", 1, 9, "damaged"),
+        ("a", 1, 12, "intact"),
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"batches.{form}", "data"]
+
+
+def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path: Path) -> None:
+    path = tmp_path / "records.parquet"
+    command = [
+        "log",
+        "--deep",
+        "-o",
+        "parquet",
+        "-o",
+        str(path),
+        "--from-offset",
+        "2",
+        "--to-offset",
+        "8",
+        "--limit",
+        "4",
+        "--strict-stderr",
+    ]
+    assert main([*command, str(partition / file_name(0, ".log"))]) == 0
+    assert [(row["offset"], row["key"], row["valueSize"]) for row in _read(path)] == [(n, b"k", 100) for n in (2, 3, 4, 5)]
+
+
+def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_text("mine")
+    assert main(["log", str(partition), "--output", "parquet", "-o", str(path)]) == 2
+    assert "exists, and is not overwritten" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+    assert main(["log", str(partition), "--output", "parquet"]) == 2
+    assert "parquet needs a file: --output parquet -o FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["--decode", "string"], ["--from-position", "5"], ["--skip-record-metadata"]])
+def test_what_a_file_cannot_hold_is_refused(
+    partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    assert main(["log", str(partition), "--output", "arrow", "-o", str(tmp_path / "x"), *options]) == 2
+    assert f"{options[0]} has no part in arrow" in capsys.readouterr().err
+
+
+def test_an_export_ends_at_damage_where_it_is_told_to(partition: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    assert main(["log", str(partition), "--output", "parquet", "-o", str(path), "--no-keep-going", "--strict-stderr"]) == 1
+    assert all(row["status"] == "intact" for row in _read(path))
+
+
+def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    modules = ("kdump.cli.listing.export", "kdump.cli.scanning.run")
+    with mock.patch.dict(sys.modules):
+        for name in modules:
+            sys.modules.pop(name, None)
+        sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
+        assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
+        assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+        assert _scan(partition, tmp_path / "out") == 2
+        assert "pip install 'kdump[arrow]'" in capsys.readouterr().err

@@ -1,0 +1,365 @@
+"""Tables of a fleet in Spark: the rows are those that are read without it, whatever the pieces, the cores and the cluster."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+from .builders.files import file_name
+from .builders.records import batch, record
+from .sessions import ROOT, cluster, why_no_spark
+from .support import with_interrupts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
+
+CORPUS = ROOT / "golden_outputs" / "cases"
+NOW = "1800000000000"
+
+Rows = Counter[str]
+
+
+def _in_process(table: str, path: Path | list[str], **given: str) -> Rows:
+    """The rows of a table, read in this process and in one piece each."""
+    from kdump.pipeline import planning, reading
+    from kdump.pipeline.options import Options
+
+    paths = json.dumps([str(path)] if isinstance(path, Path) else path)
+    options = Options({"table": table, "paths": paths, "split": "false", "isolated": "false", "now": NOW, **given})
+    works = planning.plan(options)
+    return Counter(repr(row) for work in works for read in reading.read(work, options) for row in read.to_pylist())
+
+
+def _rows(frame: "DataFrame") -> Rows:
+    return Counter(map(repr, frame.toArrow().to_pylist()))
+
+
+def _written(out: Path, table: str) -> Rows:
+    import pyarrow.parquet as pq
+
+    return Counter(map(repr, pq.read_table(out / table).to_pylist()))
+
+
+def _scan(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kdump", "scan", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=1200, check=False)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log directory with one partition and three batches."""
+    path = tmp_path / "data" / "a-0" / file_name(0, ".log")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(batch(records=[record(key=b"k", value=b"v")] * 2, base_offset=2 * row) for row in range(3)))
+    return tmp_path / "data"
+
+
+# --- The same rows
+
+
+@pytest.mark.parametrize(
+    ("target", "table"),
+    [
+        *[("64m", table) for table in ("files", "batches", "records", "index", "timeindex")],
+        *[("64m", table) for table in ("txn_index", "producers", "segments", "findings")],
+        *[("64k", table) for table in ("batches", "records", "findings")],
+    ],
+)
+def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", target: str, table: str) -> None:
+    from kdump.spark import read
+
+    rows = _rows(read(spark, str(CORPUS), table=table, targetBytes=target, now=NOW))
+    assert rows == _in_process(table, CORPUS)
+    assert rows.total() > 50
+
+
+@pytest.mark.parametrize("table", ["records", "batches", "segments"])
+def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession", table: str) -> None:
+    from kdump.spark import read
+
+    paths = [str(path) for path in sorted(CORPUS.iterdir())[::15]]
+    frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
+    assert _rows(frame) == _in_process(table, paths)
+
+
+def test_one_core_writes_the_same_rows(tmp_path: Path) -> None:
+    done = _scan(str(CORPUS), "--out", "out", "--master", "local[1]", "--records", "--target-bytes", "256k", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (3, "")
+    for table in ("records", "batches", "files"):
+        assert _written(tmp_path / "out", table) == _in_process(table, CORPUS)
+
+
+def test_a_cluster_writes_the_same_rows(tmp_path: Path) -> None:
+    loopback = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m"]
+    conf = [argument for setting in loopback for argument in ("--conf", setting)]
+    with cluster(tmp_path) as url:
+        done = _scan(
+            str(CORPUS), "--out", "out", "--master", url, *conf, "--records", "--target-bytes", "256k", "-o", "json", cwd=tmp_path
+        )
+    assert (done.returncode, done.stderr) == (3, "")
+    for table in ("records", "batches", "segments"):
+        assert _written(tmp_path / "out", table) == _in_process(table, CORPUS)
+    assert _written(tmp_path / "out", "findings").total() == _in_process("findings", CORPUS).total()
+    assert json.loads(done.stdout)["tables"]["records"] == _in_process("records", CORPUS).total()
+
+
+# --- The data source
+
+
+def test_the_format_is_found_without_ceremony(spark: "SparkSession", log: Path) -> None:
+    assert spark.read.format("kdump").option("table", "records").load(str(log)).count() == 6
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW segments USING kdump OPTIONS (path '{log}', table 'segments')")
+    assert spark.sql("SELECT topic, records FROM segments").collect() == [("a", 6)]
+    assert spark.read.format("kdump").load([str(log), str(log / "a-0")]).count() == 6
+    assert spark.read.format("kdump").load(f"file://{log}").count() == 3
+
+
+def test_the_schema_is_that_of_arrow(spark: "SparkSession", log: Path) -> None:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from kdump.output.arrow.rows import TABLES
+    from kdump.output.arrow.schemas import table_schema
+    from kdump.spark import read
+
+    for table in TABLES:
+        assert to_arrow_schema(read(spark, str(log), table=table).schema) == table_schema(table)
+
+
+def test_a_schema_of_some_columns_is_honoured(spark: "SparkSession", log: Path) -> None:
+    frame = spark.read.format("kdump").option("table", "records").schema("OFFSET bigint, key binary").load(str(log))
+    assert frame.columns == ["OFFSET", "key"]
+    assert frame.collect()[:2] == [(0, b"k"), (1, b"k")]
+
+
+@pytest.mark.parametrize("allows", ["true", "false"])
+def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession", log: Path, allows: str) -> None:
+    from kdump.spark import read
+
+    (log / "b-7").mkdir()
+    (log / "b-7" / file_name(5, ".log")).write_bytes(batch(records=[record()], base_offset=5))
+    name = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, allows)
+    try:
+        frame = read(spark, str(log)).where("topic = 'b' AND partition IN (7, 8) AND baseOffset >= 5")
+        assert frame.select("topic", "baseOffset").collect() == [("b", 5)]
+    finally:
+        spark.conf.set(name, before or "false")
+
+
+def test_filters_leave_files_unread(tmp_path: Path) -> None:
+    from pyspark.sql.datasource import EqualTo, GreaterThan, In
+
+    from kdump.pipeline.planning import Piece
+    from kdump.spark.source import KdumpPushdownReader, Task
+
+    for topic in ("a", "b"):
+        for partition in (2, 3, 4):
+            (tmp_path / f"{topic}-{partition}").mkdir()
+            (tmp_path / f"{topic}-{partition}" / file_name(0, ".log")).write_bytes(b"")
+    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "batches"}, ["topic"])
+    filters: list[Any] = [EqualTo(("topic",), "a"), In(("partition",), (3, 4)), GreaterThan(("baseOffset",), 1)]
+    assert list(reader.pushFilters(filters)) == filters
+    tasks = [task for task in reader.partitions() if isinstance(task, Task)]
+    pieces = [piece for task in tasks for piece in task.work if isinstance(piece, Piece)]
+    assert [(piece.item.topic, piece.item.partition) for piece in pieces] == [("a", 3), ("a", 4)]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"table": "batch"}, "there is no table 'batch'"),
+        ({"topic": "a"}, "there is no option 'topic'"),
+        ({"path": "/nowhere"}, "no such file"),
+    ],
+)
+def test_what_cannot_be_is_said(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
+    from pyspark.errors import AnalysisException
+
+    with pytest.raises(AnalysisException, match=words):
+        spark.read.format("kdump").options(**{"path": str(log), **given}).load().collect()
+
+
+def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Path) -> None:
+    from kdump.spark import read
+    from kdump.spark.session import last_line
+
+    path = log / "a-0" / file_name(0, ".log")
+    path.write_bytes(path.read_bytes()[:-2] + b"xx")
+    assert [row.status for row in read(spark, str(log)).select("status").collect()] == ["intact", "intact", "damaged"]
+    with pytest.raises(Exception, match="CRC of a record batch does not fit") as caught:
+        read(spark, str(log), mode="FAILFAST").collect()
+    assert "does not fit" in last_line(caught.value)
+
+
+# --- What goes wrong
+
+
+def _children(process: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, fields = path.read_text().rpartition(")")[::2]
+        except OSError:
+            continue
+        if int(fields.split()[1]) == process:
+            child = int(name.split(" ", 1)[0])
+            found += [child, *_children(child)]
+    return found
+
+
+_DAEMON = "pyspark.daemon\0pyspark.worker\0"
+
+
+def _command(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
+def test_a_worker_that_is_killed_changes_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+    from kdump.spark import read
+
+    batches = b"".join(batch(records=[record(value=b"v" * 20)] * 500, base_offset=500 * row) for row in range(100))
+    for number in range(4):
+        (tmp_path / f"a-{number}").mkdir()
+        (tmp_path / f"a-{number}" / file_name(0, ".log")).write_bytes(batches)
+    frame = read(spark, str(tmp_path), table="records", targetBytes="1m")
+    frame = frame.selectExpr("count(*)", "sum(offset)", "count(DISTINCT path)")
+    results: list[Any] = []
+    query = threading.Thread(target=lambda: results.extend(frame.collect()))
+    query.start()
+    killed = 0
+    deadline = time.monotonic() + 30
+    while query.is_alive() and not killed and time.monotonic() < deadline:
+        below = {process: _children(process) for process in _children(os.getpid()) if _command(process).endswith(_DAEMON)}
+        workers = {worker for process in below for worker in below[process]}
+        busy = [worker for worker in workers if len(below.get(worker, ())) == 1]  # it has forked the process that reads
+        for worker in busy[:1]:
+            os.kill(worker, signal.SIGKILL)
+            killed += 1
+        time.sleep(0.01)
+    query.join(120)
+    assert killed
+    assert results == [(200_000, 4 * sum(range(50_000)), 4)]
+
+
+def test_two_thousand_files_with_one_in_a_hundred_poisoned(spark: "SparkSession", tmp_path: Path) -> None:
+    from kdump.spark import read
+
+    poisoned = set(range(7, 2000, 100))
+    for number in range(2000):
+        path = tmp_path / f"t-{number}" / file_name(0, ".log")
+        path.parent.mkdir()
+        path.write_bytes(batch(records=[record(value=b"v")]))
+        if number in poisoned:
+            match number // 100 % 4:
+                case 0:
+                    path.unlink()
+                    os.mkfifo(path)
+                case 1:
+                    os.truncate(path, 3 << 30)
+                case 2:
+                    path.write_bytes(b"\xff" * 5000)
+                case _:
+                    path.unlink()
+                    path.symlink_to(tmp_path / "nowhere")
+    counts = Counter(row.partition for row in read(spark, str(tmp_path), table="records").select("partition").collect())
+    assert all(counts[number] == 1 for number in set(range(2000)) - poisoned)
+    findings = read(spark, str(tmp_path), table="findings").where("severity <> 'info' OR code = 'sparse-file'")
+    assert {row.partition for row in findings.select("partition").collect()} == poisoned
+
+
+# --- The session
+
+
+def test_a_scan_is_quiet_and_its_findings_are_those_of_check(tmp_path: Path) -> None:
+    from kdump.checks.finding import Finding
+
+    done = _scan(str(CORPUS), "--out", str(tmp_path / "out"), "-o", "json", "--jobs", "2", cwd=ROOT)
+    assert (done.returncode, done.stderr) == (3, "")
+    command = [sys.executable, "-m", "kdump", "check", str(CORPUS), "-o", "ndjson"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    keys = [column.key for column in Finding.schema]
+    rows = [json.loads(line) for line in checked.stdout.splitlines()]
+    expected = Counter(repr([row[key] for key in keys]) for row in rows if row["kind"] == "finding")
+    import pyarrow.parquet as pq
+
+    found = pq.read_table(tmp_path / "out" / "findings").to_pylist()
+    assert Counter(repr([row[key] for key in keys]) for row in found) == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("seconds", [1.5, 3.0, 12.0])
+def test_an_interrupt_ends_a_scan_at_any_moment_and_leaves_nothing(tmp_path: Path, seconds: float) -> None:
+    data = tmp_path / "data" / "a-0" / file_name(0, ".log")
+    data.parent.mkdir(parents=True)
+    one = batch(records=[record(value=b"v" * 20)] * 1000)
+    data.write_bytes(one * 1500)
+    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--records"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, preexec_fn=with_interrupts) as scan:
+        time.sleep(seconds)
+        began = _children(scan.pid)
+        scan.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, err = scan.communicate(timeout=60)
+        took = time.monotonic() - sent
+    assert (scan.returncode, err) == (130, b"kdump: interrupted\n")
+    assert took < 10  # 0.5 s on a machine that has nothing else to do
+    time.sleep(1)
+    assert [process for process in began if "java" in _command(process)] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "tmp"]
+    assert list((tmp_path / "tmp").glob("kdump-spark-*")) == []
+
+
+def test_without_java_the_remedy_is_named(tmp_path: Path) -> None:
+    from kdump.spark import session
+
+    environment = mock.patch.dict(os.environ, {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
+    with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(session.NoJava) as caught:
+        session.java_home()
+    assert str(caught.value) == (
+        "Spark needs Java 17 or newer, and there is none; `pip install 'kdump[java]'` brings one, and so does"
+        " `apt install openjdk-17-jre-headless`"
+    )
+
+
+def test_java_of_a_package_runs_without_the_module_it_lacks(tmp_path: Path) -> None:
+    from kdump.spark import session
+
+    java = tmp_path / "it's" / "java"
+    java.parent.mkdir()
+    java.write_text('#!/bin/sh\nfor argument do echo "<$argument>"; done\n')
+    java.chmod(0o755)
+    environment = mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "JAVA_HOME": ""})
+    packaged = mock.patch.object(session, "_packaged_java", return_value=str(java))
+    with environment, packaged, mock.patch("shutil.which", return_value=None):
+        home = session.java_home()
+        assert session.java_home() == home
+    assert home is not None
+    command = [f"{home}/bin/java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "-cp", "a b"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "<-Xmx1g>\n<-cp>\n<a b>\n"
+
+
+def test_a_session_that_is_active_is_used_and_left_alone(spark: "SparkSession") -> None:
+    from kdump.spark.session import embedded
+
+    with embedded(master="local[7]") as session:
+        assert session.sparkContext.applicationId == spark.sparkContext.applicationId
+    assert spark.range(3).count() == 3
