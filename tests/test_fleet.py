@@ -4,21 +4,27 @@ import os
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+
+from .builders.fleets import Partitions, data, flipped, write_fleet
+from .builders.records import TIMESTAMP, batch, record
+from .faults.case import NOW
+from .random_fleets import write_random_fleet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+import pyarrow.parquet as pq  # what needs Arrow
 
 from kdump.output.arrow.schemas import table_schema
 from kdump.pipeline.fleet import replicas, retention, segments, statistics, transactions, written
 from kdump.pipeline.fleet.query import Query
 
-from .builders.fleets import Partitions, data, flipped, write_fleet
-from .builders.records import TIMESTAMP, batch, record
-from .faults.case import NOW
 from .fleets import ask_tables, in_order, table_of, tables_of
-from .random_fleets import write_random_fleet
 
 HOUR, DAY = 3_600_000, 86_400_000
 

@@ -6,27 +6,35 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from kdump.checks.catalogue import FLEET
 from kdump.cli.commands import main
 from kdump.errors import UsageError
-from kdump.output.arrow.schemas import schema_of, table_schema
-from kdump.pipeline.fleet import questions, segments, statistics, transactions
-from kdump.pipeline.fleet.query import Query
 
 from .builders.fleets import write_fleet
 from .cookbook_fleet import write_cookbook_fleet
 from .faults.case import NOW
 from .faults.fleet import CASES
-from .fleets import ask_tables, in_order, tables_of
 from .random_fleets import write_random_fleet
+from .sessions import why_no_spark
 
-pytestmark = pytest.mark.spark
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+import pyarrow.parquet as pq  # what needs Arrow
+
+from kdump.output.arrow.schemas import schema_of, table_schema
+from kdump.pipeline.fleet import questions, segments, statistics, transactions
+from kdump.pipeline.fleet.query import Query
+
+from .fleets import ask_tables, in_order, tables_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
 
 DAY = 86_400_000
 

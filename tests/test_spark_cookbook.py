@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from .cookbook_fleet import write_cookbook_fleet
+from .sessions import why_no_spark
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "spark.md"
 REMAKE = "KDUMP_REMAKE_COOKBOOK"

@@ -9,13 +9,16 @@ from kdump.checks.catalogue import FLEET
 from kdump.checks.check import jobs, run
 from kdump.checks.finding import Finding
 from kdump.checks.settings import Settings
-from kdump.pipeline.fleet import questions
 from kdump.tables import Row
 from tests.builders.fleets import write_fleet
-from tests.fleets import ask_tables, tables_of
 
 from .case import NOW
 from .fleet import CASES, FleetCase
+
+pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+from kdump.pipeline.fleet import questions  # what needs Arrow
+from tests.fleets import ask_tables, tables_of
 
 
 def _id(case: FleetCase) -> str:
