@@ -29,7 +29,7 @@ else:
 import pyarrow.parquet as pq  # what needs Arrow
 
 from kdump.output.arrow.schemas import schema_of, table_schema
-from kdump.pipeline.fleet import questions, segments, statistics, transactions
+from kdump.pipeline.fleet import questions, replicas, segments, statistics, transactions
 from kdump.pipeline.fleet.query import Query
 
 from .fleets import ask_tables, in_order, tables_of
@@ -122,7 +122,10 @@ def test_functions_ask_what_their_names_say(frames: dict[str, Any]) -> None:
         assert {row["code"] for row in frame.select("code").collect()} == {code}
 
 
-def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(spark: Any, tmp_path: Path) -> None:
+def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kdump.spark.writing.FEW_ROWS", 0)  # so that Spark is asked
     brokers = write_cookbook_fleet(tmp_path / "brokers")
     found: dict[str, list[str]] = {}
     summaries: dict[str, dict[str, Any]] = {}
@@ -148,3 +151,14 @@ def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(spark: Any, tmp
         "cleaner-behind",
         "compaction-duplicate",
     }
+
+
+def test_small_tables_are_asked_without_spark(tmp_path: Path) -> None:
+    from kdump.spark.writing import ask_tables as ask_written
+
+    for name, table in tables_of(write_cookbook_fleet(tmp_path / "brokers")).items():
+        (tmp_path / "scan" / name).mkdir(parents=True)
+        pq.write_table(table, tmp_path / "scan" / name / "part-0.parquet")
+    no_session: Any = None
+    (found,) = ask_written(no_session, [replicas.divergence()], str(tmp_path / "scan"))
+    assert sorted(found["code"].to_pylist()) == ["replica-divergence", "replica-missing-batches"]

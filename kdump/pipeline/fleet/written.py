@@ -41,13 +41,22 @@ def ask(folder: str, queries: Sequence[Query]) -> list[pa.Table]:
     return local.ask(queries, {table: partial(rows, folder, table) for table in names})
 
 
+def row_count(folder: str, queries: Sequence[Query]) -> int:
+    """How many rows the tables have that questions read."""
+    tables = {table for query in queries for table in query.columns}
+    return sum(pq.read_metadata(path).num_rows for table in tables for path in _files(folder, table))
+
+
 def rows(folder: str, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a table in a folder, some at a time."""
+    for path in _files(folder, table):
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
+
+
+def _files(folder: str, table: str) -> list[str]:
     directory = os.path.join(folder, table)
-    for name in sorted(os.listdir(directory)):
-        if name.endswith(".parquet"):
-            with pq.ParquetFile(os.path.join(directory, name)) as file:
-                yield from file.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
+    return [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".parquet")]
 
 
 def add_findings(folder: str, answers: Sequence[pa.Table]) -> None:
