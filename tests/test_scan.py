@@ -93,6 +93,11 @@ def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, c
     assert out.endswith(f'Exit status 0.\nAsk on: spark.read.parquet("{tmp_path / "out"}/findings")\n')
 
 
+def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    assert _scan(tmp_path / "data", tmp_path / "out") == 3
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

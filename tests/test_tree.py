@@ -56,10 +56,25 @@ def test_the_name_of_twenty_digits_is_the_segments(tmp_path: Path) -> None:
 
 def test_a_log_directory_is_told_by_the_files_of_its_broker(tmp_path: Path) -> None:
     _partition(tmp_path)
-    (tmp_path / "server.log").touch()
+    (tmp_path / "00000000000000000000.log").touch()
     assert [job.kind for job in jobs(str(tmp_path))] == [Job.PARTITION]
     (tmp_path / "meta.properties").write_bytes(b"version=0\nbroker.id=1\n")
     assert [job.kind for job in jobs(str(tmp_path))] == [Job.LOG_DIR, Job.PARTITION]
+
+
+def test_log_directories_are_found_below_a_folder_of_many(tmp_path: Path) -> None:
+    first = _partition(tmp_path / "broker-1" / "data")
+    second = _partition(tmp_path / "broker-2")
+    (tmp_path / "broker-2" / "server.log").write_bytes(b"INFO started\n")
+    (tmp_path / "server.log").write_bytes(b"INFO started\n")
+    (tmp_path / "linked").symlink_to(tmp_path / "broker-1")
+    found = [(job.kind, job.path) for job in jobs(str(tmp_path))]
+    assert found == [
+        (Job.LOG_DIR, str(tmp_path / "broker-1" / "data")),
+        (Job.PARTITION, str(first)),
+        (Job.LOG_DIR, str(tmp_path / "broker-2")),
+        (Job.PARTITION, str(second)),
+    ]
 
 
 def test_a_partition_alone_is_compared_with_the_checkpoints_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Emit = Callable[[Row], None]
 
+_MAX_DEPTH = 4
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
@@ -90,23 +91,21 @@ class Job:
         self.root = root
 
 
-def jobs(path: str) -> list[Job]:
-    """The pieces of work that a path stands for."""
+def jobs(path: str, *, root: str | None = None, depth: int = _MAX_DEPTH) -> list[Job]:
+    """The pieces of work that a path stands for. Log directories are looked for `depth` levels below it, and not behind links."""
     if not os.path.isdir(path):
         return [Job(Job.FILE, path)]
+    root = root or path
     try:
         if tree.is_partition(path):
-            return [Job(Job.PARTITION, path, path)]
-        if tree.is_above_log_directories(path):
-            return [job for directory in tree.partitions(path) for job in _jobs_below(directory, path)]
-        return [Job(Job.LOG_DIR, path, path), *(Job(Job.PARTITION, partition, path) for partition in tree.partitions(path))]
+            return [Job(Job.PARTITION, path, root)]
+        inside = tree.partitions(path)
+        folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
     except OSError:
-        return [Job(Job.PARTITION, path, path)]  # which says why it cannot be listed
-
-
-def _jobs_below(directory: str, path: str) -> list[Job]:
-    """Those of a directory in one that is above log directories; links are not followed any further."""
-    return [Job(Job.PARTITION, directory, path)] if os.path.islink(directory) else jobs(directory)
+        return [Job(Job.PARTITION, path, root)]  # which says why it cannot be listed
+    if folders:
+        return [job for folder in folders for job in jobs(folder, root=root, depth=depth - 1)]
+    return [Job(Job.LOG_DIR, path, root), *(Job(Job.PARTITION, partition, root) for partition in inside)]
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:

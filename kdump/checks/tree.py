@@ -29,8 +29,6 @@ REMOTE_INDEX_CACHE = "remote-log-index-cache"
 
 DELETE, FUTURE, STRAY = "delete", "future", "stray"
 
-_LEVELS = 3  # of directories above log directories
-
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _ID_LENGTH = 32
 _KRAFT_VERSION = "1"
@@ -98,22 +96,11 @@ def is_partition(path: str) -> bool:
     names = os.listdir(path)
     if any(name in names for name in LOG_DIR_FILES):
         return False
-    if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(file_name.suffix(name) in SEGMENT_SUFFIXES for name in names):
+    of_segments = [name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES]
+    if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(base_offset_of(name) is not None for name in of_segments):
         return True
-    return directory_name(path) is not None and not any(os.path.isdir(os.path.join(path, name)) for name in names)
-
-
-def is_above_log_directories(path: str) -> bool:
-    """Whether a directory is none of a broker itself, but holds such: `broker=1` and `broker=2`, say."""
-    if is_log_directory(path):
-        return False
-    below = _directories(path)
-    return not any(map(_is_partition, below)) and any(_holds_partitions(directory, _LEVELS) for directory in below)
-
-
-def is_segment_file(name: str) -> bool:
-    """Whether a name is like that of a file that belongs to a segment."""
-    return file_name.suffix(name) in SEGMENT_SUFFIXES
+    has_name = bool(of_segments) or directory_name(path) is not None  # a folder of log directories may hold a server.log
+    return has_name and not any(os.path.isdir(os.path.join(path, name)) for name in names)
 
 
 def parent(path: str) -> str:
@@ -145,6 +132,13 @@ def partitions(path: str) -> list[str]:
     return found
 
 
+def folders(paths: list[str]) -> list[str]:
+    """Of the directories inside of another, those that may hold log directories; none if one of them is a partition's."""
+    if any(os.path.isdir(path) and is_partition(path) for path in paths):
+        return []
+    return [path for path in paths if _is_directory(path)]
+
+
 def log_dir_files(path: str) -> list[str]:
     """The files that stand in a log directory itself, in order. A link that leads nowhere is taken for one to a directory."""
     return sorted(
@@ -164,30 +158,6 @@ def base_offset_of(name: str) -> int | None:
         return file_name.base_offset(name)
     except CorruptData:
         return None
-
-
-def _holds_partitions(path: str, levels: int) -> bool:
-    """Whether this is a log directory, or one above such, so many levels of them at most."""
-    if is_log_directory(path):
-        return True
-    below = _directories(path)
-    return any(map(_is_partition, below)) or levels > 1 and any(_holds_partitions(one, levels - 1) for one in below)
-
-
-def _is_partition(path: str) -> bool:
-    try:
-        return is_partition(path)
-    except OSError:
-        return False  # nobody can tell
-
-
-def _directories(path: str) -> list[str]:
-    """The directories in this one, as far as it can be listed; links may lead round in circles, and are none."""
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
 
 
 def _files(path: str) -> list[str]:

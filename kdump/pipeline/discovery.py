@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kdump.pipeline.options import Options
 
 NOT_REGULAR, LINK_OUTSIDE = "not-regular", "link-outside"
+_MAX_DEPTH = 4  # of directories above log directories
 _MARKS = ("deleted", "cleaned", "swap")
 _ID_NAMES = ("node.id", "broker.id")
 _BROKER_PART = "broker="
@@ -121,23 +122,22 @@ class _Walk:
         self._real_root = os.path.realpath(root)
         self._follows_links = follows_links
 
-    def directory(self, path: str) -> Iterator[FileItem]:
-        """A log directory, or one above such."""
+    def directory(self, path: str, depth: int = _MAX_DEPTH) -> Iterator[FileItem]:
+        """A log directory, or one above such, so many levels of them at most, as a check takes it."""
         entries = _entries(path)
-        is_above = tree.is_above_log_directories(path)
-        broker = None if is_above else self.broker_of(path)
+        folders = _folders(path) if depth else []
+        broker = None if folders else self.broker_of(path)
         for entry in entries:
-            if not _is_directory(entry) or entry.name == tree.REMOTE_INDEX_CACHE or self._leads_out(entry):
-                continue
-            if not is_above:
+            if folders:
+                if entry.path in folders and not entry.is_symlink():
+                    yield from self.directory(entry.path, depth - 1)
+            elif _is_directory(entry) and entry.name != tree.REMOTE_INDEX_CACHE and not self._leads_out(entry):
                 yield from self.partition(entry.path, broker)
-            elif not entry.is_symlink():
-                yield from self.directory(entry.path)
         yield from self.files_at([entry.path for entry in entries if not _is_directory(entry)], path, broker, is_partition=False)
 
     def partition(self, path: str, broker: str | None) -> Iterator[FileItem]:
         """The files of one partition."""
-        entries = [entry.path for entry in _entries(path) if tree.is_segment_file(entry.name) or not _is_directory(entry)]
+        entries = [entry.path for entry in _entries(path) if _is_of_segment(entry.name) or not _is_directory(entry)]
         return self.files_at(entries, path, broker)
 
     def files_at(
@@ -191,8 +191,21 @@ def broker_of(log_directory: str, broker: str | None = None) -> str | None:
 def base_offset_of(name: str) -> int | None:
     """The number in the name of a file of a segment, also of one that is on its way; None for all other files."""
     plain, _ = _unmarked(name)
-    is_numbered = tree.is_segment_file(plain) or file_name.suffix(plain) == file_name.CHECKPOINT
+    is_numbered = _is_of_segment(plain) or file_name.suffix(plain) == file_name.CHECKPOINT
     return tree.base_offset_of(plain.split("-")[0] if plain.endswith(file_name.CHECKPOINT) else plain) if is_numbered else None
+
+
+def _is_of_segment(name: str) -> bool:
+    """Whether a name is like that of a file that belongs to a segment."""
+    return file_name.suffix(name) in tree.SEGMENT_SUFFIXES
+
+
+def _folders(path: str) -> list[str]:
+    """The directories in one that may be log directories, where it is none itself."""
+    try:
+        return [] if tree.is_log_directory(path) else tree.folders(tree.partitions(path))
+    except OSError:
+        return []
 
 
 def write_list(items: Iterable[FileItem], path: str) -> None:

@@ -49,6 +49,7 @@ class ScanSummary:
         self.worst = _worst(folder)
         self.codes = sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
         is_incomplete = any(severity == ERROR and catalogue.FAULTS[code].leaves_unexamined for code, severity in found)
+        is_incomplete = is_incomplete or not self.files and not found  # a path that is mistaken is not clean
         fails = any(self.severities[severity] for severity in failing)
         self.exit_code = NOT_EXAMINED if is_incomplete else FINDINGS if fails else CLEAN
 
