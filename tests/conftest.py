@@ -19,6 +19,8 @@ settings.load_profile("kdump")
 
 WITHOUT_KERNEL = {
     "test_builders",
+    "test_fleet",
+    "test_fleet_text",
     "test_floors",
     "test_joptsimple",
     "test_kernel",
@@ -31,6 +33,7 @@ WITHOUT_KERNEL = {
     "test_restarts",
     "test_spark",
     "test_spark_checks",
+    "test_spark_cookbook",
     "test_tables",
 }
 """Modules that read no bytes, or choose the kernels themselves. Those of all others run through both kernels."""

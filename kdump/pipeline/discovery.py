@@ -64,10 +64,15 @@ def files_of(options: Options) -> list[FileItem]:
 
 
 def is_wanted(item: FileItem, options: Options) -> bool:
-    """Whether a file is of a topic and partition that is asked for."""
-    if options.topics and not any(fnmatchcase(item.topic or "", pattern) for pattern in options.topics):
+    """Whether a file is of a topic and partition that is asked for; checkpoints are of many, and each of their rows is of one."""
+    return options.table == "checkpoints" or is_partition_wanted(item.topic, item.partition, options)
+
+
+def is_partition_wanted(topic: str | None, partition: int | None, options: Options) -> bool:
+    """Whether a topic and partition is asked for."""
+    if options.topics and not any(fnmatchcase(topic or "", pattern) for pattern in options.topics):
         return False
-    return options.partitions is None or item.partition in options.partitions
+    return options.partitions is None or partition in options.partitions
 
 
 def roots(paths: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from kdump.checks.check import Job, jobs
 from kdump.checks.isolation import size_of
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats.log import Log
+from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
 from kdump.pipeline import discovery
 from kdump.pipeline.discovery import FileItem
 
@@ -40,6 +41,7 @@ _KINDS = {
     "timeindex": ("timeindex",),
     "txn_index": ("txnindex",),
     "producers": ("snapshot",),
+    "checkpoints": OFFSET_CHECKPOINTS,
 }
 """The kinds of files that each table is read from."""
 
@@ -96,6 +98,8 @@ def plan(options: Options, wanted: Mapping[str, frozenset[object]] | None = None
         raise UsageError(f"split is one of {', '.join(_SPLIT_VALUES)}, not {options.split!r}")
     if options.table == "findings":
         return bins(_check_pieces(options), options)
+    if options.table == "checkpoints":  # their topics and partitions are those of rows, not of files
+        wanted = {field: values for field, values in (wanted or {}).items() if field in ("broker", "path")}
     items = [item for item in discovery.files_of(options) if _is_wanted(item, wanted or {})]
     if options.table == "files":
         return bins([Piece(item, 0, 0) for item in items], options)

@@ -15,6 +15,7 @@ from kdump.checks.isolation import Isolation
 from kdump.errors import CorruptData, KdumpError
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index
 from kdump.formats.entries import used_entries
+from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
 from kdump.output.arrow.builder import Constant, bounded, record_batch
 from kdump.output.arrow.rows import Place
 from kdump.pipeline import discovery, logs, segments
@@ -104,6 +105,7 @@ def place_of(item: FileItem) -> Columns:
 
 
 _OFFSETS = ("offset", "last_offset")
+_WITHOUT_RANGE = ("segments", "producers", "checkpoints")
 
 
 def _in_range(batch: pa.RecordBatch, columns: Columns, options: Options) -> pa.RecordBatch:
@@ -117,7 +119,7 @@ def _in_range(batch: pa.RecordBatch, columns: Columns, options: Options) -> pa.R
         (offsets, options.from_offset, options.to_offset),
         (timestamps, options.from_timestamp, options.to_timestamp),
     ):
-        if values is None or options.table in ("segments", "producers") or (first is None and last is None):
+        if values is None or options.table in _WITHOUT_RANGE or (first is None and last is None):
             continue
         keeps = [
             keep and value is not None and (first is None or value >= first) and (last is None or value <= last)
@@ -167,6 +169,21 @@ def _segments(source: Source, piece: Piece, options: Options) -> Rows:
     yield columns, 1
 
 
+def _checkpoints(source: Source, piece: Piece, options: Options) -> Rows:
+    """The entries of all partitions that are asked for; what is wrong in the file is left out."""
+    rows = []
+    for line in TextCheckpoint(source, OFFSET_FIELDS).lines():
+        if line.fault is None:
+            topic, partition, offset = line.values
+            if discovery.is_partition_wanted(str(topic), int(partition), options):
+                rows.append((topic, partition, offset))
+        elif options.fails_fast:
+            raise line.fault
+    if rows:
+        topics, partitions, offsets = zip(*rows, strict=True)
+        yield {"topic": topics, "partition": partitions, "offset": offsets, "kind": Constant(piece.item.kind)}, len(rows)
+
+
 def _batches(source: Source, piece: Piece, options: Options) -> Rows:
     if not (options.checks_crcs or options.measures_uncompressed or options.fails_fast):
         return logs.header_rows(source, piece, options)
@@ -185,6 +202,7 @@ _READERS: dict[str, Reader] = {
     "timeindex": _time_index,
     "txn_index": _transaction_index,
     "producers": _producers,
+    "checkpoints": _checkpoints,
 }
 
 

@@ -1,18 +1,27 @@
-"""Writes tables as Parquet with Spark."""
+"""Writes tables as Parquet with Spark, and asks them what only a fleet shows."""
 
 from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kdump.pipeline.fleet import written
 from kdump.spark import read
+from kdump.spark.checks import ask
 from kdump.spark.session import run_interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from kdump.pipeline.fleet.query import Query
+
+FEW_ROWS = 500_000
+"""Of so many rows SQLite tells in some seconds what Spark takes as long to plan."""
 
 _INTERVAL = 0.2  # seconds between two looks at how far all has come
 
@@ -32,6 +41,19 @@ def write_tables(
         table = options["table"]
         frame = read(session, paths, **{name: value for name, value in options.items() if name != "table"}, table=table)
         _write(session, frame, table, os.path.join(folder, table), on_task)
+
+
+def ask_tables(session: SparkSession, queries: Sequence[Query], folder: str) -> list[pa.Table]:
+    """The answers to questions to the tables in a folder. Where these are small, SQLite is asked: it needs no time to begin."""
+    if written.row_count(folder, queries) <= FEW_ROWS:
+        return written.ask(folder, queries)
+    names = {table for query in queries for table in query.columns}
+    frames = {table: session.read.parquet(os.path.join(folder, table)) for table in names}
+    return [run_interruptible(session, partial(_answer, query, frames)) for query in queries]
+
+
+def _answer(query: Query, frames: Mapping[str, DataFrame]) -> pa.Table:
+    return ask(query, frames).toArrow()
 
 
 def _write(session: SparkSession, frame: DataFrame, table: str, directory: str, on_task: Callable[[str, int, int], None]) -> None:

@@ -6,10 +6,21 @@ stands here, a module for each part of a log directory.
 
 from __future__ import annotations
 
-from kdump.checks.catalogue import directories, files, framing, indexes, order, records, snapshots, timestamps, transactions
+from kdump.checks.catalogue import (
+    directories,
+    files,
+    fleet,
+    framing,
+    indexes,
+    order,
+    records,
+    snapshots,
+    timestamps,
+    transactions,
+)
 from kdump.checks.catalogue.entry import FORECASTS, FaultKind
 
-__all__ = ["FAULTS", "FORECASTS", "SECTIONS", "FaultKind"]
+__all__ = ["FAULTS", "FLEET", "FORECASTS", "SECTIONS", "FaultKind"]
 
 SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Framing and batch headers": framing.FAULTS,
@@ -21,7 +32,11 @@ SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Snapshots and checkpoints": snapshots.FAULTS,
     "Partition and log directories": directories.FAULTS,
     "Files, and limits of a run": files.FAULTS,
+    "Several brokers": fleet.FAULTS,
 }
 """All faults, by the part of a log directory that they are faults of."""
+
+FLEET = frozenset(fault.code for fault in fleet.FAULTS)
+"""What `kdump scan` adds to the findings of `kdump check`: a finding is of a fleet where its code is one of these."""
 
 FAULTS: dict[str, FaultKind] = {fault.code: fault for section in SECTIONS.values() for fault in section}

@@ -10,9 +10,12 @@ from kdump.checks.finding import SEVERITIES
 from kdump.errors import UsageError
 from kdump.output.arrow.rows import TABLES
 from kdump.output.parallel import jobs_here
+from kdump.pipeline.fleet import questions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from kdump.pipeline.fleet.query import Query
 
 SPARK, LOCAL = "spark", "local"
 RECORDS = "records"
@@ -66,6 +69,14 @@ class ScanRequest:
             "now": str(int(time.time() * 1000)),
         }
         self.given = {name: value for name, value in given.items() if value is not None}
+        self.questions = self._questions(include_deleted)
+
+    def _questions(self, include_deleted: bool) -> list[Query]:
+        """What is asked of the tables: nothing where they hold what is about to be deleted, beside what took its place."""
+        if include_deleted:
+            return []
+        found = questions.of_scan(int(self.given["now"]), reads_records=RECORDS in self.tables)
+        return questions.answerable(found, self.tables)
 
     @property
     def is_on_cluster(self) -> bool:

@@ -16,12 +16,13 @@ from kdump.cli.scanning.request import LOCAL
 from kdump.errors import KdumpError, MissingPackage, Unreadable, UsageError
 
 try:
-    import pyarrow  # noqa: F401  # what stands on it is imported below
+    import pyarrow
 except ImportError as missing:
     raise UsageError('tables of Parquet need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
 from kdump.cli.scanning.summary import ScanSummary
 from kdump.pipeline import discovery
+from kdump.pipeline.fleet import written
 from kdump.pipeline.options import Options
 
 if TYPE_CHECKING:
@@ -81,23 +82,25 @@ def _write(request: ScanRequest, folder: str) -> None:
                 Options({**options, "paths": json.dumps(paths), "parallelism": str(request.cores)}) for options in given
             ]
             write_tables(all_options, folder, request.cores, progress.show)
+            written.add_findings(folder, written.ask(folder, request.questions))
         else:
-            _write_with_spark(request, given, paths, folder, progress)
+            written.add_findings(folder, _write_with_spark(request, given, paths, folder, progress))
     os.unlink(file_list)
 
 
 def _write_with_spark(
     request: ScanRequest, given: list[dict[str, str]], paths: list[str], folder: str, progress: ScanProgress
-) -> None:
-    """The same with Spark. Raises UsageError where that cannot be had."""
+) -> list[pyarrow.Table]:
+    """The same with Spark; gives back the findings that only a fleet shows. Raises UsageError where it cannot be had."""
     from kdump.spark.session import SessionFailed, embedded, last_line
 
     try:
         with embedded(master=request.master, conf=request.conf, cores=request.cores) as session:
-            from kdump.spark.writing import write_tables
+            from kdump.spark.writing import ask_tables, write_tables
 
             try:
                 write_tables(session, given, paths, folder, progress.show)
+                return ask_tables(session, request.questions, folder)
             except KdumpError:
                 raise
             except Exception as error:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kdump.checks import catalogue
-from kdump.checks.finding import ERROR, SEVERITIES
+from kdump.checks.finding import ERROR, SEVERITIES, WARNING
 from kdump.checks.wording import counted
 from kdump.cli.checking.run import CLEAN, FINDINGS, NOT_EXAMINED
 from kdump.output.findings.sizes import size_text
+from kdump.output.fleet_text import text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.pipeline.fleet import written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
-_CODES_SHOWN = 20
+_WORST = 1000  # findings of a severity that are looked at for people
 
 
 class ScanSummary:
@@ -30,7 +34,7 @@ class ScanSummary:
         self.rows = {table: _row_count(os.path.join(folder, table)) for table in tables}
         files = _columns(folder, "files", ["size"])
         segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
-        findings = _columns(folder, "findings", ["code", "severity"])
+        findings = _columns(folder, "findings", ["topic", "code", "severity"])
         self.files = files.num_rows
         self.bytes = _sum(files["size"])
         self.batches = _sum(segments["batches"])
@@ -39,6 +43,10 @@ class ScanSummary:
         self.newest = pc.max(segments["maxTimestamp"]).as_py()
         found = Counter(zip(findings["code"].to_pylist(), findings["severity"].to_pylist(), strict=True))
         self.severities = {severity: sum(n for (_, of), n in found.items() if of == severity) for severity in SEVERITIES}
+        by_topic = Counter(zip(findings["topic"].to_pylist(), findings["severity"].to_pylist(), strict=True))
+        uses = written.codec_uses(folder) if "batches" in tables else []
+        self.topics = topic_lines(written.topic_sizes(folder), uses, by_topic)
+        self.worst = _worst(folder)
         self.codes = sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
         is_incomplete = any(severity == ERROR and catalogue.FAULTS[code].leaves_unexamined for code, severity in found)
         is_incomplete = is_incomplete or not self.files and not found  # a path that is mistaken is not clean
@@ -61,6 +69,7 @@ class ScanSummary:
             "warnings": self.severities["warning"],
             "infos": self.severities["info"],
             "findings": [{"code": code, "severity": severity, "count": count} for (code, severity), count in self.codes],
+            "topics": [{column.key: getattr(line, column.name) for column in line.schema} for line in self.topics],
             "tables": self.rows,
             "exitCode": self.exit_code,
         }
@@ -71,16 +80,15 @@ class ScanSummary:
             f"{counted(self.files, 'file')}, {size_text(self.bytes)}, {counted(self.batches, 'batch', 'batches')},"
             f" {counted(self.records, 'record')} in {seconds:.1f} s"
         )
-        lines = [what, ""]
-        if self.codes:
-            width = max(len(code) for (code, _), _ in self.codes[:_CODES_SHOWN])
-            lines += [f"{severity:<8}{code:<{width}}  {count:>9,}" for (code, severity), count in self.codes[:_CODES_SHOWN]]
-            if len(self.codes) > _CODES_SHOWN:
-                lines.append(f"and {len(self.codes) - _CODES_SHOWN} more codes")
-        else:
-            lines.append("No findings.")
-        width = max(map(len, self.rows))
-        lines += ["", *(f"{table:<{width}}  {rows:>13,} rows" for table, rows in self.rows.items()), "", f"Tables are in {out}"]
+        width, is_terminal = get_terminal_size((100, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
+        period = text_of_time(self.topics)
+        lines = [what, *([period] if period else []), "", *text_of_topics(self.topics, is_terminal=is_terminal)]
+        lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
+        tables = " ".join(table for table, count in self.rows.items() if count)
+        lines += [
+            f"Tables in {out}: {tables} (Parquet). Exit status {self.exit_code}.",
+            f'Ask on: spark.read.parquet("{out}/findings")',
+        ]
         return "\n".join(lines) + "\n"
 
 
@@ -91,6 +99,17 @@ def _row_count(directory: str) -> int:
 
 def _columns(folder: str, table: str, columns: list[str]) -> pa.Table:
     return pq.read_table(os.path.join(folder, table), columns=columns)
+
+
+def _worst(folder: str) -> list[dict[str, Any]]:
+    """Findings to tell people: the first errors, and warnings behind them."""
+    columns = ["broker", "topic", "partition", "path", "code", "severity", "offsetFirst", "offsetLast", "message"]
+    found: dict[str, list[dict[str, Any]]] = {ERROR: [], WARNING: []}
+    for batch in written.rows(folder, "findings", columns):
+        for severity, rows in found.items():
+            chosen = batch.filter(pc.equal(batch.column("severity"), severity))
+            rows += chosen.slice(0, _WORST - len(rows)).to_pylist()
+    return found[ERROR] + found[WARNING]
 
 
 def _sum(column: pa.ChunkedArray) -> int:

@@ -87,6 +87,13 @@ class EntryNumber(Row):
     entry: Int32
 
 
+class Checkpoint(Row):
+    """An offset of a partition that a broker wrote down for all partitions of a log directory; `kind` is the file's name."""
+
+    kind: Text
+    offset: Int64
+
+
 class Segment(Row):
     """What a log says in all: a row for each.
 
@@ -126,6 +133,7 @@ TABLES: dict[str, tuple[type[Row], ...]] = {
     "txn_index": (Place, EntryNumber, AbortedTransaction),
     "producers": (Place, EntryNumber, ProducerState),
     "segments": (Place, Segment),
+    "checkpoints": (Place, Checkpoint),
     "findings": (Place, Finding),
 }
 """What stands side by side in each table. A column that several classes have is there once."""

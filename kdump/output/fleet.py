@@ -1,0 +1,106 @@
+"""The rows that tell of a fleet: its topics, its codecs, its largest things."""
+
+from __future__ import annotations
+
+from kdump.tables import Binary, Float64, Int32, Int64, Row, Text
+
+
+class TopicSize(Row):
+    """What a topic holds. `size` counts every replica, `size_of_one_replica` the largest of each partition.
+
+    `batches` and `records` count once, on the replica with most; records are null where old messages do not tell. `oldest` and
+    `newest` are timestamps of batches, null where there are none.
+    """
+
+    topic: Text | None
+    partitions: Int64
+    replicas: Int64
+    segments: Int64
+    size: Int64
+    size_of_one_replica: Int64
+    batches: Int64
+    records: Int64 | None
+    oldest: Int64 | None
+    newest: Int64 | None
+
+
+class TopicLine(Row):
+    """A topic as the summary of a scan tells it: sizes and records as in TopicSize, and findings by severity.
+
+    `codec` is the one that holds most, `codec_share` its part of the bytes of batches. `saving` is how many times as large they
+    would be without, null where that was not measured.
+    """
+
+    topic: Text | None
+    partitions: Int64
+    replicas: Int64
+    segments: Int64
+    size: Int64
+    batches: Int64
+    records: Int64 | None
+    oldest: Int64 | None
+    newest: Int64 | None
+    codec: Text | None
+    codec_share: Float64 | None
+    saving: Float64 | None
+    errors: Int64
+    warnings: Int64
+    infos: Int64
+
+
+class CodecUse(Row):
+    """What a codec holds of a topic, in batches on all brokers.
+
+    `uncompressed` is what they would take without, headers counted; null where it was not measured.
+    """
+
+    topic: Text | None
+    codec: Text
+    batches: Int64
+    records: Int64 | None
+    size: Int64
+    uncompressed: Int64 | None
+
+
+class PartitionSize(Row):
+    """The largest replica of a partition, beside the mean of its topic's partitions."""
+
+    topic: Text
+    partition: Int32
+    size: Int64
+    partitions: Int64
+    times_the_mean: Float64
+
+
+class TopicSpan(Row):
+    """What was written of a topic from the time `start` on, for as long as each row stands for."""
+
+    topic: Text
+    start: Int64
+    batches: Int64
+    records: Int64 | None
+    size: Int64
+
+
+class KeyUse(Row):
+    """The records of a key in a topic, and the bytes of their keys and values."""
+
+    topic: Text | None
+    key: Binary
+    records: Int64
+    size: Int64
+    tombstones: Int64
+
+
+class LargeRecord(Row):
+    """A record, where it stands, and how large it is."""
+
+    broker: Text | None
+    topic: Text | None
+    partition: Int32 | None
+    path: Text
+    position: Int64
+    offset: Int64
+    timestamp: Int64
+    key_size: Int32
+    value_size: Int32

@@ -1,0 +1,160 @@
+"""What a scan found, as lines for people: topics by size, then what is wrong, the worst first."""
+
+from __future__ import annotations
+
+import os
+from textwrap import wrap
+
+from kdump.binary.java_text import escaped
+from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
+from kdump.checks.wording import counted, time
+from kdump.output.findings.sizes import size_text
+from kdump.output.fleet import TopicLine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from kdump.output.fleet import CodecUse, TopicSize
+
+_TOPICS = 20  # that get a line of their own
+_FINDINGS = 10  # that are told; all others are counted by code
+_OF_A_CODE = 3  # of these
+_CODES = 20  # that are counted by name
+_NAME_WIDTH = 40
+_INDENT = 9
+_HEADINGS = ("topic", "partitions", "segments", "size", "records", "codec", "findings")
+_RIGHT = (1, 2, 3, 4)
+
+
+def topic_lines(
+    sizes: Sequence[TopicSize], codecs: Sequence[CodecUse], findings: Mapping[tuple[str | None, str], int]
+) -> list[TopicLine]:
+    """A row for each topic, the largest first. `findings` are counted by topic and severity."""
+    uses: dict[str | None, list[CodecUse]] = {}
+    for use in codecs:
+        uses.setdefault(use.topic, []).append(use)
+    lines = []
+    for topic in sizes:
+        of_topic = uses.get(topic.topic, [])
+        whole = sum(use.size for use in of_topic)
+        main = max(of_topic, key=lambda use: (use.size, use.codec), default=None)
+        measured = [use.uncompressed for use in of_topic if use.uncompressed is not None]
+        is_measured = bool(whole) and len(measured) == len(of_topic)
+        lines.append(
+            TopicLine(
+                topic.topic,
+                topic.partitions,
+                topic.replicas,
+                topic.segments,
+                topic.size,
+                topic.batches,
+                topic.records,
+                topic.oldest,
+                topic.newest,
+                None if main is None else main.codec,
+                None if main is None else main.size / whole,
+                sum(measured) / whole if is_measured else None,
+                *(findings.get((topic.topic, severity), 0) for severity in SEVERITIES),
+            )
+        )
+    return sorted(lines, key=lambda line: (-line.size, line.topic or ""))
+
+
+def text_of_topics(lines: Sequence[TopicLine], *, is_terminal: bool = False) -> list[str]:
+    """Topics as aligned lines, the largest first; behind the first few all others in one."""
+    shown = [_cells(line, is_terminal) for line in lines[:_TOPICS]]
+    if not shown:
+        return []
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *shown, strict=True)]
+    found = [
+        "  ".join(
+            cell.rjust(width) if number in _RIGHT else cell.ljust(width) for number, (cell, width) in enumerate(pairs)
+        ).rstrip()
+        for pairs in (list(zip(cells, widths, strict=True)) for cells in (_HEADINGS, *shown))
+    ]
+    if len(lines) > _TOPICS:
+        rest = lines[_TOPICS:]
+        found.append(f"and {counted(len(rest), 'more topic')}, {size_text(sum(line.size for line in rest))}")
+    return found
+
+
+def text_of_time(lines: Sequence[TopicLine]) -> str:
+    """From when to when the batches are; empty where none tells."""
+    oldest = [line.oldest for line in lines if line.oldest is not None]
+    newest = [line.newest for line in lines if line.newest is not None]
+    return f"Batches from {time(min(oldest))} to {time(max(newest))}." if oldest and newest else ""
+
+
+def text_of_findings(
+    findings: Iterable[Mapping[str, Any]], counts: Mapping[tuple[str, str], int], width: int, *, is_terminal: bool = False
+) -> list[str]:
+    """The worst of some findings, a code of a partition once, and how many there are in all, by code and severity.
+
+    A finding is a row of the table `findings`, by the names of its columns.
+    """
+    if not counts:
+        return ["No findings."]
+    folded: dict[tuple[object, ...], Mapping[str, Any]] = {}
+    for finding in findings:
+        if finding["severity"] != INFO:
+            folded.setdefault(
+                (finding["severity"], finding["code"], finding["broker"], os.path.dirname(finding["path"])), finding
+            )
+    told: dict[tuple[str, str], int] = {}
+    worst: list[Mapping[str, Any]] = []
+    for finding in sorted(folded.values(), key=lambda finding: SEVERITIES.index(finding["severity"])):
+        kind = finding["code"], finding["severity"]
+        told[kind] = told.get(kind, 0) + 1
+        if told[kind] <= _OF_A_CODE and len(worst) < _FINDINGS:
+            worst.append(finding)
+    code_width = max(len(code) for code, _ in counts)
+    lines: list[str] = []
+    for finding in worst:
+        where = escaped(_where(finding)) if is_terminal else _where(finding)
+        lines.append(f"{finding['severity']:<{_INDENT}}{finding['code']:<{code_width}}  {where}")
+        lines += [" " * _INDENT + line for line in wrap(finding["message"], max(width - _INDENT, 40), break_on_hyphens=False)]
+    ordered = sorted(counts.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
+    table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in ordered[:_CODES]]
+    table += [f"and {counted(len(ordered) - _CODES, 'more code')}"] if len(ordered) > _CODES else []
+    return [*lines, *([""] if lines else []), *table]
+
+
+def _cells(line: TopicLine, is_terminal: bool) -> tuple[str, ...]:
+    name = "(no topic)" if line.topic is None else escaped(line.topic) if is_terminal else line.topic
+    counts = {ERROR: line.errors, WARNING: line.warnings, INFO: line.infos}
+    findings = ", ".join(counted(counts[severity], severity) for severity in (ERROR, WARNING) if counts[severity])
+    return (
+        name if len(name) <= _NAME_WIDTH else name[: _NAME_WIDTH - 1] + "…",
+        f"{line.partitions:,}",
+        f"{line.segments:,}",
+        size_text(line.size),
+        "-" if line.records is None else _count_text(line.records),
+        _codec_text(line),
+        findings or "-",
+    )
+
+
+def _codec_text(line: TopicLine) -> str:
+    if line.codec is None or line.codec_share is None:
+        return "-"
+    share = "" if line.codec_share > 0.995 else f" {line.codec_share * 100:.0f} %"
+    saving = "" if line.saving is None or line.saving < 1.05 else f" {line.saving:.1f}x"
+    return f"{line.codec}{share}{saving}"
+
+
+def _count_text(count: int) -> str:
+    for unit, name in ((10**9, "billion"), (10**6, "million")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count:,}"
+
+
+def _where(finding: Mapping[str, Any]) -> str:
+    if finding["topic"] is None:
+        return str(finding["path"])
+    on = "" if finding["broker"] is None else f" on broker {finding['broker']}"
+    first, last = finding["offsetFirst"], finding["offsetLast"]
+    offsets = "" if first is None else f", offset {first:,}" if last in (None, first) else f", offsets {first:,} to {last:,}"
+    return f"{finding['topic']}-{finding['partition']}{on}{offsets}"

@@ -1,0 +1,166 @@
+"""Asks questions without Spark: tables go into a file of SQLite, which answers in the same SQL."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kdump.output.arrow.schemas import TYPES, schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from kdump.pipeline.fleet.query import Query
+
+    Rows = Iterable[pa.RecordBatch]
+
+_MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
+_EPOCH = date(1970, 1, 1)
+_SEPARATOR = "\x1f"
+_CACHE_KIB = 64 << 10
+
+
+def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Rows]]) -> list[pa.Table]:
+    """The answers to some questions. Of each table only what they read is kept, and only on disk; one not given has no rows.
+
+    A table is given as what makes its rows, which is told the columns that are read, and may give others, too.
+    """
+    queries = list(queries)
+    wanted: dict[str, dict[str, None]] = {}
+    for query in queries:
+        for table, columns in query.columns.items():
+            wanted.setdefault(table, {}).update(dict.fromkeys(columns))
+    with tempfile.TemporaryDirectory(prefix="kdump-fleet-") as folder:
+        connection = _open(os.path.join(folder, "tables.sqlite"))
+        try:
+            for table, names in wanted.items():
+                _load(connection, table, list(names), tables[table](list(names)) if table in tables else ())
+            return [_answer(connection, query) for query in queries]
+        finally:
+            connection.close()
+
+
+def _open(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    for name, count, function in _FUNCTIONS:
+        connection.create_function(name, count, function, deterministic=True)
+    connection.create_aggregate("bit_xor", 1, _Xor)
+    connection.create_aggregate("collect_set", 1, _Set)  # type: ignore[arg-type]  # likewise
+    return connection
+
+
+def _load(connection: sqlite3.Connection, table: str, columns: list[str], batches: Rows) -> None:
+    names = ", ".join(f"`{name}`" for name in columns)
+    connection.execute(f"CREATE TABLE `{table}` ({names})")
+    insert = f"INSERT INTO `{table}` ({names}) VALUES ({', '.join('?' * len(columns))})"
+    connection.execute("BEGIN")
+    for batch in batches:
+        values = [batch.column(name).to_pylist() for name in columns]
+        connection.executemany(insert, zip(*values, strict=True))
+    connection.execute("COMMIT")
+
+
+def _answer(connection: sqlite3.Connection, query: Query) -> pa.Table:
+    schema = schema_of(query.result)
+    names = {table: f"`{table}`" for table in (*query.columns, *query.steps)}
+    for step, text in query.steps.items():
+        connection.execute(f"CREATE TABLE `{step}` AS {text.format(**names)}")
+    cursor = connection.execute(query.text.format(**names))
+    places = {description[0]: place for place, description in enumerate(cursor.description)}
+    rows = cursor.fetchall()
+    for step in query.steps:
+        connection.execute(f"DROP TABLE `{step}`")
+    arrays = [_array([row[places[column.key]] for row in rows], TYPES[column.type]) for column in query.result]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: list[Any], arrow_type: pa.DataType) -> pa.Array:
+    if arrow_type == pa.bool_():
+        values = [None if value is None else bool(value) for value in values]
+    return pa.array(values, arrow_type)
+
+
+# --- What Spark has and SQLite has not
+
+
+def _in_range(value: int) -> int | None:
+    return value if _MIN_INT64 <= value <= _MAX_INT64 else None
+
+
+def _try_add(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else _in_range(left + right)
+
+
+def _try_subtract(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else _in_range(left - right)
+
+
+def _xxhash64(*values: object) -> int:
+    """Some hash; that it is another one than Spark's makes no difference."""
+    return hash(values)
+
+
+def _greatest(*values: Any) -> Any:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _least(*values: Any) -> Any:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _date_from_unix_date(days: int | None) -> str | None:
+    return None if days is None else (_EPOCH + timedelta(days=days)).isoformat()
+
+
+def _array_join(values: str | None, separator: str) -> str | None:
+    return None if values is None else values.replace(_SEPARATOR, separator)
+
+
+def _same(value: object) -> object:
+    return value
+
+
+class _Xor:
+    def __init__(self) -> None:
+        self._value = 0
+
+    def step(self, value: int | None) -> None:
+        self._value ^= value or 0
+
+    def finalize(self) -> int:
+        return self._value
+
+
+class _Set:
+    """The texts of a group, each once, in order; an array of Spark is one text here."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+
+    def step(self, value: str | None) -> None:
+        if value is not None:
+            self._values.add(value)
+
+    def finalize(self) -> str:
+        return _SEPARATOR.join(sorted(self._values))
+
+
+_FUNCTIONS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
+    ("try_add", 2, _try_add),
+    ("try_subtract", 2, _try_subtract),
+    ("xxhash64", -1, _xxhash64),
+    ("greatest", -1, _greatest),
+    ("least", -1, _least),
+    ("date_from_unix_date", 1, _date_from_unix_date),
+    ("array_join", 2, _array_join),
+    ("array_sort", 1, _same),
+)

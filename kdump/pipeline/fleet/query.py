@@ -1,0 +1,97 @@
+"""The notation of questions: SQL that Spark and SQLite both understand.
+
+Names that either takes for a keyword stand in backticks, differences of offsets are made by `try_add` and `try_subtract`
+(damaged offsets are near 2^63), and texts by `printf`. What SQLite lacks of that, `kdump.pipeline.fleet.local` gives it.
+"""
+
+from __future__ import annotations
+
+from kdump.checks.catalogue import FAULTS
+from kdump.checks.finding import EXACT, NONE
+from kdump.output.arrow.rows import TABLES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kdump.tables import Column, Row
+
+    Sources = Mapping[str, Sequence[str]]
+
+_FINDING = ("code", "severity", "fileType", "start", "end", "offsetFirst", "offsetLast", "expected", "found", "message")
+_PLACE = ("broker", "topic", "partition", "segmentBase", "path")
+
+
+class Query:
+    """A question: which columns of which tables it reads, its text, and the rows that come out.
+
+    In the text, `{batches}` stands for the table of that name. Rows are those of `row_classes` side by side, in that order.
+    `steps` are questions of which the answers are few rows, and are tables for those behind them and for the text.
+    """
+
+    __slots__ = ("columns", "name", "row_classes", "steps", "text")
+
+    def __init__(
+        self, name: str, columns: Sources, text: str, row_classes: Sequence[type[Row]], steps: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.text = text
+        self.steps = dict(steps or {})
+        self.row_classes = tuple(row_classes)
+
+    @property
+    def result(self) -> tuple[Column, ...]:
+        """The columns that come out."""
+        found = {column.name: column for row_class in self.row_classes for column in row_class.schema}
+        return tuple(found.values())
+
+
+def findings(name: str, columns: Sources, text: str, steps: Mapping[str, str] | None = None) -> Query:
+    """A question whose answers are findings.
+
+    `text` has to give the place of each, and of its own: code, severity (null for the catalogue's), fileType, start, end,
+    offsetFirst, offsetLast, expected, found, message. All else is the same for findings of a fleet.
+    """
+    own = ", ".join(f"`{column}`" for column in (*_PLACE, *_FINDING) if column != "severity")
+    codes = sorted(code for code in FAULTS if f"'{code}'" in text)
+    severities = " ".join(f"WHEN '{code}' THEN '{FAULTS[code].severity}'" for code in codes)
+    forecasts = " ".join(f"WHEN '{code}' THEN '{FAULTS[code].forecast}'" for code in codes)
+    whole = f"""
+SELECT {own}, coalesce(severity, CASE code {severities} END) AS severity,
+  '{EXACT}' AS offsetCertainty, NULL AS evidence, 1 AS alignment, '{NONE}' AS resync, 0 AS skipped,
+  CASE code {forecasts} END AS brokerForecast
+FROM ({text})
+"""
+    return Query(name, columns, whole, TABLES["findings"], steps)
+
+
+def counted(count: str, singular: str, plural: str = "") -> str:
+    """An expression for a number with its noun, as `kdump.checks.wording.counted` says it."""
+    return f"CASE WHEN {count} = 1 THEN '1 {singular}' ELSE printf('%,d {plural or singular + 's'}', {count}) END"
+
+
+def offset_range(first: str, last: str) -> str:
+    """An expression for one offset or several, as `kdump.checks.wording.offset_range` says them."""
+    several = f"printf('offsets %,d to %,d', {first}, {last})"
+    return f"CASE WHEN {first} = {last} THEN printf('offset %,d', {first}) ELSE {several} END"
+
+
+def moment(milliseconds: str) -> str:
+    """An expression for a timestamp in UTC, to the second; as a number where no calendar has it."""
+    seconds = f"CAST(({milliseconds} % 86400000 - {milliseconds} % 1000) / 1000 AS INT)"
+    day = f"date_from_unix_date(CAST(({milliseconds} - {milliseconds} % 86400000) / 86400000 AS INT))"
+    hours = f"CAST(({seconds} - {seconds} % 3600) / 3600 AS INT)"
+    minutes = f"CAST(({seconds} % 3600 - {seconds} % 60) / 60 AS INT)"
+    text = f"{day} || printf(' %02d:%02d:%02d UTC', {hours}, {minutes}, {seconds} % 60)"
+    return f"CASE WHEN {milliseconds} BETWEEN 0 AND 253402300799999 THEN {text} ELSE printf('%d ms', {milliseconds}) END"
+
+
+def seconds(milliseconds: str) -> str:
+    """An expression for the whole seconds in a difference of timestamps that is not negative."""
+    return f"CAST(({milliseconds} - ({milliseconds}) % 1000) / 1000 AS BIGINT)"
+
+
+def text_list(values: Sequence[str]) -> str:
+    """Texts between parentheses, for IN; there is always one."""
+    return "(" + ", ".join("'" + value.replace("'", "''") + "'" for value in ("", *values)) + ")"

@@ -1,0 +1,38 @@
+"""Which questions a scan asks of its tables."""
+
+from __future__ import annotations
+
+from kdump.pipeline.fleet import compaction, replicas, retention, transactions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kdump.pipeline.fleet.query import Query
+
+
+def of_scan(
+    now: int,
+    *,
+    retention_ms: int | None = None,
+    compacted: Sequence[str] = replicas.COMPACTED,
+    reads_records: bool = False,
+) -> list[Query]:
+    """The questions whose answers are findings of a fleet: codes of `catalogue.FLEET`, none of which `kdump check` reports.
+
+    `now` is in milliseconds. With `reads_records` the table of records is asked too, which is to hold offsets and keys.
+    """
+    found = [
+        replicas.divergence(compacted),
+        replicas.behind(now),
+        transactions.missing_markers(),
+        retention.blocked(now, retention_ms, compacted),
+        compaction.stalled(),
+        compaction.overdue(now),
+    ]
+    return [*found, compaction.duplicates()] if reads_records else found
+
+
+def answerable(queries: Iterable[Query], tables: Sequence[str]) -> list[Query]:
+    """The questions whose tables are all there."""
+    return [query for query in queries if query.columns.keys() <= set(tables)]

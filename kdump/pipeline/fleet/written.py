@@ -1,0 +1,93 @@
+"""Questions to the tables that a scan wrote, and their answers beside these."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kdump.binary.kernel import BATCH_HEADER_SIZE, LOG_OVERHEAD
+from kdump.output.arrow.files import TableFile
+from kdump.output.arrow.schemas import table_schema
+from kdump.output.fleet import CodecUse, TopicSize
+from kdump.pipeline.fleet import local, statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.pipeline.fleet.query import Query
+
+FLEET_FILE = "fleet.parquet"
+"""The file in the table of findings that holds those which only a fleet shows."""
+
+_ROWS_AT_ONCE = 65_536
+_CODEC_SUMS = (
+    ("size", "count"),
+    ("count", "count"),
+    ("count", "sum"),
+    ("size", "sum"),
+    ("uncompressedSize", "count"),
+    ("uncompressedSize", "sum"),
+)
+
+
+def ask(folder: str, queries: Sequence[Query]) -> list[pa.Table]:
+    """The answers to questions to the tables in a folder, without Spark."""
+    names = {table for query in queries for table in query.columns}
+    return local.ask(queries, {table: partial(rows, folder, table) for table in names})
+
+
+def row_count(folder: str, queries: Sequence[Query]) -> int:
+    """How many rows the tables have that questions read."""
+    tables = {table for query in queries for table in query.columns}
+    return sum(pq.read_metadata(path).num_rows for table in tables for path in _files(folder, table))
+
+
+def rows(folder: str, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in a folder, some at a time."""
+    for path in _files(folder, table):
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
+
+
+def _files(folder: str, table: str) -> list[str]:
+    directory = os.path.join(folder, table)
+    return [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".parquet")]
+
+
+def add_findings(folder: str, answers: Sequence[pa.Table]) -> None:
+    """Write findings into the table of findings in a folder, as a file of their own; none is written without any."""
+    schema = table_schema("findings")
+    found = pa.concat_tables([answer.cast(schema) for answer in answers]) if answers else schema.empty_table()
+    if found.num_rows:
+        with TableFile(os.path.join(folder, "findings", FLEET_FILE), schema) as file:
+            for batch in found.to_batches():
+                file.write(batch)
+
+
+def topic_sizes(folder: str) -> list[TopicSize]:
+    """What each topic holds, from the table of segments."""
+    (answer,) = ask(folder, [statistics.sizes()])
+    return [TopicSize(*row.values()) for row in answer.to_pylist()]
+
+
+def codec_uses(folder: str) -> list[CodecUse]:
+    """What each codec holds of each topic, as `statistics.codecs` tells it, added up by Arrow: batches may be very many."""
+    columns = ("topic", "compresscodec", "size", "count", "magic", "uncompressedSize", "status")
+    sums: dict[tuple[str | None, str], list[int]] = {}
+    for batch in rows(folder, "batches", columns):
+        table = pa.Table.from_batches([batch])
+        grouped = table.filter(pc.not_equal(table["status"], "damaged")).group_by(["topic", "compresscodec", "magic"])
+        for row in grouped.aggregate(list(_CODEC_SUMS)).to_pylist():
+            total = sums.setdefault((row["topic"], row["compresscodec"]), [0] * len(_CODEC_SUMS))
+            for place, (name, how) in enumerate(_CODEC_SUMS):
+                total[place] += row[f"{name}_{how}"] or 0
+            total[-1] += row["size_count"] * (BATCH_HEADER_SIZE if row["magic"] >= 2 else LOG_OVERHEAD)
+    return [
+        CodecUse(topic, codec, batches, records if told else None, size, uncompressed if measured == batches else None)
+        for (topic, codec), (batches, told, records, size, measured, uncompressed) in sums.items()
+    ]

@@ -1,0 +1,186 @@
+"""Checks as questions to DataFrames: pure functions from tables of kdump to findings, or to rows that tell of a fleet.
+
+What comes in are tables as `kdump.spark.read` or the Parquet files of `kdump scan` have them, what comes out has the columns
+of the table `findings`. Nothing is read before an action of Spark asks for it, but for digests, which `divergence` compares at
+once: it then knows of which few batches it is about.
+
+A finding with a code of `kdump.checks.catalogue.FLEET` is one that only several brokers or partitions show. `fleet` gives all
+of these; `continuity` and `sequence_breaks` tell what the table `findings` tells as well, for whom has other tables only.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from kdump.errors import UsageError
+from kdump.output.arrow.rows import columns_of
+from kdump.output.arrow.schemas import schema_of
+from kdump.pipeline.fleet import compaction, questions, replicas, retention, statistics, transactions
+from kdump.pipeline.fleet import segments as of_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kdump.pipeline.fleet.query import Query
+
+__all__ = [
+    "ask",
+    "behind",
+    "cleaner_behind",
+    "codecs",
+    "compaction_duplicates",
+    "continuity",
+    "divergence",
+    "fleet",
+    "largest_records",
+    "missing_markers",
+    "retention_blocked",
+    "sequence_breaks",
+    "sizes",
+    "skew",
+    "throughput",
+    "tombstones_overdue",
+    "top_keys",
+]
+
+
+def ask(query: Query, tables: Mapping[str, DataFrame]) -> DataFrame:
+    """The answer to a question. Of a table only the columns that it reads are taken; a table that is not given has no rows."""
+    session = next(iter(tables.values())).sparkSession
+    frames = {name: _frame(session, name, columns, tables.get(name)) for name, columns in query.columns.items()}
+    for step, text in query.steps.items():
+        frames[step] = session.createDataFrame(_asked(session, text, frames).toArrow())
+    answer = _asked(session, query.text, frames)
+    fields = from_arrow_schema(schema_of(query.result)).fields
+    return answer.select(*(functions.col(f"`{field.name}`").cast(field.dataType).alias(field.name) for field in fields))
+
+
+def _asked(session: SparkSession, text: str, frames: Mapping[str, DataFrame]) -> DataFrame:
+    read: dict[str, Any] = {name: frame for name, frame in frames.items() if f"{{{name}}}" in text}
+    return session.sql(text, **read)
+
+
+def _frame(session: SparkSession, table: str, columns: Sequence[str], given: DataFrame | None) -> DataFrame:
+    if given is None:
+        return session.createDataFrame([], from_arrow_schema(schema_of(columns_of(table, columns))))
+    known = {name.lower() for name in given.columns}
+    missing = [name for name in columns if name.lower() not in known]
+    if missing:
+        raise UsageError(f"the table {table} was given without the column {missing[0]}", remedy=f"it takes {', '.join(columns)}")
+    return given.select(*(f"`{name}`" for name in columns))
+
+
+# --- Findings
+
+
+def fleet(
+    tables: Mapping[str, DataFrame],
+    now: int,
+    *,
+    retention_ms: int | None = None,
+    compacted: Sequence[str] = replicas.COMPACTED,
+) -> DataFrame:
+    """All findings that only a fleet shows, of the tables batches, segments and checkpoints; of records too, where given."""
+    queries = questions.of_scan(now, retention_ms=retention_ms, compacted=compacted, reads_records="records" in tables)
+    return _union(ask(query, tables) for query in queries)
+
+
+def _union(frames: Iterable[DataFrame]) -> DataFrame:
+    return reduce(lambda first, second: first.unionByName(second), frames)
+
+
+def divergence(
+    batches: DataFrame, checkpoints: DataFrame | None = None, *, compacted: Sequence[str] = replicas.COMPACTED
+) -> DataFrame:
+    """Where replicas hold other batches at the same offsets, lack some, or have them under other leader epochs."""
+    return ask(replicas.divergence(compacted), _given(batches=batches, checkpoints=checkpoints))
+
+
+def behind(segments: DataFrame, now: int, *, lag_ms: int = replicas.LAG_MS) -> DataFrame:
+    """Replicas that end long before the others."""
+    return ask(replicas.behind(now, lag_ms), {"segments": segments})
+
+
+def missing_markers(batches: DataFrame, *, grace_ms: int = transactions.GRACE_MS) -> DataFrame:
+    """Transactions that were ended in one partition, and hang in another one."""
+    return ask(transactions.missing_markers(grace_ms), {"batches": batches})
+
+
+def retention_blocked(
+    segments: DataFrame,
+    now: int,
+    *,
+    retention_ms: int | None = None,
+    checkpoints: DataFrame | None = None,
+    compacted: Sequence[str] = replicas.COMPACTED,
+) -> DataFrame:
+    """Segments that retention by time cannot delete, and that keep later ones."""
+    return ask(retention.blocked(now, retention_ms, compacted), _given(segments=segments, checkpoints=checkpoints))
+
+
+def cleaner_behind(segments: DataFrame, checkpoints: DataFrame) -> DataFrame:
+    """Partitions that one broker's cleaner does not clean, while another's does."""
+    return ask(compaction.stalled(), {"segments": segments, "checkpoints": checkpoints})
+
+
+def compaction_duplicates(records: DataFrame, checkpoints: DataFrame) -> DataFrame:
+    """Keys with several records where the cleaner was."""
+    return ask(compaction.duplicates(), {"records": records, "checkpoints": checkpoints})
+
+
+def tombstones_overdue(batches: DataFrame, now: int, *, overdue_ms: int = compaction.OVERDUE_MS) -> DataFrame:
+    """Tombstones and markers that could have gone long ago."""
+    return ask(compaction.overdue(now, overdue_ms), {"batches": batches})
+
+
+def continuity(segments: DataFrame) -> DataFrame:
+    """Offsets that are missing between segments, or that two of them claim."""
+    return ask(of_segments.continuity(), {"segments": segments})
+
+
+def sequence_breaks(batches: DataFrame) -> DataFrame:
+    """Producers whose sequences do not go on, from segment to segment as well."""
+    return ask(transactions.sequence_breaks(), {"batches": batches})
+
+
+def _given(**tables: DataFrame | None) -> dict[str, DataFrame]:
+    return {name: frame for name, frame in tables.items() if frame is not None}
+
+
+# --- Statistics
+
+
+def sizes(segments: DataFrame) -> DataFrame:
+    """Topics by size: what they hold, on how many brokers, from when to when."""
+    return ask(statistics.sizes(), {"segments": segments})
+
+
+def codecs(batches: DataFrame) -> DataFrame:
+    """What each codec holds of each topic; what it saves, where batches were read with `uncompressed=true`."""
+    return ask(statistics.codecs(), {"batches": batches})
+
+
+def skew(segments: DataFrame) -> DataFrame:
+    """Partitions by how much more they hold than the others of their topic."""
+    return ask(statistics.skew(), {"segments": segments})
+
+
+def throughput(batches: DataFrame, *, span_ms: int = 3_600_000) -> DataFrame:
+    """Bytes, batches and records of each topic by the time of their batches, by default an hour a row."""
+    return ask(statistics.throughput(span_ms), {"batches": batches})
+
+
+def top_keys(records: DataFrame, limit: int = 20) -> DataFrame:
+    """The keys with most bytes, of all replicas and topics that the records are of."""
+    return ask(statistics.top_keys(limit), {"records": records})
+
+
+def largest_records(records: DataFrame, limit: int = 20) -> DataFrame:
+    """The largest records, and where they stand."""
+    return ask(statistics.largest_records(limit), {"records": records})

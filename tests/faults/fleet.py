@@ -1,0 +1,292 @@
+"""Faults that only several brokers, or several partitions, show: as trees of log directories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.builders.fleets import Partitions, data, flipped
+from tests.builders.records import TIMESTAMP, transaction_marker
+
+from .case import NOW
+
+Brokers = Mapping[str, Partitions]
+
+HOUR, DAY = 3_600_000, 86_400_000
+
+
+@dataclass(frozen=True)
+class FleetCase:
+    """Brokers that show the fault `code` on `broker`, in these words, and brokers that nearly do.
+
+    `cleaned` is how far cleaners came, for both; `near_cleaned` replaces it for the near miss. `settings` are those of the
+    questions.
+    """
+
+    code: str
+    shown: Brokers
+    near_miss: Brokers
+    broker: str
+    message: str
+    severity: str = "error"
+    offsets: tuple[int, int] = (0, 0)
+    cleaned: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    near_cleaned: Mapping[str, Mapping[str, int]] | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    name: str = ""
+
+
+P = "orders-3"
+
+
+def _on(**brokers: list[bytes]) -> Brokers:
+    """One partition with one segment, on brokers by number: `_on(b1=[...], b2=[...])`."""
+    return {name[1:]: {P: {0: batches}} for name, batches in brokers.items()}
+
+
+_LOG = [data(offset, 5, value=b"%d" % offset, epoch=offset // 10) for offset in range(0, 40, 5)]
+_OTHER = data(15, 5, value=b"another", epoch=1)
+_LATER = data(15, 5, value=b"15", epoch=2)
+_SHORTER = data(15, 3, value=b"15", epoch=1)
+
+
+def _without(row: int) -> list[bytes]:
+    return [*_LOG[:row], *_LOG[row + 1 :]]
+
+
+def _with(row: int, batch: bytes) -> list[bytes]:
+    return [*_LOG[:row], batch, *_LOG[row + 1 :]]
+
+
+def _transactional(offset: int, at: int, *, sequence: int = 0, epoch: int = 0) -> bytes:
+    return data(offset, 2, producer=9, producer_epoch=epoch, sequence=sequence, is_transactional=True, at=at)
+
+
+def _marker(offset: int, at: int, *, epoch: int = 0) -> bytes:
+    return transaction_marker(base_offset=offset, producer_id=9, producer_epoch=epoch, timestamp=at)
+
+
+def _transaction(marked_at: int, later_at: int, written_at: int = TIMESTAMP - HOUR) -> Brokers:
+    """A transaction over two partitions, whose marker is missing in one of them."""
+    open_log = [data(0, at=written_at - 1000), _transactional(1, written_at), data(3, at=later_at)]
+    return {"1": {"orders-0": {0: open_log}, "orders-1": {0: [_transactional(0, written_at), _marker(2, marked_at)]}}}
+
+
+def _three(*times: int) -> Brokers:
+    """A log of segments with a batch each, of these times."""
+    return {"1": {P: {number: [data(number, at=at)] for number, at in enumerate(times)}}}
+
+
+def _keys(*keys: bytes) -> Brokers:
+    return {"1": {"table-0": {0: [data(offset, key=key) for offset, key in enumerate(keys)]}}}
+
+
+def _tombstones(horizon: int) -> Brokers:
+    return {"1": {"table-0": {0: [data(0), data(1, delete_horizon_ms=horizon), data(2, delete_horizon_ms=horizon + 1)]}}}
+
+
+_SEGMENTS = {base: [data(base, 10)] for base in range(0, 50, 10)}
+_BOTH = {"1": {"table-0": _SEGMENTS}, "2": {"table-0": _SEGMENTS}}
+
+CASES = (
+    FleetCase(
+        "replica-divergence",
+        shown=_on(b1=_LOG, b2=_with(3, flipped(_LOG[3]))),
+        near_miss=_on(b1=_LOG, b2=_LOG),
+        broker="2",
+        message=(
+            "Broker 2 differs from broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
+            "Its checksum does not fit, that of broker 1 does."
+        ),
+        offsets=(15, 19),
+        name="damaged-payload",
+    ),
+    FleetCase(
+        "replica-divergence",
+        shown=_on(b1=_with(7, flipped(_LOG[7])), b2=_LOG),
+        near_miss=_on(b1=_LOG[:7], b2=_LOG),
+        broker="1",
+        message=(
+            "Broker 1 differs from broker 2 in 1 batch, from offsets 35 to 39 on (leader epoch 3). "
+            "Its checksum does not fit, that of broker 2 does."
+        ),
+        offsets=(35, 39),
+        name="damaged-last-batch",
+    ),
+    FleetCase(
+        "replica-divergence",
+        shown=_on(b1=_with(3, _OTHER), b2=_LOG, b3=_LOG),
+        near_miss=_on(b1=_with(3, _OTHER), b2=_LOG[:3], b3=_LOG[:3]),  # nobody else has these offsets
+        broker="1",
+        message=(
+            "Broker 1 differs from broker 2 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
+            f"Checksum 0x{int.from_bytes(_OTHER[17:21], 'big'):08x} here and 0x{int.from_bytes(_LOG[3][17:21], 'big'):08x} there."
+        ),
+        offsets=(15, 19),
+        name="majority",
+    ),
+    FleetCase(
+        "replica-divergence",
+        shown=_on(b1=_with(3, _SHORTER), b2=_LOG, b3=_LOG),
+        near_miss=_on(b1=_LOG, b2=_LOG, b3=_LOG[:3]),
+        broker="1",
+        message=(
+            "Broker 1 differs from broker 2 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
+            "The batch ends at offset 17 here and 19 there."
+        ),
+        offsets=(15, 17),
+        name="other-end",
+    ),
+    FleetCase(
+        "replica-divergence",
+        shown=_on(b1=_LOG, b2=_with(3, _OTHER)),
+        near_miss=_on(b1=_LOG, b2=_with(3, _OTHER)),
+        near_cleaned={"1": {P: 20}, "2": {P: 5}},  # one broker cleaned these offsets, the other did not yet
+        broker="2",
+        message=(
+            "Broker 2 differs from broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
+            f"Checksum 0x{int.from_bytes(_OTHER[17:21], 'big'):08x} here and 0x{int.from_bytes(_LOG[3][17:21], 'big'):08x} there."
+        ),
+        offsets=(15, 19),
+        cleaned={"1": {P: 15}, "2": {P: 5}},
+        name="behind-the-cleaners",
+    ),
+    FleetCase(
+        "replica-epoch-divergence",
+        shown=_on(b1=_LOG, b2=_with(3, _LATER), b3=_LOG),
+        near_miss=_on(b1=_with(3, _LATER), b2=_with(3, _LATER), b3=_with(3, _LATER)),
+        broker="2",
+        message="Broker 2 has other leader epochs than broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1): 2 here.",
+        offsets=(15, 19),
+    ),
+    FleetCase(
+        "replica-missing-batches",
+        shown=_on(b1=_LOG, b2=_without(3)),
+        near_miss={"1": {P: {0: _LOG}}, "2": {P: {20: _LOG[4:]}}},  # another start is another retention
+        broker="2",
+        message="Broker 2 lacks 1 batch that broker 1 has, the first with offsets 15 to 19.",
+        offsets=(15, 19),
+    ),
+    FleetCase(
+        "replica-missing-batches",
+        shown={"1": {P: {0: _LOG[:4], 20: _LOG[4:6], 30: _LOG[6:]}}, "2": {P: {0: _LOG[:4], 30: _LOG[6:]}}},
+        near_miss={"1": {P: {0: _LOG[:4], 20: _LOG[4:6], 30: _LOG[6:]}}, "2": {P: {0: _LOG[:6], 30: _LOG[6:]}}},
+        broker="2",
+        message="Broker 2 lacks 2 batches that broker 1 has, the first with offsets 20 to 24.",
+        offsets=(20, 29),
+        name="segment",
+    ),
+    FleetCase(
+        "replica-missing-batches",
+        shown={"1": {"__consumer_offsets-3": {0: _LOG}}, "2": {"__consumer_offsets-3": {0: _without(3)}}},
+        near_miss={"1": {"__consumer_offsets-3": {0: _LOG}}, "2": {"__consumer_offsets-3": {0: _without(3)}}},
+        near_cleaned={"1": {"__consumer_offsets-3": 15}, "2": {"__consumer_offsets-3": 25}},
+        broker="2",
+        message="Broker 2 lacks 1 batch that broker 1 has, the first with offsets 15 to 19.",
+        severity="warning",
+        offsets=(15, 19),
+        name="compacted",
+    ),
+    FleetCase(
+        "replica-behind",
+        shown=_on(b1=[data(0, at=TIMESTAMP - DAY), data(1)], b2=[data(0, at=TIMESTAMP - DAY)]),
+        near_miss=_on(b1=[data(0, at=TIMESTAMP - 60_000), data(1)], b2=[data(0, at=TIMESTAMP - 60_000)]),
+        broker="2",
+        message=("Broker 2 ends at offset 0 and broker 1 at 1: it is 1 behind, and its newest batch is 86,400 s older."),
+        severity="warning",
+        offsets=(1, 1),
+    ),
+    FleetCase(
+        "replica-behind",
+        shown=_on(b1=[data(0)], b2=[]),
+        near_miss={"1": {P: {0: [data(0)]}}, "2": {P: {1: []}}},  # all its segments were deleted
+        broker="2",
+        message="Broker 2 ends at offset -1 and broker 1 at 0: it is 1 behind; it holds no batch.",
+        severity="warning",
+        name="empty",
+    ),
+    FleetCase(
+        "txn-marker-missing",
+        shown=_transaction(TIMESTAMP - HOUR + 2000, TIMESTAMP),
+        near_miss=_transaction(TIMESTAMP - HOUR + 2000, TIMESTAMP - HOUR + 60_000),  # the marker may be on its way
+        broker="1",
+        message=(
+            "Producer 9, epoch 0: its transaction is open since offset 1, but a marker ended it in orders-1 "
+            "on broker 1 2 s after its last data here. The log went on to offset 3: the last stable offset stays at 1."
+        ),
+        offsets=(1, 2),
+    ),
+    FleetCase(
+        "txn-marker-missing",
+        shown=_transaction(TIMESTAMP - HOUR + 2000, TIMESTAMP),
+        near_miss=_transaction(TIMESTAMP - HOUR - 2000, TIMESTAMP),  # that marker ended an earlier transaction
+        broker="1",
+        message=(
+            "Producer 9, epoch 0: its transaction is open since offset 1, but a marker ended it in orders-1 "
+            "on broker 1 2 s after its last data here. The log went on to offset 3: the last stable offset stays at 1."
+        ),
+        offsets=(1, 2),
+        name="earlier-transaction",
+    ),
+    FleetCase(
+        "retention-blocked",
+        shown=_three(TIMESTAMP, NOW + 365 * DAY, TIMESTAMP, TIMESTAMP),
+        near_miss=_three(TIMESTAMP, TIMESTAMP, TIMESTAMP, NOW + 365 * DAY),  # the newest segment is not deleted in any case
+        broker="1",
+        message=(
+            "The segment at 1 holds a record from the future, of 2024-11-13 22:21:40 UTC. Retention by time "
+            f"deletes nothing from there on before 2024-11-13 22:21:40 UTC: 2 segments of {2 * len(data(1))} bytes."
+        ),
+        severity="warning",
+        offsets=(1, 1),
+    ),
+    FleetCase(
+        "retention-blocked",
+        shown=_three(TIMESTAMP - 30 * DAY, TIMESTAMP - DAY, TIMESTAMP - 20 * DAY, TIMESTAMP),
+        near_miss=_three(TIMESTAMP - 30 * DAY, TIMESTAMP - 20 * DAY, TIMESTAMP - DAY, TIMESTAMP),
+        broker="1",
+        message=(
+            "The segment at 1 holds a record that is younger than those behind it, of 2023-11-13 22:13:20 UTC. Retention by "
+            f"time deletes nothing from there on before 2023-11-20 22:13:20 UTC: 2 segments of {2 * len(data(1))} bytes."
+        ),
+        severity="warning",
+        offsets=(1, 1),
+        settings={"retention_ms": 7 * DAY},
+        name="known-retention",
+    ),
+    FleetCase(
+        "compaction-duplicate",
+        shown=_keys(b"a", b"b", b"a", b"c"),
+        near_miss=_keys(b"a", b"b", b"c", b"a"),
+        broker="1",
+        message=(
+            "1 key has several records below offset 3, up to which the log was cleaned: 1 record too many, the first at offset 0."
+        ),
+        offsets=(0, 2),
+        cleaned={"1": {"table-0": 3}},
+    ),
+    FleetCase(
+        "tombstone-overdue",
+        shown=_tombstones(NOW - 30 * DAY),
+        near_miss=_tombstones(NOW - 2 * DAY),
+        broker="1",
+        message="2 batches keep tombstones or markers that could have gone, the oldest since 2023-10-15 22:21:40 UTC.",
+        severity="info",
+        offsets=(1, 2),
+    ),
+    FleetCase(
+        "cleaner-behind",
+        shown=_BOTH,
+        near_miss=_BOTH,
+        cleaned={"1": {"table-0": 40}, "2": {"table-0": 10}},
+        near_cleaned={"1": {"table-0": 40}, "2": {"table-0": 20}},
+        broker="2",
+        message=(
+            f"Broker 2 cleaned up to offset 10, broker 1 up to 40: {3 * len(_SEGMENTS[10][0])} of "
+            f"{4 * len(_SEGMENTS[10][0])} "
+            "bytes in closed segments are not cleaned here."
+        ),
+        severity="warning",
+        offsets=(10, 39),
+    ),
+)

@@ -1,0 +1,86 @@
+"""What `kdump scan` tells people: topics by size, and what is wrong, the worst first."""
+
+from typing import Any
+
+from kdump.output.fleet import CodecUse, TopicSize
+from kdump.output.fleet_text import text_of_findings, text_of_time, text_of_topics, topic_lines
+
+GIB = 1 << 30
+
+
+def _size(
+    topic: str | None, size: int, records: int | None = 5, oldest: int | None = None, newest: int | None = None
+) -> TopicSize:
+    return TopicSize(topic, 3, 6, 12, size, size // 2, 9, records, oldest, newest)
+
+
+def _finding(code: str, severity: str, partition: int = 0, broker: str = "1", **more: Any) -> dict[str, Any]:
+    place = {"broker": broker, "topic": "orders", "partition": partition, "path": f"/data/{broker}/orders-{partition}/0.log"}
+    return {**place, "code": code, "severity": severity, "offsetFirst": 5, "offsetLast": 9, "message": f"{code} it is.", **more}
+
+
+def test_topics_are_told_by_size_with_their_codecs_and_findings() -> None:
+    sizes = [_size("small", 2048, records=None), _size("orders", 3 * GIB, records=4_100_000_000), _size(None, 0, records=0)]
+    codecs = [
+        CodecUse("orders", "zstd", 10, 10, 900, 3690),
+        CodecUse("orders", "none", 1, 1, 100, 100),
+        CodecUse("small", "lz4", 1, 1, 50, None),
+    ]
+    lines = topic_lines(sizes, codecs, {("orders", "error"): 2, ("orders", "info"): 7, ("small", "warning"): 1})
+    assert text_of_topics(lines) == [
+        "topic       partitions  segments      size      records  codec           findings",
+        "orders               3        12  3.00 GiB  4.1 billion  zstd 90 % 3.8x  2 errors",
+        "small                3        12  2.00 KiB            -  lz4             1 warning",
+        "(no topic)           3        12   0 bytes            0  -               -",
+    ]
+
+
+def test_topics_beyond_the_first_few_are_counted() -> None:
+    lines = text_of_topics(topic_lines([_size(f"t{number:02}", 1024 * (100 - number)) for number in range(25)], [], {}))
+    assert len(lines) == 22
+    assert lines[1].startswith("t00 ")
+    assert lines[-1] == "and 5 more topics, 390 KiB"
+
+
+def test_the_name_of_a_topic_cannot_steer_a_terminal() -> None:
+    lines = topic_lines([_size("\x1b[31mred", 1)], [], {})
+    assert "\x1b" not in "".join(text_of_topics(lines, is_terminal=True))
+
+
+def test_the_time_of_batches_is_told_where_there_is_one() -> None:
+    lines = topic_lines([_size("a", 1, oldest=1_700_000_000_000, newest=1_700_000_001_000), _size("b", 1)], [], {})
+    assert text_of_time(lines) == "Batches from 2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:21.000 UTC."
+    assert text_of_time(topic_lines([_size("b", 1)], [], {})) == ""
+
+
+def test_no_findings_are_said_in_two_words() -> None:
+    assert text_of_findings([], {}, 100) == ["No findings."]
+
+
+def test_the_worst_findings_are_told_once_for_each_partition_and_all_are_counted() -> None:
+    findings = [
+        _finding("timestamp-future", "warning"),
+        *(_finding("crc-mismatch", "error") for _ in range(4)),
+        *(_finding("crc-mismatch", "error", partition, "2") for partition in range(1, 9)),
+        _finding("offset-gap", "info"),
+    ]
+    counts = {("offset-gap", "info"): 1, ("crc-mismatch", "error"): 12, ("timestamp-future", "warning"): 1}
+    assert text_of_findings(findings, counts, 100) == [
+        "error    crc-mismatch      orders-0 on broker 1, offsets 5 to 9",
+        "         crc-mismatch it is.",
+        "error    crc-mismatch      orders-1 on broker 2, offsets 5 to 9",
+        "         crc-mismatch it is.",
+        "error    crc-mismatch      orders-2 on broker 2, offsets 5 to 9",
+        "         crc-mismatch it is.",
+        "warning  timestamp-future  orders-0 on broker 1, offsets 5 to 9",
+        "         timestamp-future it is.",
+        "",
+        "error    crc-mismatch             12",
+        "warning  timestamp-future          1",
+        "info     offset-gap                1",
+    ]
+
+
+def test_a_finding_without_a_partition_is_told_by_its_path() -> None:
+    finding = _finding("log-dir-file-bad", "error", topic=None, path="/data/1/meta.properties")
+    assert text_of_findings([finding], {("log-dir-file-bad", "error"): 1}, 100)[0].endswith("  /data/1/meta.properties")
