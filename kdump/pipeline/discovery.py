@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary.source import Source
-from kdump.checks import tree
+from kdump.formats import tree
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, properties
 

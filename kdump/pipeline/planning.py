@@ -9,7 +9,7 @@ from operator import gt
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary.source import Source
-from kdump.checks import tree
+from kdump.formats import tree
 from kdump.checks.check import Job, jobs
 from kdump.checks.isolation import size_of
 from kdump.errors import CorruptData, Unreadable, UsageError

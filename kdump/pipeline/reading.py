@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kdump.binary.source import Source
-from kdump.checks import tree
+from kdump.formats import tree
 from kdump.checks.check import Job, run
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.isolation import Isolation

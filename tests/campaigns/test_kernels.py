@@ -69,5 +69,5 @@ def test_sanitizers_would_find_something(tmp_path: Path, build: Path) -> None:
     )
     code, text = sanitized.run(tmp_path, "overread", 1, SEED)
     assert code != 0
-    assert "heap-buffer-overflow" in text
+    assert "ERROR: AddressSanitizer" in text  # of a wide load it says no more than that
     assert "_kernel.c" in text
