@@ -10,9 +10,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary.source import Source
-from kdump.formats import tree
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.formats import file_name, properties
+from kdump.formats import file_name, properties, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,10 +9,10 @@ from operator import gt
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary.source import Source
-from kdump.formats import tree
 from kdump.checks.check import Job, jobs
 from kdump.checks.isolation import size_of
 from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.formats import tree
 from kdump.formats.log import Log
 from kdump.formats.text_checkpoint import OFFSET_CHECKPOINTS
 from kdump.pipeline import discovery

@@ -8,12 +8,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kdump.binary.source import Source
-from kdump.formats import tree
 from kdump.checks.check import Job, run
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.isolation import Isolation
 from kdump.errors import CorruptData, KdumpError
-from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index
+from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
 from kdump.output.arrow.builder import Constant, bounded, record_batch
