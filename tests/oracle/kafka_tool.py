@@ -113,7 +113,7 @@ def _why_no_java() -> str | None:
         first, last = JAVA_VERSIONS[0], JAVA_VERSIONS[-1]
         return f"the real tool needs Java {first} to {last}, found {version[1] if version else said!r}"
     try:
-        compiled([JAVA_SOURCE])
+        compiled(JAVA_SOURCE)
     except (OSError, OracleError) as error:
         return str(error)
     return None
@@ -193,7 +193,7 @@ class _Jvm:
 
     def __init__(self, release: str, working_folder: Path) -> None:
         _make_empty(working_folder)
-        class_path = os.pathsep.join([str(compiled([JAVA_SOURCE])), fetch(release)])
+        class_path = os.pathsep.join([str(compiled(JAVA_SOURCE)), fetch(release)])
         command = ["java", *_launcher_options(release), *BATCH_OPTIONS, "-cp", class_path]
         self._process = subprocess.Popen(
             [*command, JAVA_SOURCE.stem, _since(MAIN_CLASSES, release)],
@@ -314,17 +314,16 @@ def _resolve(release: str, logging: str, folder: Path) -> str:
     return os.pathsep.join(path for path in paths if not OTHER_LOGGING.search(path))
 
 
-def compiled(sources: Sequence[Path], class_path: str = "") -> Path:
-    """Compile these sources unless that was done before; return the folder of the classes."""
-    content = b"".join(source.read_bytes() for source in sources)
-    classes = _home() / f"classes-{hashlib.sha256(content).hexdigest()[:12]}"
+def compiled(source: Path) -> Path:
+    """Compile a source unless that was done before; return the folder of the classes."""
+    classes = _home() / f"classes-{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}"
     with _locked("classes.lock"):
         if not classes.exists():
             with tempfile.TemporaryDirectory(dir=_home(), prefix="compiling-") as folder:
-                options = ["-nowarn", "-d", folder, *(["-cp", class_path] if class_path else [])]
-                done = subprocess.run(["javac", *options, *map(str, sources)], capture_output=True, text=True, check=False)
+                command = ["javac", "-nowarn", "-d", folder, str(source)]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
-                    raise OracleError(f"javac cannot compile {sources[0].name}: {done.stderr.strip()}")
+                    raise OracleError(f"javac cannot compile {source.name}: {done.stderr.strip()}")
                 shutil.copytree(folder, classes)
     return classes
 

@@ -61,7 +61,7 @@ class Start(NamedTuple):
 
     stop: str
     recovery_point: int
-    recovery_point_is: str
+    recovery_point_is: str = "given"
 
 
 class Request(NamedTuple):
@@ -113,7 +113,7 @@ def why_not_available(release: str) -> str | None:
     missing = kafka_tool.why_not_available(release)
     if not missing:
         try:
-            kafka_tool.compiled([JAVA_SOURCE])
+            kafka_tool.compiled(JAVA_SOURCE)
             kafka_tool.fetch(release, LOGGING)
         except (OSError, kafka_tool.OracleError) as error:
             missing = str(error)
@@ -261,7 +261,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         return answer
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        class_path = os.pathsep.join([str(kafka_tool.compiled([JAVA_SOURCE])), kafka_tool.fetch(self._release, LOGGING)])
+        class_path = os.pathsep.join([str(kafka_tool.compiled(JAVA_SOURCE)), kafka_tool.fetch(self._release, LOGGING)])
         return subprocess.Popen(
             ["java", *JVM_OPTIONS, "-cp", class_path, JAVA_SOURCE.stem],
             env=kafka_tool.environment(),

@@ -14,6 +14,8 @@ from typing import Any
 
 DIRECTORIES = Path(__file__).with_name("directories.tar.xz")
 STARTS = Path(__file__).with_name("starts.jsonl.xz")
+CLOCK = 1_795_266_000_000
+"""What the clock of a log manager says, in ms, so that whatever depends on it is the same whenever starts are made."""
 
 
 def starts() -> Iterator[dict[str, Any]]:

@@ -10,11 +10,12 @@ import lzma
 import random
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests import restarts
-from tests.oracle.log_starts import Answer, Start, run_many
+from tests.oracle.restarts import LogManager, Request, Start, why_not_available
 
 ASKED = ("case", "release", "stop", "recoveryPoint", "loadedAs", "logStartCheckpoint", "config")
 """The fields of a line that say which start it is."""
@@ -30,21 +31,24 @@ def main() -> int:
     if not arguments.check and not arguments.release:
         parser.error("either --check or --release")
     lines = list(restarts.starts())
+    releases = [arguments.release] if arguments.release else sorted({line["release"] for line in lines})
+    for missing in filter(None, map(why_not_available, releases)):
+        print(missing, file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="kdump-restarts-") as folder:
         restarts.unpack(Path(folder))
         if arguments.check:
-            return _check(lines, Path(folder), arguments)
+            return _check(lines, Path(folder), releases, arguments)
         return _make(lines, Path(folder), arguments.release)
 
 
-def _check(lines: list[dict[str, Any]], folder: Path, arguments: argparse.Namespace) -> int:
+def _check(lines: list[dict[str, Any]], folder: Path, releases: list[str], arguments: argparse.Namespace) -> int:
     different = 0
-    for release in sorted({line["release"] for line in lines} & {arguments.release or line["release"] for line in lines}):
+    for release in releases:
         chosen = [line for line in lines if line["release"] == release]
         if arguments.sample:
             chosen = random.Random(arguments.seed).sample(chosen, min(arguments.sample, len(chosen)))
-        for line, answer in zip(chosen, run_many(release, [start_of(line, folder) for line in chosen]), strict=True):
-            found = fields_of(answer)
+        for line, found in zip(chosen, _found(release, chosen, folder), strict=True):
             wrong = [name for name, value in found.items() if line[name] != value]
             for name in wrong:
                 print(f"{line['case']} {release} {line['stop']} {line['recoveryPoint']}: {name} {line[name]}, now {found[name]}")
@@ -59,10 +63,7 @@ def _make(lines: list[dict[str, Any]], folder: Path, release: str) -> int:
     asked: list[dict[str, Any]] = [
         {name: line[name] for name in ASKED if name in line} | {"release": release} for line in lines if line["release"] == newest
     ]
-    made = [
-        line | fields_of(answer)
-        for line, answer in zip(asked, run_many(release, [start_of(line, folder) for line in asked]), strict=True)
-    ]
+    made = [line | found for line, found in zip(asked, _found(release, asked, folder), strict=True)]
     kept = [line for line in lines if line["release"] != release]
     with lzma.open(restarts.STARTS, "wt", preset=9 | lzma.PRESET_EXTREME) as file:
         file.writelines(json.dumps(line) + "\n" for line in kept + made)
@@ -70,27 +71,28 @@ def _make(lines: list[dict[str, Any]], folder: Path, release: str) -> int:
     return 0
 
 
-def start_of(line: dict[str, Any], folder: Path) -> Start:
-    return Start(
-        folder / line["case"],
-        line["stop"],
-        line["recoveryPoint"],
-        line.get("loadedAs", "topic-0"),
-        line.get("logStartCheckpoint", 0),
-        line.get("config", {}),
-    )
-
-
-def fields_of(answer: Answer) -> dict[str, Any]:
-    """An answer in the fields of a line. Words behind the outcome have no order of their own."""
-    return {
-        "words": list(answer.words),
-        "logStart": answer.log_start,
-        "logEnd": answer.log_end,
-        "bytesLost": answer.bytes_lost,
-        "segmentsGone": list(answer.segments_gone),
-        "exception": answer.exception,
-    }
+def _found(release: str, lines: list[dict[str, Any]], folder: Path) -> Iterator[dict[str, Any]]:
+    """What the log manager of a release does at these starts, in the fields of a line."""
+    with LogManager(release) as manager:
+        for line in lines:
+            request = Request(
+                folder / line["case"],
+                config=line.get("config", {}),
+                loaded_as=line.get("loadedAs", "topic-0"),
+                now=restarts.CLOCK,
+            )
+            row = manager.record(request, Start(line["stop"], line["recoveryPoint"]))
+            yield {
+                "words": [row["outcome"], *row.get("also", [])],
+                "logStart": row.get("log_start"),
+                "logEnd": row.get("log_end"),
+                "dataEnd": row["data_end"],
+                "bytesLost": row["bytes_lost"],
+                "segmentsGone": row.get("segments_gone", []),
+                "lostRecords": row.get("lost_records", 0),
+                "lostOffsets": row.get("lost_offsets", []),
+                "exception": row.get("exception"),
+            }
 
 
 if __name__ == "__main__":
