@@ -550,3 +550,11 @@ def test_a_check_of_little_shows_no_progress(clean: Path) -> None:
     assert select.select([controller], [], [], 0)[0] == []
     os.close(terminal)
     os.close(controller)
+
+
+def test_a_torn_tail_in_front_of_another_segment_tells_what_is_missing_up_to_there(tmp_path: Path) -> None:
+    folder = write_partition(tmp_path, topic="orders", partition=0, segments={0: _batches(0, 2), 9: _batches(9, 10)})
+    os.truncate(folder / LOG, (folder / LOG).stat().st_size - 5)
+    out = " ".join(_run("check", folder)[1].split())
+    assert " are missing. Whole, and to be salvaged, are " in out
+    assert re.search(r"The last batch, offset[^.]*\. Whole, [^.]*\. Missing here: offsets \d to 8\.", out), out

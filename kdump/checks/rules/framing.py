@@ -391,7 +391,9 @@ class Framing(SegmentRule):
                 whole = self._whole_records(start + kernel.BATCH_HEADER_SIZE, damage.end, fields[12])
                 message += f" Whole, and to be salvaged, are {whole:,} of {counted(fields[12], 'record', 'records')}."
             offsets = (first, last)
-        self._tell(damage, message, severity=self._severity_of_tail(), offsets=offsets, expected=size, found=there)
+        words, gap = self._missing(len(self.facts.positions))  # up to the next segment, if there is one
+        severity = self._severity_of_tail()
+        self._tell(damage, message + words, severity=severity, offsets=gap or offsets, expected=size, found=there)
 
     def _whole_records(self, start: int, end: int, count: int) -> int:
         """How many records there are before the end of the file."""
