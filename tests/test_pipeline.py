@@ -487,7 +487,15 @@ def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> 
         _rows("records", tmp_path)
 
 
-def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path) -> None:
+def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children: list[int] = []
+    fork = os.fork
+
+    def noted_fork() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", noted_fork)
     large = batch(records=[record(value=b"v" * 100_000)] * 10)
     for number in range(10):
         _log(tmp_path / f"a-{number}" / file_name(0, ".log"), large)
@@ -496,8 +504,9 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path) -> No
     rows = apart.read_apart([piece for piece in work if isinstance(piece, planning.Piece)], options, reading.read_piece)
     next(rows)
     rows.close()  # type: ignore[attr-defined]  # it is a generator
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    (child,) = children
+    with pytest.raises(ChildProcessError):  # it was waited for
+        os.waitpid(child, os.WNOHANG)
 
 
 def test_files_that_are_gone_when_they_are_read_cost_only_their_rows(tmp_path: Path) -> None:
