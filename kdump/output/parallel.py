@@ -81,9 +81,9 @@ _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
 def jobs_here() -> int:
-    """How many processes suit this machine now: its cores, or one where they are busy."""
+    """How many processes suit this machine now: its cores, or one where others are busy on them."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if os.getloadavg()[0] <= cores else 1
+    return cores if os.getloadavg()[0] <= 1.5 * cores else 1  # what ran here just now counts, too
 
 
 def can_fork() -> bool:
