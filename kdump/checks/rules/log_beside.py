@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
+from contextlib import contextmanager
 from itertools import islice
 from operator import lt, sub
 
@@ -15,9 +16,10 @@ from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kdump.checks.column import Column
+    from kdump.checks.context import FileContext
     from kdump.checks.segment import SegmentFacts
 
 _TOO_HIGH = 1 << 63
@@ -35,6 +37,19 @@ def size_now(facts: SegmentFacts) -> int:
         return max(facts.size, os.stat(facts.path).st_size)
     except OSError:
         return facts.size
+
+
+@contextmanager
+def log_beside(context: FileContext) -> Iterator[LogBeside | None]:
+    """The log of an index, None where it was not read, or where the level compares no files with one another."""
+    if context.segment is None or not context.settings.checks_crcs:
+        yield None
+        return
+    log = LogBeside(context.segment)
+    try:
+        yield log
+    finally:
+        log.close()
 
 
 class LogBeside:

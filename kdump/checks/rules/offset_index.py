@@ -12,7 +12,7 @@ from kdump.checks.catalogue.entry import DIE
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.index_digest import columns, digest_index
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, rows_of, size_now
+from kdump.checks.rules.log_beside import LogBeside, log_beside, rows_of, size_now
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, time_index
@@ -42,13 +42,8 @@ _MANY = 8  # time entries that were hardly made by as many stops of the broker
 
 def check(context: FileContext) -> None:
     """Check one file; every byte of it is entered into its account."""
-    facts = context.segment
-    log = LogBeside(facts) if facts is not None and context.settings.checks_crcs else None
-    try:
-        _Check(context, facts, log).run()
-    finally:
-        if log is not None:
-            log.close()
+    with log_beside(context) as log:
+        _Check(context, context.segment, log).run()
 
 
 class _Check:

@@ -10,7 +10,7 @@ from struct import Struct
 from kdump.checks.finding import INFO
 from kdump.checks.index_digest import digest_time_index
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, rows_of
+from kdump.checks.rules.log_beside import LogBeside, log_beside, rows_of
 from kdump.checks.wording import counted, time
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
@@ -28,12 +28,8 @@ _BELOW_ALL = -(1 << 63) - 1
 
 def check(context: FileContext) -> None:
     """Check one file; every byte of it is entered into its account."""
-    log = LogBeside(context.segment) if context.segment is not None and context.settings.checks_crcs else None
-    try:
+    with log_beside(context) as log:
         _Check(context, log).run()
-    finally:
-        if log is not None:
-            log.close()
 
 
 class _Check:

@@ -8,7 +8,7 @@ from kdump.binary import kernel
 from kdump.checks.catalogue.entry import BLIND, RESCAN
 from kdump.checks.finding import INFO
 from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside
+from kdump.checks.rules.log_beside import LogBeside, log_beside
 from kdump.formats.record_batch import CONTROL_BIT
 from kdump.formats.transaction_index import ENTRY_SIZE
 
@@ -24,12 +24,8 @@ _MARKER_SIZE = kernel.BATCH_HEADER_SIZE + 64  # with all of its only record
 
 def check(context: FileContext) -> None:
     """Check one file; every byte of it is entered into its account."""
-    log = LogBeside(context.segment) if context.segment is not None and context.settings.checks_crcs else None
-    try:
+    with log_beside(context) as log:
         _Check(context, log).run()
-    finally:
-        if log is not None:
-            log.close()
 
 
 class _Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.formats.text_checkpoint import CLEANER_OFFSETS
-from kdump.pipeline.fleet.query import Query, counted, findings, moment
+from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, moment
 from kdump.pipeline.fleet.replicas import CHECKPOINT_COLUMNS
 
 OVERDUE_MS = 7 * 86_400_000
@@ -23,11 +23,7 @@ def duplicates() -> Query:
         "duplicates",
         {
             "records": (
-                "broker",
-                "topic",
-                "partition",
-                "segmentBase",
-                "path",
+                *PLACE,
                 "offset",
                 "key",
                 "isKeyTruncated",
@@ -66,11 +62,7 @@ def overdue(now: int, overdue_ms: int = OVERDUE_MS) -> Query:
         "overdue",
         {
             "batches": (
-                "broker",
-                "topic",
-                "partition",
-                "segmentBase",
-                "path",
+                *PLACE,
                 "position",
                 "size",
                 "baseOffset",
@@ -103,7 +95,7 @@ def stalled() -> Query:
     return findings(
         "stalled",
         {
-            "segments": ("broker", "topic", "partition", "segmentBase", "path", "size", "lastOffset"),
+            "segments": (*PLACE, "size", "lastOffset"),
             "checkpoints": CHECKPOINT_COLUMNS,
         },
         f"""

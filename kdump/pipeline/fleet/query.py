@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     Sources = Mapping[str, Sequence[str]]
 
 _FINDING = ("code", "severity", "fileType", "start", "end", "offsetFirst", "offsetLast", "expected", "found", "message")
-_PLACE = ("broker", "topic", "partition", "segmentBase", "path")
+PLACE = ("broker", "topic", "partition", "segmentBase", "path")
+"""The columns that say where a row is from."""
 
 
 class Query:
@@ -53,7 +54,7 @@ def findings(name: str, columns: Sources, text: str, steps: Mapping[str, str] | 
     `text` has to give the place of each, and of its own: code, severity (null for the catalogue's), fileType, start, end,
     offsetFirst, offsetLast, expected, found, message. All else is the same for findings of a fleet.
     """
-    own = ", ".join(f"`{column}`" for column in (*_PLACE, *_FINDING) if column != "severity")
+    own = ", ".join(f"`{column}`" for column in (*PLACE, *_FINDING) if column != "severity")
     codes = sorted(code for code in FAULTS if f"'{code}'" in text)
     severities = " ".join(f"WHEN '{code}' THEN '{FAULTS[code].severity}'" for code in codes)
     forecasts = " ".join(f"WHEN '{code}' THEN '{FAULTS[code].forecast}'" for code in codes)

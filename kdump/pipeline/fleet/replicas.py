@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.formats.text_checkpoint import CLEANER_OFFSETS
-from kdump.pipeline.fleet.query import Query, counted, findings, offset_range, seconds, text_list
+from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, offset_range, seconds, text_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +18,7 @@ LAG_MS = 10 * 60_000
 _SPAN_BITS = 17  # offsets are compared in spans of 131,072 first, and batch by batch where spans differ
 
 BATCH_COLUMNS = (
-    "broker",
-    "topic",
-    "partition",
-    "segmentBase",
-    "path",
+    *PLACE,
     "position",
     "size",
     "baseOffset",
@@ -200,7 +196,7 @@ def behind(now: int, lag_ms: int = LAG_MS) -> Query:
     """
     return findings(
         "behind",
-        {"segments": ("broker", "topic", "partition", "segmentBase", "path", "size", "lastOffset", "maxTimestamp")},
+        {"segments": (*PLACE, "size", "lastOffset", "maxTimestamp")},
         f"""
 WITH ends AS (
   SELECT broker, topic, `partition`, max(segmentBase) AS segmentBase, max(path) AS path,

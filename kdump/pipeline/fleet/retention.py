@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.formats.text_checkpoint import CLEANER_OFFSETS
-from kdump.pipeline.fleet.query import Query, counted, findings, moment, text_list
+from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, moment, text_list
 from kdump.pipeline.fleet.replicas import COMPACTED
 
 TYPE_CHECKING = False
@@ -33,11 +33,7 @@ def blocked(now: int, retention_ms: int | None = None, compacted: Sequence[str] 
         "blocked",
         {
             "segments": (
-                "broker",
-                "topic",
-                "partition",
-                "segmentBase",
-                "path",
+                *PLACE,
                 "size",
                 "firstOffset",
                 "lastOffset",

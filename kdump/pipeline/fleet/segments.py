@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.pipeline.fleet.query import Query, findings, offset_range
+from kdump.pipeline.fleet.query import PLACE, Query, findings, offset_range
 
 
 def continuity() -> Query:
@@ -16,11 +16,7 @@ def continuity() -> Query:
         "continuity",
         {
             "segments": (
-                "broker",
-                "topic",
-                "partition",
-                "segmentBase",
-                "path",
+                *PLACE,
                 "size",
                 "lastOffset",
                 "validBytes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.kernel import BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.output.fleet import CodecUse, KeyUse, LargeRecord, PartitionSize, TopicSize, TopicSpan
-from kdump.pipeline.fleet.query import Query
+from kdump.pipeline.fleet.query import PLACE, Query
 
 
 def sizes() -> Query:
@@ -121,11 +121,7 @@ def largest_records(limit: int) -> Query:
         "largest_records",
         {
             "records": (
-                "broker",
-                "topic",
-                "partition",
-                "segmentBase",
-                "path",
+                *PLACE,
                 "position",
                 "offset",
                 "timestamp",

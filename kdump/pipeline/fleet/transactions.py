@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.pipeline.fleet.query import Query, counted, findings, offset_range, seconds
+from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, offset_range, seconds
 
 GRACE_MS = 5 * 60_000
 """So long after the marker in one partition the one in another may come, clocks that differ included."""
@@ -24,11 +24,7 @@ def missing_markers(grace_ms: int = GRACE_MS) -> Query:
         "missing_markers",
         {
             "batches": (
-                "broker",
-                "topic",
-                "partition",
-                "segmentBase",
-                "path",
+                *PLACE,
                 "position",
                 "size",
                 "baseOffset",
@@ -96,11 +92,7 @@ def sequence_breaks() -> Query:
     """
     batches = {
         "batches": (
-            "broker",
-            "topic",
-            "partition",
-            "segmentBase",
-            "path",
+            *PLACE,
             "position",
             "size",
             "baseOffset",
