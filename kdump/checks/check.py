@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     Emit = Callable[[Row], None]
 
-_MAX_DEPTH = 4
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
@@ -91,7 +90,7 @@ class Job:
         self.root = root
 
 
-def jobs(path: str, *, root: str | None = None, depth: int = _MAX_DEPTH) -> list[Job]:
+def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
     """The pieces of work that a path stands for. Log directories are looked for `depth` levels below it, and not behind links."""
     if not os.path.isdir(path):
         return [Job(Job.FILE, path)]

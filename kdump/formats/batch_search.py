@@ -17,7 +17,7 @@ _FIRST_WINDOW = 64 << 10
 _LARGEST_WINDOW = 4 << 20
 _MESSAGE_HEADER_SIZE = 26
 _MIN_MESSAGE_LENGTH = 14
-_MAGIC_AT, _CODEC_MASK = 16, 7
+_MAGIC_AT = 16
 _BUDGET = 8 << 20  # bytes under checksums, so that bytes made to look like headers cost little
 
 

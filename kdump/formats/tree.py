@@ -6,8 +6,12 @@ import os
 import stat
 
 from kdump.binary.source import Source
-from kdump.errors import CorruptData, Unreadable
+from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SEGMENT_SUFFIXES = file_name.SEGMENT_SUFFIXES
 LEADER_EPOCHS = text_checkpoint.LEADER_EPOCHS
@@ -21,8 +25,12 @@ METADATA_TOPIC = "__cluster_metadata"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
 """A directory beside those of partitions: indexes of segments in remote storage."""
 
+MAX_DEPTH = 4
+"""How many levels of directories are gone through in search of log directories."""
+
 DELETE, FUTURE, STRAY = "delete", "future", "stray"
 
+_MAGIC = "*?["  # of patterns
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _ID_LENGTH = 32
 _KRAFT_VERSION = "1"
@@ -95,6 +103,22 @@ def is_partition(path: str) -> bool:
         return True
     has_name = bool(of_segments) or directory_name(path) is not None  # a folder of log directories may hold a server.log
     return has_name and not any(os.path.isdir(os.path.join(path, name)) for name in names)
+
+
+def matching(paths: Sequence[str]) -> list[str]:
+    """The paths that patterns stand for, each once; one that exists stands for itself. Raises UsageError where nothing fits."""
+    found: list[str] = []
+    for path in paths:
+        if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
+            found.append(path)
+            continue
+        from glob import glob  # slow to load
+
+        fitting = sorted(glob(path))
+        if not fitting:
+            raise UsageError(f"no file fits {path}")
+        found += fitting
+    return list(dict.fromkeys(found))
 
 
 def parent(path: str) -> str:

@@ -9,8 +9,6 @@ ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, K
 NAMES = ("ABORT", "COMMIT", "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS")
 """What Kafka calls these types."""
 
-END_TXN_MARKER = Message("EndTxnMarker", Field("coordinatorEpoch", "int32"))
-
 _VOTER = (Field("voterId", "int32"), Field("voterDirectoryId", "uuid", since=1))
 
 MESSAGES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import stat
@@ -14,12 +13,11 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, properties, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from kdump.pipeline.options import Options
 
 NOT_REGULAR, LINK_OUTSIDE = "not-regular", "link-outside"
-_MAX_DEPTH = 4  # of directories above log directories
 _MARKS = ("deleted", "cleaned", "swap")
 _ID_NAMES = ("node.id", "broker.id")
 _BROKER_PART = "broker="
@@ -58,7 +56,7 @@ def files_of(options: Options) -> list[FileItem]:
     if options.file_list is not None:
         found = list(read_list(options.file_list))
     else:
-        found = [item for path in roots(options.paths) for item in discover(path, options.broker, options.follows_links)]
+        found = [item for path in tree.matching(options.paths) for item in discover(path, options.broker, options.follows_links)]
     return [item for item in found if is_wanted(item, options)]
 
 
@@ -72,20 +70,6 @@ def is_partition_wanted(topic: str | None, partition: int | None, options: Optio
     if options.topics and not any(fnmatchcase(topic or "", pattern) for pattern in options.topics):
         return False
     return options.partitions is None or partition in options.partitions
-
-
-def roots(paths: Sequence[str]) -> list[str]:
-    """The paths that patterns stand for; one that exists stands for itself. Raises UsageError where nothing fits."""
-    found: list[str] = []
-    for path in paths:
-        if os.path.lexists(path) or not glob.has_magic(path):
-            found.append(path)
-            continue
-        matching = sorted(glob.glob(path))
-        if not matching:
-            raise UsageError(f"no file fits {path}")
-        found += matching
-    return list(dict.fromkeys(found))
 
 
 def discover(root: str, broker: str | None = None, follows_links: bool = False) -> Iterator[FileItem]:
@@ -121,7 +105,7 @@ class _Walk:
         self._real_root = os.path.realpath(root)
         self._follows_links = follows_links
 
-    def directory(self, path: str, depth: int = _MAX_DEPTH) -> Iterator[FileItem]:
+    def directory(self, path: str, depth: int = tree.MAX_DEPTH) -> Iterator[FileItem]:
         """A log directory, or one above such, so many levels of them at most, as a check takes it."""
         entries = _entries(path)
         folders = _folders(path) if depth else []

@@ -114,7 +114,7 @@ def _check_pieces(options: Options) -> list[CheckPiece]:
     """The jobs that `kdump check` does for the same paths."""
     if options.file_list is not None and not options.paths:
         raise UsageError("the table findings takes paths, not a file list")
-    found = [job for path in discovery.roots(options.paths) for job in jobs(path)]
+    found = [job for path in tree.matching(options.paths) for job in jobs(path)]
     if options.topics or options.partitions is not None:
         found = [job for job in found if discovery.is_wanted(_item_of(job), options)]
     return [CheckPiece(job.kind, job.path, job.root, size_of(job)) for job in found]

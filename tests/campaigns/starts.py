@@ -320,19 +320,7 @@ def _rename(directory: Path, chance: random.Random) -> str:
 
 
 def _write_epochs(directory: Path, chance: random.Random) -> str:
-    text = chance.choice(
-        (
-            "0\n1\n0 0\n",
-            "0\n2\n0 0\n3 5\n",
-            "0\n1\n7 100\n",
-            "0\n1\n 0 0\n",
-            "0\n0\n",
-            "0\n",
-            "0\n1\n0 0\n\n",
-            "0\n1\n0  0\n",
-            "1\n",
-        )
-    )
+    text = chance.choice(EPOCHS)
     (directory / "leader-epoch-checkpoint").write_text(text)
     return repr(text)
 

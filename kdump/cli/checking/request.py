@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-import glob
 import json
-import os
 import time
 from collections import Counter
 
@@ -13,6 +11,7 @@ from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
 from kdump.checks.settings import Settings
 from kdump.errors import UsageError
+from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from kdump.checks.finding import Finding
 
     Identity = tuple[str, str, int, int]
-
-_MAGIC = "*?["
 
 
 class CheckRequest:
@@ -49,7 +46,7 @@ class CheckRequest:
         output: str,
         shows_all: bool,
     ) -> None:
-        self.paths = [path for pattern in paths for path in matching(pattern)]
+        self.paths = tree.matching(paths)
         self.codes = codes_of(select) if select else frozenset(catalogue.FAULTS)
         self.codes -= codes_of(ignore)
         self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
@@ -125,13 +122,3 @@ def _place(path: str) -> str:
     """The file and its directory, which is what a partition is called: the same wherever a log directory was copied to."""
     folder, _, name = path.rstrip("/").rpartition("/")
     return f"{folder.rpartition('/')[2]}/{name}"
-
-
-def matching(path: str) -> list[str]:
-    """The paths that a pattern stands for; a path that exists stands for itself. Raises UsageError where nothing fits."""
-    if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
-        return [path]
-    found = sorted(glob.glob(path))
-    if not found:
-        raise UsageError(f"no file fits {path}")
-    return found

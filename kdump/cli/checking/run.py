@@ -12,26 +12,24 @@ from kdump.checks.check import Job, jobs
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, Finding, Summary
 from kdump.checks.isolation import Isolation
 from kdump.checks.wording import counted
-from kdump.cli.checking.progress import progress_bar
+from kdump.cli.checking.progress import CheckProgress
+from kdump.cli.look import look_of
 from kdump.errors import KdumpError
 from kdump.forecasts.forecast import forecast, is_log_directory
 from kdump.forecasts.settings import UNCLEAN, ZERO
 from kdump.output.blocks import Blocks
-from kdump.output.findings import Look, form_of
+from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
 from kdump.output.parallel import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.cli.checking.progress import ProgressBar
     from kdump.cli.checking.request import CheckRequest
     from kdump.forecasts.forecast import Forecast
     from kdump.output.findings import Form
     from kdump.tables import Row
 
 CLEAN, FINDINGS, _USAGE, NOT_EXAMINED = range(4)
-
-_WIDTH = 100  # where there is no terminal
 
 
 def check_paths(request: CheckRequest) -> int:
@@ -41,11 +39,8 @@ def check_paths(request: CheckRequest) -> int:
 
         be_polite(request.rate, is_nice=request.is_nice)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        is_terminal = stdout.isatty()
-        look = Look(
-            width=_width() if is_terminal else _WIDTH,
-            has_colors=is_terminal and "NO_COLOR" not in os.environ,
-            is_terminal=is_terminal,
+        look = look_of(
+            is_terminal=stdout.isatty(),
             shows_all=request.shows_all,
             fail_on=request.fail_on,
             has_baseline=request.baseline is not None,
@@ -69,12 +64,12 @@ class _Run:
         self._counts = dict.fromkeys(SEVERITIES, 0)
         self._files = self._bytes = self._known = 0
         self._is_complete = True
-        self._progress: ProgressBar | None = None
+        self._progress: CheckProgress | None = None
 
     def to_end(self) -> int:
         started = time.monotonic()
         all_jobs = [job for path in self._request.paths for job in jobs(path)]
-        self._progress = progress_bar(sys.stderr is not None and os.isatty(2))
+        self._progress = CheckProgress(shows=sys.stderr is not None and os.isatty(2))
         isolation = Isolation(
             all_jobs,
             self._request.settings,
@@ -141,10 +136,3 @@ def _foretold(path: str) -> list[Forecast]:
         return rows
     except KdumpError:
         return []
-
-
-def _width() -> int:
-    try:
-        return os.get_terminal_size(1).columns or _WIDTH
-    except OSError:
-        return _WIDTH

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kdump.cli.checking.request import matching
 from kdump.errors import UsageError
 from kdump.forecasts.forecast import Request
 from kdump.forecasts.settings import STOPS
+from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ForecastRequest:
         config: Sequence[str],
         output: str,
     ) -> None:
-        self.paths = [path for pattern in paths for path in matching(pattern)]
+        self.paths = tree.matching(paths)
         self.output = output
         self.broker = broker
         self.request = Request(

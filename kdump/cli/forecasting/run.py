@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
 from kdump.binary.java_text import escaped
+from kdump.cli.look import look_of
 from kdump.errors import MissingPackage, Unreadable
 from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, of_partition
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
-from kdump.output.findings import Look
 from kdump.output.forecast import Run, form_of
 
 TYPE_CHECKING = False
@@ -22,18 +21,11 @@ if TYPE_CHECKING:
 
 SAFE, NOT_SAFE, _USAGE, NOT_EXAMINED = range(4)
 
-_WIDTH = 100  # where there is no terminal
-
 
 def forecast_paths(request: ForecastRequest) -> int:
     """Forecast all directories of a request on stdout. Returns the exit code."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        is_terminal = stdout.isatty()
-        look = Look(
-            width=_width() if is_terminal else _WIDTH,
-            has_colors=is_terminal and "NO_COLOR" not in os.environ,
-            is_terminal=is_terminal,
-        )
+        look = look_of(is_terminal=stdout.isatty())
         out = Blocks(stdout)
         return _Run(request, form_of(request.output, out.write, look), out).to_end()
 
@@ -108,10 +100,3 @@ class _Run:
         where = f"{path}: " if path and error.path is None else ""
         if sys.stderr is not None:
             print(f"kdump: {escaped(where + str(error))}", file=sys.stderr)
-
-
-def _width() -> int:
-    try:
-        return os.get_terminal_size(1).columns or _WIDTH
-    except OSError:
-        return _WIDTH

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.fleet.query import Query
 
-SPARK, LOCAL = "spark", "local"
+LOCAL = "local"
 RECORDS = "records"
 
 

@@ -21,6 +21,7 @@ except ImportError as missing:
     raise UsageError('tables of Parquet need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
 from kdump.cli.scanning.summary import ScanSummary
+from kdump.formats import tree
 from kdump.pipeline import discovery
 from kdump.pipeline.fleet import written
 from kdump.pipeline.options import Options
@@ -62,7 +63,7 @@ def scan_paths(request: ScanRequest) -> int:
 
 def _write(request: ScanRequest, folder: str) -> None:
     """Write all tables. One list of files serves all but the findings, which look into directories themselves."""
-    paths = discovery.roots(request.paths)
+    paths = tree.matching(request.paths)
     if request.is_on_cluster:
         paths = [os.path.abspath(path) for path in paths]  # its processes work in directories of their own
     file_list = os.path.join(folder, "_files.jsonl")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-PARQUET, ARROW = "parquet", "arrow"
+PARQUET = "parquet"
 
 _ROW_GROUP_BYTES = 32 << 20  # of columns in memory; compressed they take a part of it
 _ROW_GROUP_ROWS = 1 << 20

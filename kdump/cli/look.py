@@ -1,0 +1,42 @@
+"""How reports are to look where stdout leads."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.output.findings import Look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.forecasts.forecast import Forecast
+
+_WIDTH = 100  # where there is no terminal
+
+
+def look_of(
+    *,
+    is_terminal: bool,
+    shows_all: bool = False,
+    fail_on: str = "error",
+    has_baseline: bool = False,
+    foretell: Callable[[str], list[Forecast]] | None = None,
+) -> Look:
+    """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see Look."""
+    return Look(
+        width=_terminal_width() if is_terminal else _WIDTH,
+        has_colors=is_terminal and "NO_COLOR" not in os.environ,
+        is_terminal=is_terminal,
+        shows_all=shows_all,
+        fail_on=fail_on,
+        has_baseline=has_baseline,
+        foretell=foretell,
+    )
+
+
+def _terminal_width() -> int:
+    try:
+        return os.get_terminal_size(1).columns or _WIDTH
+    except OSError:
+        return _WIDTH

@@ -1,0 +1,58 @@
+"""One line on stderr that says how far a run has come, where it takes long."""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Self
+
+_PATIENCE = 1.0  # seconds that pass before a bar is shown
+_INTERVAL = 0.2
+
+
+class PatientBar:
+    """A bar that is shown where a run takes long, on a terminal, and is gone at the end.
+
+    Nothing slow to load is imported before that. There is no thread, for processes are forked meanwhile.
+    """
+
+    def __init__(self, *, shows: bool) -> None:
+        self._shows = shows
+        self._next = time.monotonic() + _PATIENCE
+        self._bar: Any = None  # Rich's, once it is imported
+        self._task: Any = None
+
+    def columns(self) -> list[Any]:
+        """What the bar is made of: columns of Rich."""
+        raise NotImplementedError
+
+    def draw(self, completed: float, total: float, **fields: str) -> None:
+        """Show so much of the whole, if it is time to."""
+        now = time.monotonic()
+        if not self._shows or now < self._next:
+            return
+        self._next = now + _INTERVAL
+        if self._bar is None:
+            self._start(total, fields)
+        self._bar.update(self._task, completed=completed, **fields)
+        self._bar.refresh()
+
+    def _start(self, total: float, fields: dict[str, str]) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._bar = Progress(*self.columns(), console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task("", total=total, **fields)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._shows = False
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
