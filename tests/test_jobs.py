@@ -242,3 +242,27 @@ def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
     run.kill()
     run.communicate()
     _wait_until(lambda: not _processes(run.pid), 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="asks which cores there are")
+@pytest.mark.parametrize(
+    ("last_minute", "running", "jobs"),
+    [
+        (0.0, b"0.00 0.00 0.00 1/200 4711", 4),
+        (9.5, b"9.50 2.00 1.00 1/200 4711", 4),  # they have ended
+        (0.2, b"0.20 0.00 0.00 4/200 4711", 4),  # they are not what goes on here
+        (1.8, b"1.80 1.00 1.00 2/200 4711", 3),
+        (8.0, b"8.00 8.00 8.00 9/200 4711", 1),
+        (2.0, b"", 2),  # a system that does not tell who is running now
+    ],
+)
+def test_cores_on_which_others_are_busy_are_left_to_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last_minute: float, running: bytes, jobs: int
+) -> None:
+    told = tmp_path / "loadavg"
+    told.write_bytes(running)
+    monkeypatch.setattr(parallel, "_LOAD", str(told))
+    monkeypatch.setattr(os, "getloadavg", lambda: (last_minute, 0.0, 0.0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
+
+    assert parallel.jobs_here() == jobs

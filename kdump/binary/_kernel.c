@@ -852,8 +852,8 @@ typedef struct {
 
 typedef struct {
     const Program *program;
-    uint32_t varying; /* columns, as bits */
-    int is_folded, step_count, still_count;
+    uint32_t varying, settled; /* columns, as bits; settled are those that who calls knows to be the same, now and then */
+    int is_folded, step_count, still_count, unsettled_count;
     LineStep steps[MAX_STEPS];
     Text last_literal;
     struct {
@@ -865,11 +865,12 @@ typedef struct {
 
 #define NO_COLUMN (1u << 31) /* texts of headers, keys and values: they always vary */
 
-static void begin_line(Line *line, const Program *program)
+static void begin_line(Line *line, const Program *program, uint32_t settled)
 {
     line->program = program;
     line->varying = NO_COLUMN;
-    line->is_folded = line->step_count = line->still_count = 0;
+    line->settled = settled;
+    line->is_folded = line->step_count = line->still_count = line->unsettled_count = 0;
 }
 
 /* The columns that decide what a step puts, as bits. */
@@ -888,6 +889,16 @@ static inline uint32_t columns_of(const Step *step, const Row *row)
     default:
         return NO_COLUMN;
     }
+}
+
+/* Puts those of these columns that are part of the literals behind the others. */
+static void note_still(Line *line, const Row *row, uint32_t columns)
+{
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (columns >> column & 1) {
+            line->still[line->still_count].value = row->column[column];
+            line->still[line->still_count++].column = column;
+        }
 }
 
 static void fold(Line *line, const Row *row)
@@ -912,18 +923,16 @@ static void fold(Line *line, const Row *row)
         }
     }
     line->last_literal = text_between(line->pool, literal, end);
-    for (int column = 0; column < COLUMN_COUNT; column++)
-        if (still >> column & 1) {
-            line->still[line->still_count].value = row->column[column];
-            line->still[line->still_count++].column = column;
-        }
+    note_still(line, row, still & ~line->settled);
+    line->unsettled_count = line->still_count;
+    note_still(line, row, still & line->settled);
     line->is_folded = 1;
 }
 
-static inline int is_as_folded(const Line *line, const Row *row)
+static inline int is_as_folded(const Line *line, const Row *row, int is_settled)
 {
     int64_t difference = 0;
-    for (int at = 0; at < line->still_count; at++)
+    for (int at = 0, count = is_settled ? line->unsettled_count : line->still_count; at < count; at++)
         difference |= row->column[line->still[at].column] ^ line->still[at].value;
     return line->is_folded && !difference;
 }
@@ -944,9 +953,10 @@ static uint8_t *put_other_number(uint8_t *out, uint8_t *pool, LineStep *step, in
     return put_number(out, number);
 }
 
-static ALWAYS_INLINE uint8_t *put_line(uint8_t *out, Line *line, const Row *row)
+/* `is_settled`: the columns that may be settled are as in the line before. */
+static ALWAYS_INLINE uint8_t *put_line(uint8_t *out, Line *line, const Row *row, int is_settled)
 {
-    if (!is_as_folded(line, row))
+    if (!is_as_folded(line, row, is_settled))
         fold(line, row);
     for (LineStep *step = line->steps, *end = step + line->step_count; step < end; step++) {
         out = put(out, line->pool, step->literal);
@@ -987,14 +997,38 @@ static inline int is_regular_message(const uint8_t *p, size_t room, int min_magi
            (p[17] & CODEC_MASK) <= max_codec;
 }
 
-static inline void read_batch(const uint8_t *p, int64_t position, int with_crc, Row *row)
+#define BIT(column) 1u << C_##column
+#define COLUMNS_ALIKE                                                                                                          \
+    (BIT(count) | BIT(base_sequence) | BIT(last_sequence) | BIT(producer_id) | BIT(producer_epoch) |                            \
+     BIT(partition_leader_epoch) | BIT(is_transactional) | BIT(is_control) | BIT(has_delete_horizon) | BIT(timestamp_type) |    \
+     BIT(magic) | BIT(compresscodec))
+#define COLUMNS_OF_RECORDS                                                                                                     \
+    (BIT(offset) | BIT(timestamp) | BIT(key_size) | BIT(value_size) | BIT(sequence) | BIT(header_count))
+
+/* Whether two batches have the same fields but for those that nearly every batch has otherwise: COLUMNS_ALIKE are the same. */
+static inline int are_alike(const uint8_t *p, const uint8_t *other)
+{
+    return !(memcmp(p + 12, other + 12, 5) | memcmp(p + 21, other + 21, 6) | memcmp(p + 43, other + 43, 18));
+}
+
+/* Reads the header of a batch; of one like that in the row, only what it has otherwise. */
+static inline void read_batch(const uint8_t *p, int64_t position, int with_crc, int is_alike, Row *row)
 {
     int64_t *column = row->column;
     int32_t length = (int32_t)be32(p + 8), last_offset_delta = (int32_t)be32(p + 23);
     int16_t attributes = be16(p + 21);
-    int32_t base_sequence = (int32_t)be32(p + 53);
     column[C_base_offset] = (int64_t)be64(p);
     column[C_last_offset] = added(column[C_base_offset], last_offset_delta);
+    column[C_delete_horizon_ms] = attributes & DELETE_HORIZON_BIT ? (int64_t)be64(p + 27) : 0;
+    column[C_position] = position;
+    column[C_batch_timestamp] = (int64_t)be64(p + 35);
+    column[C_size] = (int64_t)length + LOG_OVERHEAD;
+    column[C_crc] = be32(p + 17);
+    column[C_isvalid] =
+        with_crc && crc32c_over(p + BATCH_CRC_FROM, (size_t)length + LOG_OVERHEAD - BATCH_CRC_FROM) == be32(p + 17);
+    if (is_alike)
+        return;
+    int32_t base_sequence = (int32_t)be32(p + 53);
     column[C_count] = (int32_t)be32(p + 57);
     column[C_base_sequence] = base_sequence;
     column[C_last_sequence] = base_sequence == -1 ? -1 : later_sequence(base_sequence, last_offset_delta);
@@ -1004,16 +1038,9 @@ static inline void read_batch(const uint8_t *p, int64_t position, int with_crc, 
     column[C_is_transactional] = (attributes & TRANSACTIONAL_BIT) != 0;
     column[C_is_control] = (attributes & CONTROL_BIT) != 0;
     column[C_has_delete_horizon] = (attributes & DELETE_HORIZON_BIT) != 0;
-    column[C_delete_horizon_ms] = column[C_has_delete_horizon] ? (int64_t)be64(p + 27) : 0;
-    column[C_position] = position;
     column[C_timestamp_type] = (attributes & TIMESTAMP_TYPE_BIT) != 0;
-    column[C_batch_timestamp] = (int64_t)be64(p + 35);
-    column[C_size] = (int64_t)length + LOG_OVERHEAD;
     column[C_magic] = (int8_t)p[16];
     column[C_compresscodec] = attributes & CODEC_MASK;
-    column[C_crc] = be32(p + 17);
-    column[C_isvalid] =
-        with_crc && crc32c_over(p + BATCH_CRC_FROM, (size_t)length + LOG_OVERHEAD - BATCH_CRC_FROM) == be32(p + 17);
 }
 
 /* What a message has of a batch; all else is 0. */
@@ -1194,6 +1221,7 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
     int64_t left = is_checked ? state[RECORDS_LEFT] : row->column[C_count];
     uint8_t *out_before = dump->out;
     int64_t previous_before = state[PREVIOUS_OFFSET], gaps_before = state[GAP_COUNT];
+    int is_settled = 0; /* the batch of the line before is this one */
     *is_done = 0;
     for (; left; left--) {
         Record record;
@@ -1209,7 +1237,8 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
             state[RECORD_START] = p - start, state[RECORDS_LEFT] = left;
             return FULL;
         }
-        dump->out = put_line(dump->out, line, row);
+        dump->out = put_line(dump->out, line, row, is_settled);
+        is_settled = 1;
         p = next;
     }
     if (left || p != end) { /* the reference will say what is wrong */
@@ -1222,7 +1251,8 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
     return STOPPED;
 }
 
-static enum reason dump_batch(Dump *dump, const uint8_t *p, Row *row, int *is_done)
+/* The batch at `p`; `before` is the one whose header is in the row, or NULL. */
+static enum reason dump_batch(Dump *dump, const uint8_t *p, const uint8_t *before, Row *row, int *is_done)
 {
     const Plan *plan = dump->plan;
     int64_t flags = plan->number[PLAN_FLAGS];
@@ -1238,11 +1268,12 @@ static enum reason dump_batch(Dump *dump, const uint8_t *p, Row *row, int *is_do
         if (codec && !dump->payload)
             return COMPRESSED;
     }
-    read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, row);
+    int is_alike = before && are_alike(p, before);
+    read_batch(p, added(dump->window_position, p - dump->window), plan->uses_crc, is_alike, row);
     if (flags & SHOWS_BATCHES && dump->state[RECORD_START] < 0) {
         if (!has_room(dump, &dump->line[BATCH_PROGRAM], 0))
             return FULL;
-        dump->out = put_line(dump->out, &dump->line[BATCH_PROGRAM], row);
+        dump->out = put_line(dump->out, &dump->line[BATCH_PROGRAM], row, is_alike);
     }
     if (!(flags & SHOWS_RECORDS)) {
         *is_done = 1;
@@ -1274,9 +1305,9 @@ static enum reason dump_message(Dump *dump, const uint8_t *p, Row *row, int *is_
     if (flags & SHOWS_RECORDS && !note_offset(dump, row->column[C_offset]))
         return FULL;
     if (flags & SHOWS_BATCHES)
-        dump->out = put_line(dump->out, &dump->line[MESSAGE_PROGRAM], row);
+        dump->out = put_line(dump->out, &dump->line[MESSAGE_PROGRAM], row, 0);
     if (flags & SHOWS_RECORDS)
-        dump->out = put_line(dump->out, &dump->line[MESSAGE_RECORD_PROGRAM], row);
+        dump->out = put_line(dump->out, &dump->line[MESSAGE_RECORD_PROGRAM], row, 0);
     *is_done = 1;
     return STOPPED;
 }
@@ -1285,18 +1316,21 @@ static enum reason dump_window(Dump *dump, const uint8_t **position)
 {
     const int64_t *number = dump->plan->number;
     int max_codec = (int)number[PLAN_MAX_CODEC];
-    const uint8_t *p = *position;
+    const uint8_t *p = *position, *before = NULL;
     enum reason reason = STOPPED;
     Row row;
     memset(&row, 0, sizeof row);
     for (int is_done = 1; is_done;) {
         size_t room = (size_t)(dump->window_end - p);
-        if (is_regular_batch(p, room, max_codec))
-            reason = dump_batch(dump, p, &row, &is_done);
-        else if (is_regular_message(p, room, 0, max_codec))
+        if (is_regular_batch(p, room, max_codec)) {
+            reason = dump_batch(dump, p, before, &row, &is_done);
+            before = p;
+        } else if (is_regular_message(p, room, 0, max_codec)) {
             reason = dump_message(dump, p, &row, &is_done);
-        else
+            before = NULL;
+        } else {
             break;
+        }
         if (is_done) {
             dump->payload = NULL;
             p += (size_t)be32(p + 8) + LOG_OVERHEAD;
@@ -1380,8 +1414,9 @@ static int begin_dump(Dump *dump, PyObject *plan, Py_buffer *out, Py_ssize_t fil
     dump->out_end = (uint8_t *)out->buf + out->len - SLACK;
     dump->payload = NULL;
     dump->payload_size = 0;
+    const uint32_t settled[PROGRAM_COUNT] = {[BATCH_PROGRAM] = COLUMNS_ALIKE, [BATCH_RECORD_PROGRAM] = ~COLUMNS_OF_RECORDS};
     for (int program = 0; program < PROGRAM_COUNT; program++)
-        begin_line(&dump->line[program], &dump->plan->program[program]);
+        begin_line(&dump->line[program], &dump->plan->program[program], settled[program]);
     return 1;
 }
 
@@ -1427,64 +1462,75 @@ end:
 
 #define MOST_AT_ONCE (64 << 20) /* bytes, before Python may look for signals */
 
-/* Reads a log and dumps it, a window at a time, from `position` on. The window holds `held` bytes from there on, before and after:
-   what is left of it is moved to its begin. */
-static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t end, uint8_t *window, size_t size,
-                                size_t *held)
+/* What was read of a log and not dumped yet: `held` bytes of the window, from `start` on. */
+typedef struct {
+    uint8_t *window;
+    size_t size, start, held;
+} Stretch;
+
+/* Reads a log and dumps it, a window at a time, from `position` on. */
+static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t end, Stretch *stretch)
 {
-    for (int64_t left = MOST_AT_ONCE; left > 0;) {
-        size_t wanted = (uint64_t)(end - *position) < size ? (size_t)(end - *position) : size;
-        if (*held < wanted) {
-            ssize_t read = pread(descriptor, window + *held, wanted - *held, (off_t)(*position + (int64_t)*held));
-            if (read < 0)
-                return errno == EINTR ? PAUSED : STOPPED; /* who reads there next will say why */
-            *held += (size_t)read;
-            left -= read;
-        }
-        const uint8_t *p = window;
-        dump->window = window;
-        dump->window_end = window + *held;
+    int64_t left = MOST_AT_ONCE;
+    for (int is_first = 1;; is_first = 0) {
+        uint8_t *from = stretch->window + stretch->start;
+        const uint8_t *p = from;
+        dump->window = p;
+        dump->window_end = p + stretch->held;
         dump->window_position = *position;
         enum reason reason = dump_window(dump, &p);
-        *position += p - window;
-        *held -= (size_t)(p - window);
-        memmove(window, p, *held);
-        if (reason != STOPPED || p == window)
+        *position += p - from;
+        stretch->start += (size_t)(p - from);
+        stretch->held -= (size_t)(p - from);
+        if (reason != STOPPED || (p == from && !is_first))
             return reason;
+        if (left <= 0)
+            return PAUSED;
+        memmove(stretch->window, p, stretch->held);
+        stretch->start = 0;
+        size_t wanted = (uint64_t)(end - *position) < stretch->size ? (size_t)(end - *position) : stretch->size;
+        if (stretch->held < wanted) {
+            ssize_t read = pread(descriptor, stretch->window + stretch->held, wanted - stretch->held,
+                                 (off_t)(*position + (int64_t)stretch->held));
+            if (read < 0)
+                return errno == EINTR ? PAUSED : STOPPED; /* who reads there next will say why */
+            stretch->held += (size_t)read;
+            left -= read;
+        }
     }
-    return PAUSED;
 }
 
-PyDoc_STRVAR(dump_log_doc, "dump_log(plan, descriptor, position, end, window, held, out, filled, state)\n"
-                           "-> (filled, position, held, reason)\n\n"
-                           "As `dump`, reading the log as well, from `position` on. `window` is memory to read into, which holds the "
-                           "first `held` bytes already.");
+PyDoc_STRVAR(dump_log_doc, "dump_log(plan, descriptor, position, end, window, start, held, out, filled, state)\n"
+                           "-> (filled, position, start, held, reason)\n\n"
+                           "As `dump`, reading the log as well, from `position` on. `window` is memory to read into, which has the "
+                           "first `held` bytes from `start` on already.");
 
 static PyObject *dump_log(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer window, out, state;
-    Py_ssize_t filled, held;
+    Py_ssize_t filled, start, held;
     int descriptor;
-    long long start, end;
+    long long first, end;
     PyObject *plan, *result = NULL;
     Dump dump;
-    if (!PyArg_ParseTuple(arguments, "OiLLw*nw*nw*:dump_log", &plan, &descriptor, &start, &end, &window, &held, &out, &filled, &state))
+    if (!PyArg_ParseTuple(arguments, "OiLLw*nnw*nw*:dump_log", &plan, &descriptor, &first, &end, &window, &start, &held, &out,
+                          &filled, &state))
         return NULL;
-    if (start < 0 || end < start || held < 0 || held > window.len || held > end - start) {
-        PyErr_SetString(PyExc_ValueError, "position, end or held is out of bounds");
+    if (first < 0 || end < first || start < 0 || held < 0 || start > window.len || held > window.len - start || held > end - first) {
+        PyErr_SetString(PyExc_ValueError, "position, end, start or held is out of bounds");
         goto end;
     }
     if (!begin_dump(&dump, plan, &out, filled, &state))
         goto end;
-    int64_t position = start;
-    size_t still_held = (size_t)held;
+    int64_t position = first;
+    Stretch stretch = {window.buf, (size_t)window.len, (size_t)start, (size_t)held};
     enum reason reason;
     Py_BEGIN_ALLOW_THREADS;
-    reason = dump_stretch(&dump, descriptor, &position, end, window.buf, (size_t)window.len, &still_held);
+    reason = dump_stretch(&dump, descriptor, &position, end, &stretch);
     Py_END_ALLOW_THREADS;
-    result = Py_BuildValue("nLni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (long long)position, (Py_ssize_t)still_held,
-                           (int)reason);
+    result = Py_BuildValue("nLnni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (long long)position, (Py_ssize_t)stretch.start,
+                           (Py_ssize_t)stretch.held, (int)reason);
 end:
     PyBuffer_Release(&window);
     PyBuffer_Release(&out);
@@ -1607,7 +1653,7 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
     Py_BEGIN_ALLOW_THREADS;
     Line line;
     Row row;
-    begin_line(&line, program);
+    begin_line(&line, program, 0);
     memset(&row, 0, sizeof row);
     for (int64_t before = 0; entries_end - p >= INDEX_ENTRY_SIZE; p += INDEX_ENTRY_SIZE, is_first = 0) {
         int64_t offset = added(base_offset, (int32_t)be32(p)), position = (int32_t)be32(p + 4), found;
@@ -1626,7 +1672,7 @@ static PyObject *dump_index(PyObject *self, PyObject *arguments)
         }
         row.column[C_offset] = offset;
         row.column[C_position] = position;
-        to = put_line(to, &line, &row);
+        to = put_line(to, &line, &row, 0);
     }
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nnni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf), count,
@@ -1809,7 +1855,7 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
     Py_BEGIN_ALLOW_THREADS;
     Line line;
     Row row;
-    begin_line(&line, program);
+    begin_line(&line, program, 0);
     memset(&row, 0, sizeof row);
     for (; entries_end - p >= TIME_INDEX_ENTRY_SIZE; p += TIME_INDEX_ENTRY_SIZE) {
         int64_t timestamp = (int64_t)be64(p), offset = added(base_offset, (int32_t)be32(p + 8));
@@ -1824,7 +1870,7 @@ static PyObject *dump_time_index(PyObject *self, PyObject *arguments)
         previous = timestamp;
         row.column[C_timestamp] = timestamp;
         row.column[C_offset] = offset;
-        to = put_line(to, &line, &row);
+        to = put_line(to, &line, &row, 0);
     }
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nnLLni", (Py_ssize_t)(to - (uint8_t *)out.buf), (Py_ssize_t)(p - (const uint8_t *)entries.buf),

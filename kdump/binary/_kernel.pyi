@@ -55,12 +55,13 @@ def dump_log(
     position: int,
     end: int,
     window: bytearray,
+    start: int,
     held: int,
     out: bytearray,
     filled: int,
     state: Any,
     /,
-) -> tuple[int, int, int, int]: ...
+) -> tuple[int, int, int, int, int]: ...
 def crc32c(data: Buffer | memoryview, crc: int = 0, way: int = -1, /) -> int: ...
 def dump_time_index(
     program: bytes,

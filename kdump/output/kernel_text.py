@@ -208,10 +208,11 @@ class KernelText:
     def _render_log(self, source: Source, position: int, end: int) -> int:
         """Write the lines of what is regular from `position` on, read by the kernel. The answer is where in the log that ends."""
         assert kernel.native is not None
-        window, held, reason = bytearray(min(_WINDOW_SIZE, end - position)), 0, FULL
+        window = bytearray(min(_WINDOW_SIZE, end - position))
+        start, held, reason = 0, 0, FULL
         while reason in (FULL, _PAUSED):
-            self._filled, position, held, reason = kernel.native.dump_log(
-                self._plan, source.fileno(), position, end, window, held, self.out, self._filled, self._state
+            self._filled, position, start, held, reason = kernel.native.dump_log(
+                self._plan, source.fileno(), position, end, window, start, held, self.out, self._filled, self._state
             )
             if reason == FULL:
                 if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is

@@ -14,8 +14,7 @@ import mmap
 import os
 import select
 import sys
-from array import array
-from struct import Struct
+from struct import Struct, pack, unpack
 
 from kdump.binary import kernel
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
@@ -68,6 +67,8 @@ _MOST_HELD = 8 << 20  # characters of one chunk
 _PAUSE = 16 << 20  # after a run had to stop, so much is read by one process, or more if it had not come further than that
 _READ_SIZE = 1 << 18
 
+_LOAD = "/proc/loadavg"  # of Linux
+
 _NO_SLOT = -1
 _KILL = 9  # the module signal takes long to import
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
@@ -81,9 +82,20 @@ _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
 def jobs_here() -> int:
-    """How many processes suit this machine now: its cores, or one where others are busy on them."""
+    """How many processes suit this machine now: its cores but for those that others are busy on, at least one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if os.getloadavg()[0] <= 1.5 * cores else 1  # what ran here just now counts, too
+    return max(cores - _running_here(), 1)
+
+
+def _running_here() -> int:
+    """How many others have been running in the last minute and, where the system tells that, are still."""
+    in_last_minute = round(os.getloadavg()[0])  # what has ended just now counts, too
+    try:
+        with open(_LOAD, "rb", buffering=0) as file:
+            now = int(file.read(100).split()[3].partition(b"/")[0]) - 1  # without this one
+    except (OSError, ValueError, IndexError):
+        return in_last_minute
+    return min(in_last_minute, now)
 
 
 def can_fork() -> bool:
@@ -359,7 +371,7 @@ class Worker:
     def __init__(self, run: _Run, outlet: Outlet) -> None:
         self._run = run
         self._outlet = outlet
-        self._gaps = array("q")
+        self._gaps: list[int] = []
         self._text = run.parent.text(outlet)
         self._text_ratio = 0.0  # bytes of text that a byte makes, 0 if that is not known
         self._log = Log(run.source, rules=run.parent.rules)
@@ -371,7 +383,7 @@ class Worker:
         if not units:
             return False
         nominal_start, nominal_end = self._run.start_of(first_unit), self._run.start_of(first_unit + units)
-        self._outlet.gaps = self._gaps = array("q")
+        self._outlet.gaps = self._gaps = []
         self._text.previous_offset = _BEFORE_FIRST
         start = reached = self._run.find(nominal_start, nominal_end)
         self._outlet.begin(first_unit, units, start)
@@ -426,7 +438,7 @@ class Outlet:
     """Where the text of a piece goes: into slots of memory, until it is written."""
 
     def __init__(self, memory: mmap.mmap | bytearray, slot_size: int) -> None:
-        self.gaps = array("q")
+        self.gaps: list[int] = []
         self.kernel: KernelText | None = None
         self.size = 0  # of the text of the piece
         self._memory = memory
@@ -563,7 +575,7 @@ class _SharedOutlet(Outlet):
         self._talking = talking
         self._freed = freed
         self._piece = 0, 0, NOWHERE
-        self._parts = array("I")
+        self._parts: list[int] = []
 
     def begin(self, first_unit: int, units: int, start: int) -> None:
         self._piece = first_unit, units, start
@@ -590,13 +602,13 @@ class _SharedOutlet(Outlet):
         self._free += freed
 
     def _say(self, what: int, reached: int = NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
-        gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else array("q")
+        gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else []
         counts = len(self._parts), len(gaps)
         head = _HEAD.pack(*self._piece, reached, what, first_offset, last_offset, *counts)
-        rest = memoryview(head + self._parts.tobytes() + gaps.tobytes())
+        rest = memoryview(head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
         while rest:
             rest = rest[os.write(self._talking, rest) :]
-        self._parts = array("I")
+        self._parts = []
 
 
 class _Child:
@@ -640,22 +652,22 @@ class _Child:
         start = 0
         while len(said) - start >= _HEAD.size:
             first_unit, units, piece_start, reached, what, first_offset, last_offset, *counts = _HEAD.unpack_from(said, start)
-            parts_at = start + _HEAD.size
-            gaps_at = parts_at + 4 * counts[0]
-            end = gaps_at + 8 * counts[1]
+            numbers_at = start + _HEAD.size
+            end = numbers_at + 4 * counts[0] + 8 * counts[1]
             if len(said) < end:
                 break
+            numbers = unpack(f"={counts[0]}I{counts[1]}q", said[numbers_at:end])
+            parts, gaps = numbers[: counts[0]], numbers[counts[0] :]
             start = end
             if what == _BYE:
                 self.is_over = True
                 break
             piece = self._run.piece(first_unit, units, piece_start)
-            parts = array("I", bytes(said[parts_at:gaps_at]))
             for slot, text_start, text_end, is_last in zip(*(parts[field::4] for field in range(4)), strict=True):
                 at = slot * self._slot_size
                 piece.parts.append((self._view[at + text_start : at + text_end], self._free if is_last else None, slot))
             if what != _MORE:
-                piece.reached, piece.gaps, piece.is_over = reached, array("q", bytes(said[gaps_at:end])), True
+                piece.reached, piece.gaps, piece.is_over = reached, gaps, True
                 piece.first_offset = first_offset if what == _END_WITH_RECORDS else None
                 piece.last_offset = last_offset
         del said[:start]
