@@ -437,7 +437,7 @@ class Worker:
 class Outlet:
     """Where the text of a piece goes: into slots of memory, until it is written."""
 
-    def __init__(self, memory: mmap.mmap | bytearray, slot_size: int) -> None:
+    def __init__(self, memory: mmap.mmap, slot_size: int) -> None:
         self.gaps: list[int] = []
         self.kernel: KernelText | None = None
         self.size = 0  # of the text of the piece
@@ -540,7 +540,7 @@ class _OwnOutlet(Outlet):
     """That of the process which writes."""
 
     def __init__(self, run: _Run) -> None:
-        super().__init__(bytearray(_SLOTS * _SLOT_SIZE), _SLOT_SIZE)
+        super().__init__(mmap.mmap(-1, _SLOTS * _SLOT_SIZE), _SLOT_SIZE)  # what is not used is not touched
         self._run = run
         self._piece = _Piece(0, NOWHERE)
 
