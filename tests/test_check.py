@@ -558,3 +558,11 @@ def test_a_torn_tail_in_front_of_another_segment_tells_what_is_missing_up_to_the
     out = " ".join(_run("check", folder)[1].split())
     assert " are missing. Whole, and to be salvaged, are " in out
     assert re.search(r"The last batch, offset[^.]*\. Whole, [^.]*\. Missing here: offsets \d to 8\.", out), out
+
+
+def test_no_offset_of_a_finding_is_beyond_64_bits(tmp_path: Path) -> None:
+    last = (1 << 63) - 1
+    partition = write_partition(tmp_path, segments={last - 1: [batch(base_offset=last, records=[record()])]})
+    (partition / file_name(last - 1, ".index")).write_bytes(struct.pack(">ii", 9, 1 << 20))
+    [finding] = [found for found in kdump.check(partition) if found.code == "truncated-at-boundary"]
+    assert (finding.offset_first, finding.offset_last) == (last, last)

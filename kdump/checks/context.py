@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kdump.checks.settings import Settings
 
 _PAGE, _SECTOR = 4096, 512
+_MIN_OFFSET, _MAX_OFFSET = -(1 << 63), (1 << 63) - 1  # sums of damaged numbers may lie beyond
 _TAILS = ("torn-tail", "torn-header", "zero-tail")  # what the end of a file looks like while a broker writes to it
 
 
@@ -111,7 +112,7 @@ class FileContext:
                 self.file_type,
                 start,
                 end,
-                *(offsets or (None, None)),
+                *((None, None) if offsets is None else (max(_MIN_OFFSET, min(offset, _MAX_OFFSET)) for offset in offsets)),
                 None if offsets is None else ESTIMATED if is_estimated else EXACT,
                 None if expected is None else str(expected),
                 None if found is None else str(found),

@@ -115,6 +115,15 @@ CASES: tuple[FaultCase, ...] = (
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
+        "name-not-numeric",
+        shown=_SOUND | {"foo.log.swap": b"", "bar.log.cleaned": b""},
+        near_miss=_SOUND | {"foo.log.deleted": b""},
+        also={"leftover-swap", "leftover-cleaned"},
+        near_also={"leftover-deleted"},
+        scope=PARTITION_DIRECTORY,
+        name="of-leftovers",
+    ),
+    FaultCase(
         "name-width-odd",
         shown={name.replace(f"{4:020d}.log", "4.log"): data for name, data in _SOUND.items()},
         near_miss=_SOUND,

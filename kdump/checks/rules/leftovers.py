@@ -44,13 +44,18 @@ def check(partition: PartitionFacts) -> None:
         partition.context(_first(cleaned)).report("leftover-cleaned", 0, 0, message)
     if swaps:
         message = f"{_some(swaps)} about to take the place of others. {_forecast(partition, swaps, cleaned_from)}"
-        goes_in = any(name.endswith(_LOG_SWAP) for name in swaps)
+        goes_in = any(name.endswith(_LOG_SWAP) and base_offset_of(name) is not None for name in swaps)
         partition.context(_first(swaps)).report("leftover-swap", 0, 0, message, forecast=None if goes_in else IGNORE)
 
 
 def _names(partition: PartitionFacts, suffix: str) -> list[str]:
     """Files of segments with one more suffix; those of KRaft's snapshots are another matter."""
-    return [name for name in partition.files.others if name.endswith(suffix) and not name.endswith(file_name.CHECKPOINT + suffix)]
+    return [name for name in partition.files.others if is_leftover(name, suffix)]
+
+
+def is_leftover(name: str, suffix: str) -> bool:
+    """Whether a name is that of a segment's file with one more suffix."""
+    return name.endswith(suffix) and not name.endswith(file_name.CHECKPOINT + suffix)
 
 
 def _first(names: list[str]) -> str:
@@ -69,6 +74,8 @@ def _some(names: list[str]) -> str:
 def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | None) -> str:
     """Which files a restart renames, and which it deletes: all segments in the range of offsets that the new ones cover."""
     bases = {base for name in swaps if (base := base_offset_of(name)) is not None}
+    if not bases:
+        return "A restart ends at their names, which hold no number."
     kept = {base for base in bases if cleaned_from is None or base < cleaned_from}
     texts = []
     if kept != bases:

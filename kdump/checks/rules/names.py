@@ -9,6 +9,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.catalogue.entry import DELETE, DIE, RESCAN
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
+from kdump.checks.rules.leftovers import CLEANED, SWAP, is_leftover
 from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
@@ -29,8 +30,12 @@ def check_files(partition: PartitionFacts) -> None:
     files = partition.files
     for name in files.others:
         _check_text(partition.context(name), name)
-        if file_name.suffix(name) in tree.SEGMENT_SUFFIXES and not os.path.isdir(os.path.join(partition.path, name)):
+        if os.path.isdir(os.path.join(partition.path, name)):
+            continue
+        if file_name.suffix(name) in tree.SEGMENT_SUFFIXES:
             _check_number(partition, name)
+        elif any(is_leftover(name, suffix) for suffix in (CLEANED, SWAP)) and tree.base_offset_of(name) is None:
+            _check_number(partition, name)  # a restart reads it, too
     for base_offset, names in files.segments.items():
         for name in names.values():
             if not tree.is_canonical(name):
