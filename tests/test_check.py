@@ -566,3 +566,8 @@ def test_no_offset_of_a_finding_is_beyond_64_bits(tmp_path: Path) -> None:
     (partition / file_name(last - 1, ".index")).write_bytes(struct.pack(">ii", 9, 1 << 20))
     [finding] = [found for found in kdump.check(partition) if found.code == "truncated-at-boundary"]
     assert (finding.offset_first, finding.offset_last) == (last, last)
+
+
+def test_a_segment_of_negative_offsets_is_checked_to_its_end(tmp_path: Path) -> None:
+    partition = write_partition(tmp_path, segments={0: [batch(base_offset=-100, records=[record()])]}, leader_epochs=[])
+    assert "offset-negative" in {found.code for found in kdump.check(partition)}

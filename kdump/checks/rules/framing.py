@@ -456,7 +456,7 @@ class Framing(SegmentRule):
                 witnesses.append((beside[suffix], max(base_offset + relative, last + 1)))
         if context.is_newest:
             snapshots = [base for base, files in partition.files.segments.items() if PRODUCER_SNAPSHOT in files]
-            if max(snapshots, default=0) > last + 1:
+            if snapshots and max(snapshots) > last + 1:
                 witnesses.append((partition.files.segments[max(snapshots)][PRODUCER_SNAPSHOT], max(snapshots) - 1))
         if witnesses:
             names = " and ".join(name for name, _ in witnesses)
