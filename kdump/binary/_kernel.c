@@ -1464,37 +1464,37 @@ end:
 
 /* What was read of a log and not dumped yet: `held` bytes of the window, from `start` on. */
 typedef struct {
-    uint8_t *window;
+    uint8_t *bytes;
     size_t size, start, held;
-} Stretch;
+} LogWindow;
 
 /* Reads a log and dumps it, a window at a time, from `position` on. */
-static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t end, Stretch *stretch)
+static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t end, LogWindow *log)
 {
     int64_t left = MOST_AT_ONCE;
     for (int is_first = 1;; is_first = 0) {
-        uint8_t *from = stretch->window + stretch->start;
+        uint8_t *from = log->bytes + log->start;
         const uint8_t *p = from;
         dump->window = p;
-        dump->window_end = p + stretch->held;
+        dump->window_end = p + log->held;
         dump->window_position = *position;
         enum reason reason = dump_window(dump, &p);
         *position += p - from;
-        stretch->start += (size_t)(p - from);
-        stretch->held -= (size_t)(p - from);
+        log->start += (size_t)(p - from);
+        log->held -= (size_t)(p - from);
         if (reason != STOPPED || (p == from && !is_first))
             return reason;
         if (left <= 0)
             return PAUSED;
-        memmove(stretch->window, p, stretch->held);
-        stretch->start = 0;
-        size_t wanted = (uint64_t)(end - *position) < stretch->size ? (size_t)(end - *position) : stretch->size;
-        if (stretch->held < wanted) {
-            ssize_t read = pread(descriptor, stretch->window + stretch->held, wanted - stretch->held,
-                                 (off_t)(*position + (int64_t)stretch->held));
+        memmove(log->bytes, p, log->held);
+        log->start = 0;
+        size_t wanted = (uint64_t)(end - *position) < log->size ? (size_t)(end - *position) : log->size;
+        if (log->held < wanted) {
+            ssize_t read = pread(descriptor, log->bytes + log->held, wanted - log->held,
+                                 (off_t)(*position + (int64_t)log->held));
             if (read < 0)
                 return errno == EINTR ? PAUSED : STOPPED; /* who reads there next will say why */
-            stretch->held += (size_t)read;
+            log->held += (size_t)read;
             left -= read;
         }
     }
@@ -1524,13 +1524,13 @@ static PyObject *dump_log(PyObject *self, PyObject *arguments)
     if (!begin_dump(&dump, plan, &out, filled, &state))
         goto end;
     int64_t position = first;
-    Stretch stretch = {window.buf, (size_t)window.len, (size_t)start, (size_t)held};
+    LogWindow log = {window.buf, (size_t)window.len, (size_t)start, (size_t)held};
     enum reason reason;
     Py_BEGIN_ALLOW_THREADS;
-    reason = dump_stretch(&dump, descriptor, &position, end, &stretch);
+    reason = dump_stretch(&dump, descriptor, &position, end, &log);
     Py_END_ALLOW_THREADS;
-    result = Py_BuildValue("nLnni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (long long)position, (Py_ssize_t)stretch.start,
-                           (Py_ssize_t)stretch.held, (int)reason);
+    result = Py_BuildValue("nLnni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (long long)position, (Py_ssize_t)log.start,
+                           (Py_ssize_t)log.held, (int)reason);
 end:
     PyBuffer_Release(&window);
     PyBuffer_Release(&out);
