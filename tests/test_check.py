@@ -417,9 +417,7 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert "error    crc-mismatch  00000000000000000000.log, bytes 0 to 172\n" in out
     assert "2 entries like this." in " ".join(out.split())
     assert f"{LOG}  ▒" in out and f"{NEXT_LOG}  █" in out
-    assert "If this broker restarts\n  cut      when the segment is scanned:" in out
-    # the torn batch is not there to be lost
-    assert f" here: {LOG} at byte 0, offset 0; 5 offsets from there on; 1 later segment clean " in " ".join(out.split())
+    assert "If this broker restarts\n  clean    nothing is scanned: nothing is lost\n" in out
     assert (
         "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
     )
@@ -428,6 +426,12 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
     assert "  kdump explain crc-mismatch\n" in out
     assert re.search(r"\nExamined .* in 8 files in \d+\.\d s\. Exit status 1\.\n$", out)
+
+
+def test_where_no_start_can_be_foretold_findings_say_what_is_likely(broken: Path) -> None:
+    out = _run("check", broken / LOG)[1]
+    assert "If this broker restarts\n  cut      when the segment is scanned:" in out
+    assert f" here: {LOG} at byte 0, offset 0; 3 offsets from there on " in " ".join(out.split())
 
 
 def test_all_folds_nothing(broken: Path) -> None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kdump.checks.finding import FileReport, Finding, Summary
-    from kdump.forecasts.forecast import Forecast
     from kdump.output.findings import Look
 
 _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
@@ -260,29 +259,34 @@ class TextReport:
     # what comes next
 
     def _say_restarts(self) -> None:
-        words = [word for word in _RESTART_ORDER if any(word in group.restarts for group in self._groups.values())]
-        if words:
-            self._say()
-            self._say("If this broker restarts")
-        for word in words:
-            self._say_labelled(word, catalogue.FORECASTS[word])
-            groups = sorted((g for g in self._groups.values() if word in g.restarts), key=lambda g: g.rank, reverse=True)
-            for group in groups[:_RESTARTS]:
-                name = f"{group.name}/" if len(self._groups) > 1 else ""
-                self._say_labelled("", f"here: {self._shown(name + group.restart(word))}")
-            if len(groups) > _RESTARTS:
-                self._say_labelled("", f"and in {counted(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
-        if words and self._look.foretell is not None:
-            self._say_forecasts(self._look.foretell)
-
-    def _say_forecasts(self, foretell: Callable[[str], list[Forecast]]) -> None:
-        """What starts do with the worst directories, each in a line; `kdump forecast` tells more."""
-        groups = sorted((group for group in self._groups.values() if group.restarts), key=lambda g: g.rank, reverse=True)
-        for group in groups[:_RESTARTS]:
-            for row in foretell(group.path):
+        """What starts do: exactly, of the worst directories; of all others what each finding makes likely."""
+        concerned = (group for group in self._groups.values() if any(word in group.restarts for word in _RESTART_ORDER))
+        ranked = sorted(concerned, key=lambda group: group.rank, reverse=True)
+        if not ranked:
+            return
+        self._say()
+        self._say("If this broker restarts")
+        foretell = self._look.foretell
+        foretold = (
+            {} if foretell is None else {group.path: rows for group in ranked[:_RESTARTS] if (rows := foretell(group.path))}
+        )
+        for word in _RESTART_ORDER:
+            groups = [group for group in ranked if word in group.restarts and (word == entry.BLIND or group.path not in foretold)]
+            if groups:
+                self._say_likely(word, groups)
+        for group in ranked:
+            for row in foretold.get(group.path, ()):
                 label = "clean" if row.after == CLEAN else "unclean" if row.recovery_point else "from 0"
                 name = f"{group.name}: " if len(self._groups) > 1 else ""
                 self._say_labelled(label, self._shown(name + forecast.summary(row)))
+
+    def _say_likely(self, word: str, groups: list[_Group]) -> None:
+        self._say_labelled(word, catalogue.FORECASTS[word])
+        for group in groups[:_RESTARTS]:
+            name = f"{group.name}/" if len(self._groups) > 1 else ""
+            self._say_labelled("", f"here: {self._shown(name + group.restart(word))}")
+        if len(groups) > _RESTARTS:
+            self._say_labelled("", f"and in {counted(len(groups) - _RESTARTS, 'more directory', 'more directories')}")
 
     def _say_remedies(self) -> None:
         codes = self._codes_to_explain()
