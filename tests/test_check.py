@@ -575,3 +575,9 @@ def test_no_offset_of_a_finding_is_beyond_64_bits(tmp_path: Path) -> None:
 def test_a_segment_of_negative_offsets_is_checked_to_its_end(tmp_path: Path) -> None:
     partition = write_partition(tmp_path, segments={0: [batch(base_offset=-100, records=[record()])]}, leader_epochs=[])
     assert "offset-negative" in {found.code for found in kdump.check(partition)}
+
+
+def test_a_snapshot_of_a_negative_offset_is_told_by_its_name(tmp_path: Path) -> None:
+    partition = write_partition(tmp_path, segments={0: [batch(records=[record()])]})
+    (partition / "-0000000000000000092.snapshot").write_bytes(b"")
+    assert "name-not-numeric" in {found.code for found in kdump.check(partition)}

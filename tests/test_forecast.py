@@ -289,3 +289,8 @@ def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
         "  from 0   scanned from 0 on: 00000000000000000000.log is cut at byte 69; 1 segment deleted; 2",
         "           intact records lost, offsets 2 to 3",
     ]
+
+
+def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2, records_count=-5), _batch(3)]))
+    assert _only(path, after="unclean", recovery_point=0).lost_records == 1

@@ -167,7 +167,7 @@ def _intact(directory: Directory, file: File) -> Iterator[Intact]:
                 if is_legacy:
                     yield header[0], header[0], 1, size, header[2]
                 else:
-                    yield header[0], as_int64(header[0] + header[6]), header[12], size, header[4]
+                    yield header[0], as_int64(header[0] + header[6]), max(header[12], 0), size, header[4]
         except InvalidBatch:
             pass
         found, budget = _next_intact(log, position + 1, budget)
