@@ -26,6 +26,7 @@ WITHOUT_KERNEL = {
     "test_kernel",
     "test_kernels",
     "test_mutants",
+    "test_pieces",
     "test_readme",
     "test_releases",
     "test_report",

@@ -74,8 +74,6 @@ class Isolation:
         sizes = [size_of(job) for job in jobs]
         self.progress = Progress(sum(sizes))
         self._waiting = _chunks(sizes)
-        if len(self._waiting) < self._processes:  # a core to spare
-            settings.reads_ahead = True
         self._workers: list[_Worker] = []
         self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
         self._row_count = 0
@@ -106,11 +104,17 @@ class Isolation:
 
     def _start_workers(self) -> None:
         while self._waiting and len(self._workers) < self._processes:
+            self._settings.threads = self._threads_to_spare()
             numbers = self._waiting.pop(0)
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
             told = {path for number in numbers for path in self._told.get(number, ())}
             self._workers.append(_Worker(jobs, self._settings, skipped, told))
+
+    def _threads_to_spare(self) -> int:
+        """How many threads the next process may have, so that all together are no more than processes may be."""
+        in_use = sum(1 + worker.threads for worker in self._workers)
+        return max(0, self._processes - in_use - len(self._waiting)) // len(self._waiting)
 
     def _collect(self) -> None:
         """Wait for a while, and take what the processes have to say."""
@@ -173,10 +177,14 @@ class Isolation:
 
 
 class _Worker:
-    """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done."""
+    """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done.
+
+    It has as many `threads` as the settings allow.
+    """
 
     def __init__(self, jobs: dict[int, Job], settings: Settings, skipped: set[str], told: set[str]) -> None:
         self.left = list(jobs)
+        self.threads = settings.threads
         self.reason = ""
         self.is_over = False
         self._buffer = bytearray()

@@ -396,6 +396,7 @@ class Transactions(SegmentRule):
         )
 
     def end(self) -> None:
+        self.producers.leave_segment()
         self._tell_tallies()
         if not producers.is_part_of_log(self.context):
             self._tell_open(is_log_end=False)
