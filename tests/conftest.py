@@ -19,6 +19,7 @@ settings.load_profile("kdump")
 
 WITHOUT_KERNEL = {
     "test_builders",
+    "test_check_options",
     "test_fleet",
     "test_fleet_text",
     "test_floors",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections import deque
 from itertools import islice
 
 from kdump.formats import file_name
@@ -134,7 +133,8 @@ class Producers:
     `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
     with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
     `snapshots` are the offsets of snapshots that lie ahead; what they are to say is kept in `views`. Old brokers (1.0) took a
-    snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the last batches seen.
+    snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches
+    of the last two sections, the later first.
     """
 
     def __init__(self, snapshots: list[int]) -> None:
@@ -149,7 +149,7 @@ class Producers:
         self.snapshots = snapshots
         self.views: dict[int, dict[int, View]] = {}
         self.later_views: dict[int, tuple[int, View]] = {}
-        self.recent: deque[Rows] = deque(maxlen=2)
+        self.recent: list[Rows] = []
 
     def forget(self, producer_id: int) -> None:
         """Know nothing of this producer any more."""
@@ -168,6 +168,10 @@ class Producers:
         for rows in self.recent:
             rows.keep()
 
+    def note(self, rows: Rows) -> None:
+        """Keep these batches in mind for a while."""
+        self.recent = [rows, *self.recent[:1]]
+
     def open_transactions(self) -> list[OpenTransaction]:
         """The open transactions by the last offset of their data."""
         for producer_id, transaction in self.open.items():
@@ -178,7 +182,7 @@ class Producers:
 
     def enter_segment(self, facts: SegmentFacts) -> None:
         """A segment follows. Of one that could not be read to its end, the last batches are not known any more."""
-        self.recent = deque((rows for rows in self.recent if rows.is_kept), maxlen=2)
+        self.recent = [rows for rows in self.recent if rows.is_kept]
         self.continuity.segments.append(facts)
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:

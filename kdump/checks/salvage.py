@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
@@ -545,7 +544,7 @@ def _extents(chunk: Chunk) -> list[Extent]:
 
 # --- Search
 
-_CANDIDATE = re.compile(
+_CANDIDATE = (
     # the magic at byte 16, and in front of it an offset >= 0 and a length below LONGEST_BATCH;
     # behind it of magic 2 a CRC and attributes, of 0 and 1 attributes
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
@@ -656,7 +655,9 @@ class _Scan:
 
     def _candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
         """Where plausible headers stand, and they themselves."""
-        source = self._source
+        import re  # slow to load, and most logs are sound
+
+        source, candidates = self._source, re.compile(_CANDIDATE)
         position, size = start, _NEAR
         end = source.size if end is None else end
         while position < end:
@@ -674,7 +675,7 @@ class _Scan:
             # headers are to be whole in their window
             step = len(window) if position + len(window) >= source.size else len(window) - kernel.BATCH_HEADER_SIZE + 1
             rest = source.size - position - kernel.LOG_OVERHEAD
-            for match in _CANDIDATE.finditer(window):
+            for match in candidates.finditer(window):
                 at = match.start() - _MAGIC_AT
                 if at >= step or position + at >= end:
                     break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from contextlib import closing
 from itertools import groupby
 
 from kdump.checks import salvage
@@ -99,7 +98,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         next_base_offset=context.next_base_offset,
         threads=context.settings.threads,
     )
-    with closing(items):  # it may have threads
+    try:
         for item in items:
             if isinstance(item, Damage):
                 facts.note_damage(item.start, item.end)
@@ -114,6 +113,8 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                 rule.batches(item)
             context.tick(context.accounts.position)
             contents.show(item)
+    finally:
+        items.close()  # it may have threads
     contents.end()
     for rule in rules:
         rule.end()

@@ -105,7 +105,7 @@ class Transactions(SegmentRule):
         for producer_id, (start, end, offset) in following.lone_markers:
             self.lone_markers.add(producer_id, start, end, offset, offset)
         if following.states:
-            known.recent.appendleft(Rows(chunk))
+            known.note(Rows(chunk))
         return True
 
     def _take(self, chunk: Chunk) -> None:
@@ -153,7 +153,7 @@ class Transactions(SegmentRule):
         for producer_id, row in _last_rows(producer_ids, is_control):
             if producer_id in expected:
                 last_batches[producer_id] = (epochs[row], lasts[row], base_offsets[row], last_offsets[row])
-        self.producers.recent.appendleft(rows)
+        self.producers.note(rows)
 
     def _follow_sequences(self, batches: Table[RecordBatch], rows: Rows) -> None:
         """Compare each sequence with what was expected, where there is nothing else: this is where most batches go through."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
-import glob
-import json
 import os
 import time
-from collections import Counter
 
 from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
@@ -16,6 +12,7 @@ from kdump.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
 
     from kdump.checks.finding import Finding
@@ -86,11 +83,17 @@ def codes_of(patterns: Sequence[str]) -> frozenset[str]:
     """The faults that these codes and globs such as `index-*` name. Raises UsageError for one that names none."""
     codes: set[str] = set()
     for pattern in patterns:
-        found = fnmatch.filter(catalogue.FAULTS, pattern)
+        found = [pattern] if pattern in catalogue.FAULTS else _fitting(pattern)
         if not found:
             raise UsageError(f"there is no fault {pattern}", remedy=suggestion(pattern))
         codes.update(found)
     return frozenset(codes)
+
+
+def _fitting(pattern: str) -> list[str]:
+    import fnmatch
+
+    return fnmatch.filter(catalogue.FAULTS, pattern)
 
 
 def suggestion(code: str) -> str:
@@ -104,6 +107,9 @@ def suggestion(code: str) -> str:
 
 def read_baseline(path: str) -> Counter[Identity]:
     """How often each finding stands in what `kdump check --output ndjson` wrote earlier. Raises UsageError if this is not it."""
+    import json
+    from collections import Counter
+
     known: Counter[Identity] = Counter()
     number = 0
     try:
@@ -131,6 +137,8 @@ def matching(path: str) -> list[str]:
     """The paths that a pattern stands for; a path that exists stands for itself. Raises UsageError where nothing fits."""
     if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
         return [path]
+    import glob
+
     found = sorted(glob.glob(path))
     if not found:
         raise UsageError(f"no file fits {path}")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-from textwrap import wrap
 
 from kdump.binary.java_text import escaped
 from kdump.checks import catalogue
@@ -13,7 +11,6 @@ from kdump.checks.finding import ERROR, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, 
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
-from kdump.output import forecast
 from kdump.output.findings.sizes import size_text
 
 TYPE_CHECKING = False
@@ -277,6 +274,8 @@ class TextReport:
 
     def _say_forecasts(self, foretell: Callable[[str], list[Forecast]]) -> None:
         """What starts do with the worst directories, each in a line; `kdump forecast` tells more."""
+        from kdump.output import forecast  # slow to load
+
         groups = sorted((group for group in self._groups.values() if group.restarts), key=lambda g: g.rank, reverse=True)
         for group in groups[:_RESTARTS]:
             for row in foretell(group.path):
@@ -301,6 +300,8 @@ class TextReport:
         return list(codes)[:_CODES_TO_EXPLAIN]
 
     def _say_next(self) -> None:
+        import shlex
+
         lines = []
         worst = self._worst_first()
         first = worst[0].finding
@@ -483,4 +484,6 @@ def _sentence(text: str) -> str:
 
 def _wrapped(text: str, width: int) -> Iterable[str]:
     """Lines that break between words, never in one; so no number, name or path is ever broken."""
+    from textwrap import wrap  # slow to load, and what is clean is told without
+
     return wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)
