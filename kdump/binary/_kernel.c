@@ -2381,7 +2381,8 @@ static PyObject *digest_messages(PyObject *self, PyObject *arguments)
    says what each number is. */
 #define RUN(_)                                                                                                                \
     _(producer_id) _(epoch) _(kind) _(base_sequence) _(last_sequence) _(base_offset) _(position) _(end)                       \
-    _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)
+    _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)                                                   \
+    _(commits) _(first_coordinator_epoch) _(commit_offset) _(is_open)
 
 typedef struct {
     RUN(AS_FIELD)
@@ -2436,6 +2437,7 @@ static PyObject *runs_as_bytes(const Runs *runs, int taken)
 }
 
 #define MARKER_SIZE 78
+#define COMMIT 1 /* the type of a marker */
 
 /* A control batch with the usual marker of a transaction and nothing else. */
 static inline int is_marker(const uint8_t *p, int64_t size)
@@ -2466,10 +2468,28 @@ static int take_batch(Runs *runs, const uint8_t *p, int64_t position, int64_t si
     int64_t *before = last_run(runs, producer_id);
     Run *run = *before ? runs->runs + *before - 1 : NULL;
     if (run && kind != MARKER && run->kind == (int64_t)kind && run->epoch == epoch && run->last_sequence + 1 == base) {
+        if (!run->is_open) {
+            run->base_offset = base_offset;
+            run->position = position;
+            run->end = added(position, size);
+        }
         run->last_sequence = last;
         run->last_base_offset = base_offset;
         run->last_offset = last_offset;
+        run->is_open = 1;
         return 1;
+    }
+    if (run && kind == MARKER && p[69] == COMMIT && run->kind == TRANSACTIONAL && run->epoch == epoch && run->is_open) {
+        int64_t coordinator_epoch = (int32_t)be32(p + 73);
+        if (!run->commits)
+            run->first_coordinator_epoch = coordinator_epoch;
+        if (!run->commits || coordinator_epoch >= run->coordinator_epoch) {
+            run->coordinator_epoch = coordinator_epoch;
+            run->commit_offset = last_offset;
+            run->commits++;
+            run->is_open = 0;
+            return 1;
+        }
     }
     if (runs->count == runs->room) {
         int64_t room = runs->room ? 2 * runs->room : 64;
@@ -2492,6 +2512,7 @@ static int take_batch(Runs *runs, const uint8_t *p, int64_t position, int64_t si
         .last_offset = last_offset,
         .control_type = kind == MARKER ? p[69] : 0,
         .coordinator_epoch = kind == MARKER ? (int32_t)be32(p + 73) : 0,
+        .is_open = kind != MARKER,
     };
     *before = ++runs->count;
     return 1;

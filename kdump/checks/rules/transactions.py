@@ -573,6 +573,14 @@ class _Following:
                 continue
             if base != state[1] != ANYTHING and epoch == state[0] and not any_sequence:
                 return False
+            if run[12]:  # commits
+                if state[3] is not None and run[13] < state[3][0]:
+                    return False
+                state[2], state[3] = None, (run[11], run[14])
+                if not run[15]:
+                    state[0], state[1] = epoch, run[4] + 1
+                    self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
+                    continue
             state[0], state[1] = epoch, run[4] + 1
             self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
             if kind == PLAIN:
