@@ -19,6 +19,7 @@ settings.load_profile("kdump")
 
 WITHOUT_KERNEL = {
     "test_builders",
+    "test_check_options",
     "test_fleet",
     "test_fleet_text",
     "test_floors",
@@ -27,6 +28,7 @@ WITHOUT_KERNEL = {
     "test_kernels",
     "test_mutants",
     "test_partitions",
+    "test_pieces",
     "test_readme",
     "test_releases",
     "test_report",

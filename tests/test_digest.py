@@ -96,10 +96,29 @@ def test_producers_are_told_by_runs() -> None:
     runs = _sure(log).producer_runs()
     assert runs is not None
     assert list(runs) == [
-        (8, 2, digest_reference.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0),
-        (9, 2, digest_reference.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0),
-        (8, 2, digest_reference.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6),
-        (9, 2, digest_reference.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0),
+        (8, 2, digest_reference.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0, 0, 0, 0, 1),
+        (9, 2, digest_reference.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0, 0, 0, 0, 1),
+        (8, 2, digest_reference.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6, 0, 0, 0, 0),
+        (9, 2, digest_reference.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0, 0, 0, 0, 1),
+    ]
+
+
+def test_transactions_that_are_committed_in_a_row_are_one_run() -> None:
+    log, offset = b"", 0
+    for sequence, coordinator_epoch in ((4, 3), (5, 3), (6, 5), (7, 4)):
+        log += batch(
+            records=ONE, base_offset=offset, producer_id=8, producer_epoch=2, base_sequence=sequence, is_transactional=True
+        )
+        log += transaction_marker(
+            base_offset=offset + 1, producer_id=8, producer_epoch=2, coordinator_epoch=coordinator_epoch, is_commit=True
+        )
+        offset += 2
+    both = SIZE + 78
+    runs = _sure(log).producer_runs()
+    assert runs is not None
+    assert list(runs) == [
+        (8, 2, digest_reference.TRANSACTIONAL, 4, 7, 6, 3 * both, 3 * both + SIZE, 6, 6, 0, 5, 3, 3, 5, 1),
+        (8, 2, digest_reference.MARKER, -1, -1, 7, 4 * both - 78, 4 * both, 7, 7, 1, 4, 0, 0, 0, 0),
     ]
 
 

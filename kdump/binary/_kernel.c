@@ -2057,25 +2057,6 @@ static PyObject *walk_extents(PyObject *self, PyObject *arguments)
     return finished(lists, 2, start, failed);
 }
 
-PyDoc_STRVAR(walk_end_doc, "walk_end(window) -> position: where the regular batches (or messages) end with which it begins.");
-
-static PyObject *walk_end(PyObject *self, PyObject *arguments)
-{
-    (void)self;
-    Py_buffer window;
-    if (!PyArg_ParseTuple(arguments, "y*:walk_end", &window))
-        return NULL;
-    const uint8_t *bytes = window.buf;
-    size_t size = (size_t)window.len, end = 0;
-    int is_legacy = size > 16 && (int8_t)bytes[16] < 2;
-    Py_BEGIN_ALLOW_THREADS;
-    while (is_legacy ? is_regular_message(bytes + end, size - end, 0, CODEC_MASK) : is_regular_batch(bytes + end, size - end, CODEC_MASK))
-        end += (size_t)be32(bytes + end + 8) + LOG_OVERHEAD;
-    Py_END_ALLOW_THREADS;
-    PyBuffer_Release(&window);
-    return PyLong_FromSize_t(end);
-}
-
 static PyObject *bytes_or_none(const uint8_t *p, int32_t size)
 {
     if (size < 0)
@@ -2303,7 +2284,10 @@ static inline int digest_batch(Digest *digest, const uint8_t *p, int64_t positio
         return 0;
     if (crc32c_over(p + BATCH_CRC_FROM, (size_t)size - BATCH_CRC_FROM) != be32(p + 17))
         return 0;
-    if (!digest->count) {
+    int is_first = !digest->count;
+    if (!digest_any(digest, position, size, 2, attributes, base_offset, base_offset + delta, timestamp))
+        return 0;
+    if (is_first) {
         digest->first_leader_epoch = digest->lowest_leader_epoch = digest->highest_leader_epoch = leader_epoch;
         digest->lowest_count = count;
         digest->lowest_producer_id = digest->highest_producer_id = producer_id;
@@ -2312,8 +2296,6 @@ static inline int digest_batch(Digest *digest, const uint8_t *p, int64_t positio
     } else {
         digest->leader_epochs_back += leader_epoch < digest->last_leader_epoch;
     }
-    if (!digest_any(digest, position, size, 2, attributes, base_offset, base_offset + delta, timestamp))
-        return 0;
     digest->last_leader_epoch = leader_epoch;
     note_lowest(&digest->lowest_leader_epoch, leader_epoch);
     note_highest(&digest->highest_leader_epoch, leader_epoch);
@@ -2352,19 +2334,16 @@ static inline int digest_message(Digest *digest, const uint8_t *p, int64_t posit
            digest_any(digest, position, size, (int8_t)p[16], p[17], offset, offset, p[16] ? (int64_t)be64(p + 18) : -1);
 }
 
-/* The columns of a run that was digested: where its batches start in the file, their offsets and timestamps. */
-static void fill_columns(const uint8_t *window, int64_t start, const Digest *digest, int is_legacy, int64_t window_position,
-                         int64_t *columns[4])
+/* The columns of a run that was digested: where each batch starts in the file, its first and last offset, and its timestamp. */
+#define DIGEST_COLUMNS 4
+
+static inline void fill_row(int64_t *const columns[DIGEST_COLUMNS], int64_t row, const uint8_t *p, int64_t position, int is_legacy)
 {
-    for (int64_t row = 0; row < digest->count; row++) {
-        const uint8_t *p = window + start;
-        int64_t offset = (int64_t)be64(p);
-        columns[0][row] = added(window_position, start);
-        columns[1][row] = offset;
-        columns[2][row] = is_legacy ? offset : added(offset, (int32_t)be32(p + 23));
-        columns[3][row] = !is_legacy ? (int64_t)be64(p + 35) : p[16] ? (int64_t)be64(p + 18) : -1;
-        start += (int64_t)be32(p + 8) + LOG_OVERHEAD;
-    }
+    int64_t offset = (int64_t)be64(p);
+    columns[0][row] = position;
+    columns[1][row] = offset;
+    columns[2][row] = is_legacy ? offset : added(offset, (int32_t)be32(p + 23));
+    columns[3][row] = !is_legacy ? (int64_t)be64(p + 35) : p[16] ? (int64_t)be64(p + 18) : -1;
 }
 
 static PyObject *digest_window(Py_buffer *window, Py_ssize_t start, long long window_position, int is_legacy, int min_magic,
@@ -2389,17 +2368,18 @@ static PyObject *digest_window(Py_buffer *window, Py_ssize_t start, long long wi
     if (!is_sound || !digest.count)
         return Py_NewRef(Py_None);
     PyObject *result = PyTuple_New(5), *numbers = result ? tuple_of((const int64_t *)&digest, DIGEST_SIZE) : NULL;
-    int64_t *columns[4];
+    int64_t *columns[DIGEST_COLUMNS];
     if (!numbers || PyTuple_SetItem(result, 0, numbers) < 0)
         goto failed;
-    for (int column = 0; column < 4; column++) {
+    for (int column = 0; column < DIGEST_COLUMNS; column++) {
         PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(digest.count * (int64_t)sizeof(int64_t)));
         if (!data || PyTuple_SetItem(result, column + 1, data) < 0)
             goto failed;
         columns[column] = (int64_t *)(void *)PyBytes_AsString(data);
     }
     Py_BEGIN_ALLOW_THREADS;
-    fill_columns(bytes, start, &digest, is_legacy, window_position, columns);
+    for (int64_t row = 0, at = start; row < digest.count; row++, at += (int64_t)be32(bytes + at + 8) + LOG_OVERHEAD)
+        fill_row(columns, row, bytes + at, added(window_position, at), is_legacy);
     Py_END_ALLOW_THREADS;
     return result;
 failed:
@@ -2447,7 +2427,8 @@ static PyObject *digest_messages(PyObject *self, PyObject *arguments)
    says what each number is. */
 #define RUN(_)                                                                                                                \
     _(producer_id) _(epoch) _(kind) _(base_sequence) _(last_sequence) _(base_offset) _(position) _(end)                       \
-    _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)
+    _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)                                                   \
+    _(commits) _(first_coordinator_epoch) _(commit_offset) _(is_open)
 
 typedef struct {
     RUN(AS_FIELD)
@@ -2475,7 +2456,34 @@ static inline int64_t *last_run(const Runs *runs, int64_t producer_id)
     }
 }
 
+/* Room for the runs of so many batches. Returns whether there is memory. */
+static int begin_runs(Runs *runs, int64_t most)
+{
+    *runs = (Runs){.mask = 63};
+    while (runs->mask < 2 * (uint64_t)most)
+        runs->mask = 2 * runs->mask + 1;
+    runs->producers = calloc((size_t)runs->mask + 1, sizeof(int64_t));
+    return runs->producers != NULL;
+}
+
+static void end_runs(Runs *runs)
+{
+    free(runs->runs);
+    free(runs->producers);
+}
+
+/* What was taken, or None where a batch was not as such a batch should be. */
+static PyObject *runs_as_bytes(const Runs *runs, int taken)
+{
+    if (taken < 0)
+        return PyErr_NoMemory();
+    if (!taken)
+        return Py_NewRef(Py_None);
+    return PyBytes_FromStringAndSize((const char *)runs->runs, (Py_ssize_t)(runs->count * (int64_t)sizeof(Run)));
+}
+
 #define MARKER_SIZE 78
+#define COMMIT 1 /* the type of a marker */
 
 /* A control batch with the usual marker of a transaction and nothing else. */
 static inline int is_marker(const uint8_t *p, int64_t size)
@@ -2506,10 +2514,28 @@ static int take_batch(Runs *runs, const uint8_t *p, int64_t position, int64_t si
     int64_t *before = last_run(runs, producer_id);
     Run *run = *before ? runs->runs + *before - 1 : NULL;
     if (run && kind != MARKER && run->kind == (int64_t)kind && run->epoch == epoch && run->last_sequence + 1 == base) {
+        if (!run->is_open) {
+            run->base_offset = base_offset;
+            run->position = position;
+            run->end = added(position, size);
+        }
         run->last_sequence = last;
         run->last_base_offset = base_offset;
         run->last_offset = last_offset;
+        run->is_open = 1;
         return 1;
+    }
+    if (run && kind == MARKER && p[69] == COMMIT && run->kind == TRANSACTIONAL && run->epoch == epoch && run->is_open) {
+        int64_t coordinator_epoch = (int32_t)be32(p + 73);
+        if (!run->commits)
+            run->first_coordinator_epoch = coordinator_epoch;
+        if (!run->commits || coordinator_epoch >= run->coordinator_epoch) {
+            run->coordinator_epoch = coordinator_epoch;
+            run->commit_offset = last_offset;
+            run->commits++;
+            run->is_open = 0;
+            return 1;
+        }
     }
     if (runs->count == runs->room) {
         int64_t room = runs->room ? 2 * runs->room : 64;
@@ -2532,6 +2558,7 @@ static int take_batch(Runs *runs, const uint8_t *p, int64_t position, int64_t si
         .last_offset = last_offset,
         .control_type = kind == MARKER ? p[69] : 0,
         .coordinator_epoch = kind == MARKER ? (int32_t)be32(p + 73) : 0,
+        .is_open = kind != MARKER,
     };
     *before = ++runs->count;
     return 1;
@@ -2548,16 +2575,9 @@ static PyObject *producer_runs(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*nnL:producer_runs", &window, &at, &count, &window_position))
         return NULL;
     const uint8_t *bytes = window.buf;
-    Runs runs = {.mask = 63};
-    int taken = 1;
+    Runs runs;
     Py_ssize_t most = window.len / BATCH_HEADER_SIZE; /* batches, and so producers */
-    if (most > count)
-        most = count > 0 ? count : 0;
-    while (runs.mask < 2 * (uint64_t)most)
-        runs.mask = 2 * runs.mask + 1;
-    runs.producers = calloc((size_t)runs.mask + 1, sizeof(int64_t));
-    if (!runs.producers)
-        taken = -1;
+    int taken = begin_runs(&runs, most < count ? most : count > 0 ? count : 0) ? 1 : -1;
     Py_BEGIN_ALLOW_THREADS;
     for (; taken > 0 && count > 0; count--) {
         if (at < 0 || at > window.len || !is_regular_batch(bytes + at, (size_t)(window.len - at), CODEC_MASK)) {
@@ -2570,15 +2590,145 @@ static PyObject *producer_runs(PyObject *self, PyObject *arguments)
     }
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&window);
+    PyObject *result = runs_as_bytes(&runs, taken);
+    end_runs(&runs);
+    return result;
+}
+
+/* --- A log, digested a piece at a time ------------------------------------------------------------------------------- */
+
+#define STRETCH (256 << 10) /* bytes that are read at once: they stay in the cache until they are digested */
+
+typedef struct {
+    int descriptor;
+    uint8_t *bytes; /* `held` of them, from `position` of the log on; there is room for `size` */
+    int64_t position, end;
+    size_t held, size;
+} Stretch;
+
+/* Holds at least `need` bytes of the log from `at` on, if it has so many, and as a rule all up to `stop`. Returns how many. */
+static size_t hold(Stretch *stretch, int64_t at, size_t need, int64_t stop)
+{
+    size_t passed = (size_t)(at - stretch->position), held = stretch->held - passed;
+    if (held >= need)
+        return held;
+    int64_t wanted = stop - at < STRETCH ? stop - at : STRETCH;
+    wanted = wanted < (int64_t)need ? (int64_t)need : wanted;
+    wanted = wanted < stretch->end - at ? wanted : stretch->end - at;
+    wanted = wanted < (int64_t)stretch->size ? wanted : (int64_t)stretch->size;
+    memmove(stretch->bytes, stretch->bytes + passed, held);
+    stretch->position = at;
+    while ((int64_t)held < wanted) {
+        ssize_t count = pread(stretch->descriptor, stretch->bytes + held, (size_t)wanted - held, (off_t)(at + (int64_t)held));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break; /* who reads here next will say why */
+        held += (size_t)count;
+    }
+    stretch->held = held;
+    return held;
+}
+
+/* A piece of a log: its digest, `most` rows of columns in one piece of memory, and runs unless `taken` is 0. */
+typedef struct {
+    Digest digest;
+    int64_t most, *rows, *columns[DIGEST_COLUMNS];
+    Runs runs;
+    int taken, is_legacy;
+} Piece;
+
+/* Digests regular batches, or messages, that start before `stop`, up to the first that is not sound or not in order. */
+static void digest_piece(Piece *piece, Stretch *stretch, int64_t at, int64_t stop, int max_codec)
+{
+    Digest *digest = &piece->digest;
+    while (at < stop && digest->count < piece->most && piece->taken >= 0) {
+        size_t room = hold(stretch, at, BATCH_HEADER_SIZE, stop);
+        const uint8_t *p = stretch->bytes + (at - stretch->position);
+        int64_t size = room < LOG_OVERHEAD ? 0 : (int64_t)(int32_t)be32(p + 8) + LOG_OVERHEAD;
+        if (size > (int64_t)room && size <= (int64_t)stretch->size) {
+            room = hold(stretch, at, (size_t)size, stop);
+            p = stretch->bytes + (at - stretch->position);
+        }
+        if (!digest->count)
+            piece->is_legacy = room > 16 && (int8_t)p[16] < 2;
+        if (piece->is_legacy ? !is_regular_message(p, room, 0, max_codec) || !digest_message(digest, p, at, size)
+                             : !is_regular_batch(p, room, max_codec) || !digest_batch(digest, p, at, size))
+            return;
+        fill_row(piece->columns, digest->count - 1, p, at, piece->is_legacy);
+        if (!piece->is_legacy && piece->taken && (be64(p + 43) != UINT64_MAX || p[22] & CONTROL_BIT)) {
+            if (!piece->runs.producers && !begin_runs(&piece->runs, piece->most))
+                piece->taken = -1;
+            else
+                piece->taken = take_batch(&piece->runs, p, at, size);
+        }
+        at += size;
+    }
+}
+
+static PyObject *piece_as_tuple(const Piece *piece)
+{
+    if (piece->taken >= 0 && !piece->digest.count)
+        return Py_NewRef(Py_None);
+    PyObject *result = PyTuple_New(DIGEST_COLUMNS + 2);
+    PyObject *parts[DIGEST_COLUMNS + 2] = {tuple_of((const int64_t *)&piece->digest, DIGEST_SIZE),
+                                           runs_as_bytes(&piece->runs, piece->taken)};
+    for (int column = 0; column < DIGEST_COLUMNS; column++)
+        parts[column + 2] = PyBytes_FromStringAndSize((const char *)piece->columns[column], (Py_ssize_t)(piece->digest.count * 8));
+    int failed = !result;
+    for (int part = 0; part < DIGEST_COLUMNS + 2; part++) {
+        failed |= !parts[part];
+        if (result && parts[part])
+            PyTuple_SetItem(result, part, parts[part]);
+        else
+            Py_XDECREF(parts[part]);
+    }
+    if (failed)
+        Py_CLEAR(result);
+    return result;
+}
+
+PyDoc_STRVAR(digest_log_doc,
+             "digest_log(descriptor, position, stop, end, most, max_codec, window) -> (numbers, runs, and four columns) or None\n\n"
+             "Digest the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
+             "first that is irregular, not sound or not in order, or larger than `window`, which is memory to read into; and no more "
+             "than `most`. None where there is none.");
+
+static PyObject *digest_log(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Stretch stretch = {0};
+    Piece piece = {.taken = 1};
+    Py_buffer window;
     PyObject *result = NULL;
-    if (taken < 0)
+    long long position, stop, end, most;
+    int max_codec;
+    if (!PyArg_ParseTuple(arguments, "iLLLLiw*:digest_log", &stretch.descriptor, &position, &stop, &end, &most, &max_codec, &window))
+        return NULL;
+    if (position < 0 || end < position || most < 0 || most > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "position, end or most is out of bounds");
+        goto end;
+    }
+    piece.most = most;
+    piece.rows = malloc((size_t)most * DIGEST_COLUMNS * sizeof(int64_t) + 1);
+    if (!piece.rows) {
         PyErr_NoMemory();
-    else if (!taken)
-        result = Py_NewRef(Py_None);
-    else
-        result = PyBytes_FromStringAndSize((const char *)runs.runs, (Py_ssize_t)(runs.count * (int64_t)sizeof(Run)));
-    free(runs.runs);
-    free(runs.producers);
+        goto end;
+    }
+    for (int column = 0; column < DIGEST_COLUMNS; column++)
+        piece.columns[column] = piece.rows + column * most;
+    stretch.bytes = window.buf;
+    stretch.size = (size_t)window.len;
+    stretch.position = position;
+    stretch.end = end;
+    Py_BEGIN_ALLOW_THREADS;
+    digest_piece(&piece, &stretch, position, stop < end ? stop : end, max_codec);
+    Py_END_ALLOW_THREADS;
+    result = piece_as_tuple(&piece);
+    end_runs(&piece.runs);
+    free(piece.rows);
+end:
+    PyBuffer_Release(&window);
     return result;
 }
 
@@ -2965,9 +3115,9 @@ static PyMethodDef methods[] = {
     {"numbers_of", numbers_of, METH_VARARGS, numbers_of_doc},
     {"pack", pack, METH_VARARGS, pack_doc},
     {"producer_runs", producer_runs, METH_VARARGS, producer_runs_doc},
+    {"digest_log", digest_log, METH_VARARGS, digest_log_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
-    {"walk_end", walk_end, METH_VARARGS, walk_end_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
     {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
     {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},

@@ -177,14 +177,21 @@ def _with_columns(
 RUN = (
     *("producer_id", "epoch", "kind", "base_sequence", "last_sequence", "base_offset", "position", "end"),
     *("last_base_offset", "last_offset", "control_type", "coordinator_epoch"),
+    *("commits", "first_coordinator_epoch", "commit_offset", "is_open"),
 )
 """What is told of a run: its `kind`, one of those below, the first and last sequence, of its first batch the first offset and
-where it starts and ends, of its last batch the first and the last offset; of a marker its type and the coordinator's epoch."""
+where it starts and ends, of its last batch the first and the last offset; of a marker its type and the coordinator's epoch.
+
+A transactional run goes on behind its `commits`, markers of which it is told what the first and the last epoch of the coordinator
+is, and the offset of the last. What is told of its first batch is so of the first behind the last commit, if it `is_open`: if
+there is one.
+"""
 
 PLAIN, TRANSACTIONAL, EMPTY_TRANSACTIONAL, MARKER = range(4)
 
 _MARKER = Struct(">8sb3si")  # up to the third byte of its key, type, value size and version, epoch of the coordinator
 _MARKER_SIZE = BATCH_HEADER_SIZE + 17
+_COMMIT = 1
 _MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size, first three bytes of the key
 _MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
 
@@ -193,8 +200,9 @@ def producer_runs(window: bytes, start: int, count: int, window_position: int) -
     """The runs of `count` batches of magic 2, in the order of their first batches, as 64-bit numbers, those of RUN for each.
 
     A run is of one producer: data of one kind and epoch, each sequence following the one before, or a marker; batches of others
-    may stand in between. What has no producer is left out. None where a batch is odd: control, but not the usual marker, or with
-    a producer, but without sequence, or one whose sequences go beyond the last.
+    may stand in between. Markers that commit what stands in front of them belong to its run. What has no producer is left out.
+    None where a batch is odd: control, but not the usual marker, or with a producer, but without sequence, or one whose sequences
+    go beyond the last.
     """
     runs: list[list[int]] = []
     last_runs: dict[int, list[int]] = {}
@@ -219,10 +227,19 @@ def producer_runs(window: bytes, start: int, count: int, window_position: int) -
             return None
         run = last_runs.get(producer_id)
         if run is not None and kind != MARKER and run[1:3] == [epoch, kind] and run[4] + 1 == base:
-            run[4], run[8], run[9] = last, base_offset, last_offset
+            if not run[15]:
+                run[5:8] = base_offset, position, position + size
+            run[4], run[8], run[9], run[15] = last, base_offset, last_offset, 1
             continue
+        is_commit = kind == MARKER and control_type == _COMMIT
+        if run is not None and is_commit and run[1:3] == [epoch, TRANSACTIONAL] and run[15]:
+            if not run[12]:
+                run[13] = coordinator_epoch
+            if not run[12] or coordinator_epoch >= run[11]:
+                run[11], run[12], run[14], run[15] = coordinator_epoch, run[12] + 1, last_offset, 0
+                continue
         run = [producer_id, epoch, kind, base, last, base_offset, position, position + size, base_offset, last_offset]
-        run += [control_type, coordinator_epoch]
+        run += [control_type, coordinator_epoch, 0, 0, 0, int(kind != MARKER)]
         last_runs[producer_id] = run
         runs.append(run)
     numbers = [number for run in runs for number in run]

@@ -10,7 +10,7 @@ from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.partition import PartitionFacts
-from kdump.checks.rules import FILE_CHECKS, directory, file_object, log_directory
+from kdump.checks.rules import file_check, file_object
 from kdump.checks.settings import FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.checks.watch import Stopped, Watch
 from kdump.errors import CorruptData, Unreadable, UsageError
@@ -118,6 +118,8 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) ->
         else:
             for name in tree.log_dir_files(job.path):
                 _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root)
+            from kdump.checks.rules import log_directory
+
             log_directory.check(job.path, settings, emit)
 
 
@@ -131,6 +133,8 @@ def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> 
         names += [of_segment[suffix] for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG)]
     for name in names + files.others:
         _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root, partition=partition)
+    from kdump.checks.rules import directory
+
     directory.check(partition)
 
 
@@ -180,9 +184,9 @@ def _check_open_file(
                 context.segment = segment.check(context)
                 if partition is not None and suffix == file_name.LOG and base_offset is not None:
                     partition.segments[base_offset] = context.segment
-            file_check = FILE_CHECKS.get(suffix) or FILE_CHECKS.get(name)
-            if file_check is not None and not source.is_stopped:
-                file_check(context)
+            check_beside = file_check(suffix, name)
+            if check_beside is not None and not source.is_stopped:
+                check_beside(context)
         except Stopped:
             pass  # the source knows why, and says so at the end
         file_object.end(context, source)

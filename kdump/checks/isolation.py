@@ -7,18 +7,17 @@ left of its chunk is done by another one, without that file.
 
 from __future__ import annotations
 
+import marshal
 import mmap
 import os
-import pickle
 import select
-import signal
 import struct
 import time
 
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
-from kdump.checks.finding import Accounts
+from kdump.checks.finding import Accounts, FileReport, Finding
 from kdump.checks.watch import Watch
 from kdump.formats import file_name
 
@@ -42,7 +41,12 @@ _GRACE = 5.0  # seconds beyond the time limit, before a process that does not an
 _FRAME = struct.Struct(">I")
 _STATE = struct.Struct(">QQQH")  # position, bytes and files that are through, length of the path behind it
 _STATE_SIZE = 8192
+_KILL = 9  # the module signal takes long to import
 _FAILED = 70  # the exit code of a process that has said why it ends
+
+
+_ROWS: tuple[type[Row], ...] = (Finding, FileReport)
+"""What processes send to each other, by the module marshal: pickle takes long to import."""
 
 
 class Progress:
@@ -74,8 +78,6 @@ class Isolation:
         sizes = [size_of(job) for job in jobs]
         self.progress = Progress(sum(sizes))
         self._waiting = _chunks(sizes)
-        if len(self._waiting) < self._processes:  # a core to spare
-            settings.reads_ahead = True
         self._workers: list[_Worker] = []
         self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
         self._row_count = 0
@@ -106,11 +108,17 @@ class Isolation:
 
     def _start_workers(self) -> None:
         while self._waiting and len(self._workers) < self._processes:
+            self._settings.threads = self._threads_to_spare()
             numbers = self._waiting.pop(0)
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
             told = {path for number in numbers for path in self._told.get(number, ())}
             self._workers.append(_Worker(jobs, self._settings, skipped, told))
+
+    def _threads_to_spare(self) -> int:
+        """How many threads the next process may have, so that all together are no more than processes may be."""
+        in_use = sum(1 + worker.threads for worker in self._workers)
+        return max(0, self._processes - in_use - len(self._waiting)) // len(self._waiting)
 
     def _collect(self) -> None:
         """Wait for a while, and take what the processes have to say."""
@@ -131,7 +139,7 @@ class Isolation:
         for kind, number, value in worker.messages():
             if kind == "rows":
                 path, rows = value
-                self._add(number, rows)
+                self._add(number, [_row_of(*row) for row in rows])
                 self._told.setdefault(number, set()).add(path)
             elif kind == "done":
                 worker.left.remove(number)
@@ -173,10 +181,14 @@ class Isolation:
 
 
 class _Worker:
-    """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done."""
+    """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done.
+
+    It has as many `threads` as the settings allow.
+    """
 
     def __init__(self, jobs: dict[int, Job], settings: Settings, skipped: set[str], told: set[str]) -> None:
         self.left = list(jobs)
+        self.threads = settings.threads
         self.reason = ""
         self.is_over = False
         self._buffer = bytearray()
@@ -199,7 +211,7 @@ class _Worker:
             if len(self._buffer) - start - _FRAME.size < size:
                 break
             start += _FRAME.size
-            yield pickle.loads(self._buffer[start : start + size])
+            yield marshal.loads(self._buffer[start : start + size])
             start += size
         del self._buffer[:start]
 
@@ -216,18 +228,18 @@ class _Worker:
             self._last_sign = now, (0, 0, files, path)
         elif now - self._last_sign[0] > seconds:
             self.reason = f"it had no end after {seconds:g} s, and was killed"
-            os.kill(self._process, signal.SIGKILL)
+            os.kill(self._process, _KILL)
 
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
         if not self._process:
             return
         if not self.is_over:
-            os.kill(self._process, signal.SIGKILL)
+            os.kill(self._process, _KILL)
         _, status = os.waitpid(self._process, 0)
         self._process = 0
         os.close(self.descriptor)
-        if not self.reason:
+        if self.left and not self.reason:
             code = os.waitstatus_to_exitcode(status)
             self.reason = _signal_name(-code) if code < 0 else f"exit code {code}"
 
@@ -275,7 +287,8 @@ class _Teller(Watch):
 
     def send_rows(self) -> None:
         if self._rows:
-            _send(self.descriptor, ("rows", self.number, (self._path, self._rows)))
+            rows = [(_ROWS.index(type(row)), vars(row)) for row in self._rows]
+            _send(self.descriptor, ("rows", self.number, (self._path, rows)))
             self._rows.clear()
 
 
@@ -283,12 +296,13 @@ def _work(jobs: dict[int, Job], settings: Settings, teller: _Teller) -> None:
     """What the forked process does, and all it does."""
     code = 0
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
         for number, job in jobs.items():
             teller.number = number
             run(job, settings, teller.emit, teller)
             teller.send_rows()
             _send(teller.descriptor, ("done", number, None))
+    except KeyboardInterrupt:  # the other process hears it, too, and says so
+        code = _FAILED
     except Exception as error:
         code = _FAILED
         if "KDUMP_DEBUG" in os.environ:
@@ -303,11 +317,18 @@ def _work(jobs: dict[int, Job], settings: Settings, teller: _Teller) -> None:
         os._exit(code)
 
 
-def _send(descriptor: int, message: tuple[str, int, object]) -> None:
-    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
+    data = marshal.dumps(message)
     rest = memoryview(_FRAME.pack(len(data)) + data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+
+
+def _row_of(row_class: int, values: dict[str, object]) -> Row:
+    """A row that another process found."""
+    row = _ROWS[row_class]()
+    vars(row).update(values)
+    return row
 
 
 def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:
@@ -329,6 +350,8 @@ def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> li
 
 
 def _signal_name(number: int) -> str:
+    import signal
+
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections import deque
 from itertools import islice
 
 from kdump.formats import file_name
@@ -66,24 +65,38 @@ class Rows:
     """The batches of a chunk by their producers, put in order when it is asked for."""
 
     def __init__(self, chunk: Chunk) -> None:
-        self._chunk = chunk
+        self._chunk: Chunk | None = chunk
+        self._length = len(chunk)
         self._columns: list[Sequence[int]] | None = None
+        self._crcs: Sequence[int] = ()
         self._rows: dict[int, list[int]] | None = None
 
     def __len__(self) -> int:
-        return len(self._chunk)
+        return self._length
 
     @property
     def columns(self) -> list[Sequence[int]]:
         """Producer ids, whether each is control, epochs, first and last sequences, first and last offsets."""
         if self._columns is None:
+            assert self._chunk is not None
             self._columns = [self._chunk.batches[name] for name in _COLUMNS]
         return self._columns
 
     @property
     def crcs(self) -> Sequence[int]:
         """The stored checksums."""
-        return self._chunk.batches["crc"]
+        return self._crcs if self._chunk is None else self._chunk.batches["crc"]
+
+    def keep(self) -> None:
+        """Take what is needed from the chunk, while its file is open, and let go of it."""
+        if self._chunk is not None:
+            self._columns, self._crcs = self.columns, self.crcs
+            self._chunk = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the chunk is not needed any more."""
+        return self._chunk is None
 
     def before(self, producer_id: int, row: int) -> list[int]:
         """The rows of this producer's last few data batches in front of a row."""
@@ -120,7 +133,8 @@ class Producers:
     `last_batches` holds of their data the epoch, last sequence, base and last offset, `markers` the highest coordinator epoch
     with its offset. `is_complete` is false once producers were forgotten, `damages` counts ranges that could not be read.
     `snapshots` are the offsets of snapshots that lie ahead; what they are to say is kept in `views`. Old brokers (1.0) took a
-    snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the last batches seen.
+    snapshot when they knew of the next batch already: `later_views` are of its producer. `recent` holds the batches
+    of the last two sections, the later first.
     """
 
     def __init__(self, snapshots: list[int]) -> None:
@@ -135,7 +149,7 @@ class Producers:
         self.snapshots = snapshots
         self.views: dict[int, dict[int, View]] = {}
         self.later_views: dict[int, tuple[int, View]] = {}
-        self.recent: deque[Rows] = deque(maxlen=2)
+        self.recent: list[Rows] = []
 
     def forget(self, producer_id: int) -> None:
         """Know nothing of this producer any more."""
@@ -149,6 +163,15 @@ class Producers:
             for producer_id in list(islice(self.expected, MAX_PRODUCERS // 2)):
                 self.forget(producer_id)
 
+    def leave_segment(self) -> None:
+        """The segment is through, and still open."""
+        for rows in self.recent:
+            rows.keep()
+
+    def note(self, rows: Rows) -> None:
+        """Keep these batches in mind for a while."""
+        self.recent = [rows, *self.recent[:1]]
+
     def open_transactions(self) -> list[OpenTransaction]:
         """The open transactions by the last offset of their data."""
         for producer_id, transaction in self.open.items():
@@ -158,7 +181,8 @@ class Producers:
         return sorted(self.open.values(), key=_last_offset)
 
     def enter_segment(self, facts: SegmentFacts) -> None:
-        """A segment follows."""
+        """A segment follows. Of one that could not be read to its end, the last batches are not known any more."""
+        self.recent = [rows for rows in self.recent if rows.is_kept]
         self.continuity.segments.append(facts)
         base_offset = facts.base_offset
         if base_offset is not None and self.snapshots:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
@@ -15,11 +14,12 @@ from kdump.formats.log import HEADER_UP_TO_MAGIC, MIN_RECORD_OVERHEAD, Chunk, Lo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.source import Source
     from kdump.formats.digest import Digest
+    from kdump.formats.pieces import Pieces
     from kdump.tables import Row
 
     # first and last offset, leader epoch (None where the format has none)
@@ -36,7 +36,6 @@ LONGEST_BATCH = 1 << 27
 
 _USUAL_SIZE = 1 << 20  # Kafka's default limit
 _KNOWN_MAGIC = 2  # the highest
-_WORTH_THREAD = 16 << 20  # bytes
 _NEAR = 16 << 10  # bytes to read first where the next damage may be close
 _SECTOR = 512  # the shortest run of zeros that is told apart inside a damaged range
 
@@ -111,23 +110,23 @@ def walk(
     *,
     base_offset: int | None = None,
     next_base_offset: int | None = None,
-    reads_ahead: bool = False,
+    threads: int = 0,
 ) -> Generator[Section | Damage]:
     """All batches of a log from `start` on, and all that is damaged between them: together they cover every byte.
 
     A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
     stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
-    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `reads_ahead` lets a
-    thread read a large log, while another core is free.
+    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `threads` digest a
+    large log ahead of the walk.
     """
     items = _Walk(source, start, base_offset, next_base_offset)
-    if not reads_ahead or source.size - start < _WORTH_THREAD or kernel.native is None or source.manners is not None:
-        yield from items.items(source.read)
+    if kernel.native is None or source.manners is not None:
+        yield from items.by_windows(source.size)
         return
-    from kdump.binary.read_ahead import ReadAhead
+    from kdump.formats.pieces import Pieces
 
-    with ReadAhead(source, WINDOW_SIZE) as ahead:
-        yield from items.items(ahead.read)
+    with Pieces(source, start, threads) as pieces:
+        yield from items.by_pieces(pieces)
 
 
 class _Walk:
@@ -139,11 +138,23 @@ class _Walk:
         self._scan = _Scan(source, start)
         self._order = _Order(source, base_offset, next_base_offset)
 
-    def items(self, read: Callable[[int, int], bytes]) -> Iterator[Section | Damage]:
-        source = self._source
-        window_size = WINDOW_SIZE
-        while self._position < source.size:
-            log = Log(source, self._position, window_size=window_size, read=read)
+    def by_pieces(self, pieces: Pieces) -> Iterator[Section | Damage]:
+        """All to the end of the log: large pieces, and where something is off, windows."""
+        size = self._source.size
+        while self._position < size:
+            chunk = pieces.at(self._position)
+            if chunk is not None and self._order.takes(chunk.digest):
+                yield Section(chunk, None, self._order.nested_end)
+                self._position = chunk.digest.end
+            else:
+                pieces.rest(self._position)
+                yield from self.by_windows(pieces.next_try)
+
+    def by_windows(self, until: int) -> Iterator[Section | Damage]:
+        """All to the end of the log, or behind `until` to the next batch."""
+        source, window_size = self._source, WINDOW_SIZE
+        while self._position < min(until, source.size):
+            log = Log(source, self._position, window_size=window_size)
             window_size = _NEAR
             fault: CorruptData | None = None
             try:
@@ -151,6 +162,8 @@ class _Walk:
                     if chunk.digest is not None and self._order.takes(chunk.digest):
                         yield Section(chunk, None, self._order.nested_end)
                         self._position = chunk.digest.end
+                        if self._position >= until:
+                            return
                         continue
                     count = self._rows_in_step(chunk)
                     if count:
@@ -403,9 +416,7 @@ class _Order:
             return False
         epoch = None if digest.is_legacy else digest.last_leader_epoch
         following = self._header_at(digest.end)
-        if following is not None and (
-            following[0] <= digest.last_offset and not digest.is_legacy or _is_lower(following, (0, 0, epoch))
-        ):
+        if following is not None and (following[0] <= digest.last_offset or _is_lower(following, (0, 0, epoch))):
             return False
         self._move((digest.first_offset, digest.last_offset, epoch))
         return True
@@ -533,7 +544,7 @@ def _extents(chunk: Chunk) -> list[Extent]:
 
 # --- Search
 
-_CANDIDATE = re.compile(
+_CANDIDATE = (
     # the magic at byte 16, and in front of it an offset >= 0 and a length below LONGEST_BATCH;
     # behind it of magic 2 a CRC and attributes, of 0 and 1 attributes
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
@@ -644,7 +655,9 @@ class _Scan:
 
     def _candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
         """Where plausible headers stand, and they themselves."""
-        source = self._source
+        import re  # slow to load, and most logs are sound
+
+        source, candidates = self._source, re.compile(_CANDIDATE)
         position, size = start, _NEAR
         end = source.size if end is None else end
         while position < end:
@@ -662,7 +675,7 @@ class _Scan:
             # headers are to be whole in their window
             step = len(window) if position + len(window) >= source.size else len(window) - kernel.BATCH_HEADER_SIZE + 1
             rest = source.size - position - kernel.LOG_OVERHEAD
-            for match in _CANDIDATE.finditer(window):
+            for match in candidates.finditer(window):
                 at = match.start() - _MAGIC_AT
                 if at >= step or position + at >= end:
                     break

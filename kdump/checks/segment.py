@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from contextlib import closing
 from itertools import groupby
 
 from kdump.checks import salvage
@@ -13,6 +12,7 @@ from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.salvage import Damage, Section
 from kdump.checks.watch import Stopped
+from kdump.errors import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +79,11 @@ def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGM
         _check(context, facts, rule_classes)
     except Stopped:
         facts.is_damaged = True  # as far as others are concerned: its end is not known
+    except Unreadable as error:  # bytes that were looked at a moment ago are others now
+        facts.is_damaged = True
+        position = error.position or 0
+        message = f"Was cut off and written anew while it was read: from byte {position:,} on, it is not what it was."
+        context.report("file-shrank", position, context.source.size, message)
     return facts
 
 
@@ -91,9 +96,9 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
         context.source,
         base_offset=base_offset,
         next_base_offset=context.next_base_offset,
-        reads_ahead=context.settings.reads_ahead,
+        threads=context.settings.threads,
     )
-    with closing(items):  # it may have a thread that reads
+    try:
         for item in items:
             if isinstance(item, Damage):
                 facts.note_damage(item.start, item.end)
@@ -108,6 +113,8 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
                 rule.batches(item)
             context.tick(context.accounts.position)
             contents.show(item)
+    finally:
+        items.close()  # it may have threads
     contents.end()
     for rule in rules:
         rule.end()

@@ -17,7 +17,7 @@ class Settings:
     """How a check goes about. `now` is in milliseconds since 1970, for what depends on the time of day.
 
     `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
-    symbolic links lead that leave the tree under check. `reads_ahead` lets a thread read large logs: there are cores to spare.
+    symbolic links lead that leave the tree under check. `threads` work ahead at large logs: so many cores are to spare.
     """
 
     __slots__ = (
@@ -29,7 +29,7 @@ class Settings:
         "max_message_bytes",
         "max_payload",
         "now",
-        "reads_ahead",
+        "threads",
         "time_limit",
     )
 
@@ -45,7 +45,7 @@ class Settings:
         max_payload: int = 256 << 20,
         time_limit: float | None = None,
         follows_links: bool = False,
-        reads_ahead: bool = False,
+        threads: int = 0,
     ) -> None:
         self.level = level
         self.cleanup_policy = cleanup_policy
@@ -55,7 +55,7 @@ class Settings:
         self.max_payload = max_payload
         self.time_limit = time_limit
         self.follows_links = follows_links
-        self.reads_ahead = reads_ahead
+        self.threads = threads
         self.now = now
 
     @property

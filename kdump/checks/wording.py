@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 
 def counted(count: int, singular: str, plural: str = "") -> str:
     """A number with its noun: `1 entry`, `1,200 entries`."""
@@ -22,6 +20,8 @@ def number_range(what: str, first: int, last: int) -> str:
 
 def time(milliseconds: int) -> str:
     """A timestamp in UTC, as a number where no calendar has it."""
+    from datetime import UTC, datetime  # slow to load, and rarely wanted
+
     try:
         moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     except (ValueError, OverflowError, OSError):

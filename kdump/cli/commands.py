@@ -12,14 +12,14 @@ import click
 from kdump import __version__
 from kdump.binary import kernel
 from kdump.checks.finding import ERROR, SEVERITIES
-from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
+from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
+from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
 from kdump.errors import UsageError
 from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
 from kdump.formats import file_name
-from kdump.output.findings import FORMS
 from kdump.releases import history
 from kdump.releases.starts import PROVED
 
@@ -285,60 +285,7 @@ def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
     return ReleasesRequest(releases, output=output)
 
 
-_CHECK = (
-    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
-    click.option(
-        "--level",
-        type=click.Choice(LEVELS),
-        default=FULL,
-        show_default=True,
-        help="Headers, lengths and bounds of indexes; also CRCs, indexes against logs, neighbours; also every record.",
-    ),
-    click.option(
-        "--fail-on", type=click.Choice(SEVERITIES), default=ERROR, show_default=True, help="Exit with 1 from this severity on."
-    ),
-    click.option("--ignore", multiple=True, metavar="CODE", help="Leave out these findings; also a glob, such as 'index-*'."),
-    click.option("--select", multiple=True, metavar="CODE", help="Only these findings; also a glob."),
-    click.option("--pedantic", "is_pedantic", is_flag=True, help="Also what is lawful, and mostly not worth knowing."),
-    click.option(
-        "--cleanup-policy",
-        type=click.Choice(CLEANUP_POLICIES),
-        default=UNKNOWN,
-        show_default=True,
-        help="That of the topic: in a compacted one offsets may be missing.",
-    ),
-    click.option("--baseline", metavar="FILE", help="Findings in this NDJSON of an earlier run do not count."),
-    click.option(
-        "--max-findings",
-        type=click.IntRange(min=1),
-        default=MAX_FINDINGS,
-        show_default=True,
-        help="Of one code in one file; the rest is counted.",
-    ),
-    click.option(
-        "--max-message-bytes",
-        type=click.IntRange(min=1),
-        default=100 << 20,
-        show_default=True,
-        help="The largest batch to be believed.",
-    ),
-    click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="For each file."),
-    click.option("--follow-links", "follows_links", is_flag=True, help="Also where they leave the tree under check."),
-    click.option(
-        "--jobs", type=click.IntRange(min=0), default=0, help="Processes at a time; 0, the default: as suits the machine."
-    ),
-    click.option("--nice", "is_nice", is_flag=True, help="At a low priority, and without filling the page cache."),
-    click.option("--rate", default="", help="Read so much a second, such as 50MB/s, by one process."),
-    click.option(
-        "-o",
-        "--output",
-        type=click.Choice(FORMS),
-        default=FORMS[0],
-        show_default=True,
-        help="Text for people; lines or documents for programs.",
-    ),
-    click.option("--all", "shows_all", is_flag=True, help="Fold no findings that are alike."),
-)
+_CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.IntRange, click.FloatRange))
 
 
 @kdump.command()

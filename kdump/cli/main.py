@@ -39,11 +39,11 @@ _NEW_OBJECTS = 20_000  # before Python looks for cycles among them: of what modu
 def run() -> NoReturn:
     """Run the command line of this process, and end it with the exit code.
 
-    The drop-in form has written everything when it comes back: what Python would do then takes a tenth of its start.
+    What goes without Click has written everything when it comes back: what Python would do then takes a tenth of its start.
     """
     gc.set_threshold(_NEW_OBJECTS)
     status = main()
-    if is_dropin(sys.argv[1:]):
+    if "click" not in sys.modules:
         os._exit(status)
     sys.exit(status)
 
@@ -56,6 +56,15 @@ def main() -> int:
             from kdump.cli import dropin
 
             return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
+        if arguments[:1] == ["check"]:
+            from kdump.cli.checking.options import read_plain
+
+            options = read_plain(arguments[1:])
+            if options is not None and sys.stdout is not None:
+                from kdump.cli.checking.request import CheckRequest
+                from kdump.cli.checking.run import check_paths
+
+                return check_paths(CheckRequest(**options))
         from kdump.cli import commands
 
         return commands.main(arguments)

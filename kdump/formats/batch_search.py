@@ -8,8 +8,14 @@ from kdump.binary.checksums import crc32, crc32c_for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Protocol
 
-    from kdump.binary.source import Source
+    class Reader(Protocol):
+        """What reads by position."""
+
+        def read(self, position: int, count: int, /) -> bytes:
+            """The bytes there, fewer than `count` at the end."""
+
 
 NOWHERE = -1
 
@@ -21,7 +27,7 @@ _MAGIC_AT = 16
 _BUDGET = 8 << 20  # bytes under checksums, so that bytes made to look like headers cost little
 
 
-def first_batch(source: Source, start: int, end: int, is_legacy: bool) -> int:
+def first_batch(source: Reader, start: int, end: int, is_legacy: bool) -> int:
     """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
 
     It may reach behind the range. What is found may stand in a payload: its checksum fits, no more.

@@ -9,7 +9,7 @@ from kdump.binary import digest_reference, kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.digest_reference import Digested
@@ -74,24 +74,13 @@ class Digest:
     highest_base_sequence: int
     orphans: int  # transactional batches of data without producer
 
-    __slots__ = (
-        *digest_reference.DIGEST,
-        "_window",
-        "_window_position",
-        "first_offsets",
-        "is_legacy",
-        "last_offsets",
-        "positions",
-        "timestamps",
-    )
-
-    def __init__(self, digested: Digested, window: bytes, window_position: int, *, is_legacy: bool) -> None:
+    def __init__(self, digested: Digested, header_at: Callable[[int], bytes], runs: Callable[[], bytes | None]) -> None:
+        """`header_at` reads the header of a batch, given where in the file that starts, and `runs` what producers wrote."""
         numbers, positions, first_offsets, last_offsets, timestamps = digested
-        for name, number in zip(digest_reference.DIGEST, numbers, strict=True):
-            setattr(self, name, number)
-        self.is_legacy = is_legacy
-        self._window = window
-        self._window_position = window_position
+        self.__dict__.update(zip(digest_reference.DIGEST, numbers, strict=True))
+        self.is_legacy = self.lowest_magic < 2
+        self._header_at = header_at
+        self._runs = runs
         self.positions = array("q", positions)
         self.first_offsets = array("q", first_offsets)
         self.last_offsets = array("q", last_offsets)
@@ -99,29 +88,35 @@ class Digest:
 
     def extent_at(self, position: int) -> tuple[int, int, int]:
         """The first and the last offset of the batch that starts here in the file, and where it ends."""
-        start = position - self._window_position
+        data = self._header_at(position)
         if self.is_legacy:
-            first_offset, length, *_ = kernel.MESSAGE_HEADER.unpack_from(self._window, start)
+            first_offset, length, *_ = kernel.MESSAGE_HEADER.unpack_from(data)
             return first_offset, first_offset, position + kernel.LOG_OVERHEAD + length
-        header = kernel.BATCH_HEADER.unpack_from(self._window, start)
+        header = kernel.BATCH_HEADER.unpack_from(data)
         return header[0], header[0] + header[6], position + kernel.LOG_OVERHEAD + header[1]
 
     def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
         """What each producer wrote, a run at a time; see digest_reference.RUN. None where a batch of it is odd."""
-        read = digest_reference.producer_runs if kernel.native is None else kernel.native.producer_runs
-        data = read(self._window, self.positions[0] - self._window_position, self.count, self._window_position)
+        data = self._runs()
         return None if data is None else _RUN.iter_unpack(data)
 
 
-def of_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Digest | None:
-    """The digest of the regular batches of magic 2 in a window from `start` on, None where they are not what a digest is of."""
-    digest = digest_reference.digest_batches if kernel.native is None else kernel.native.digest_batches
-    digested = digest(window, start, window_position, max_codec, crc32c)
-    return None if digested is None else Digest(digested, window, window_position, is_legacy=False)
+def of_window(window: bytes, start: int, position: int, max_codec: int, crc32c: Checksum, *, is_legacy: bool) -> Digest | None:
+    """The digest of the regular batches, or messages, in a window from `start` on. None where they are not what one is of.
 
+    The window begins at this position of the file.
+    """
+    native = digest_reference if kernel.native is None else kernel.native
+    if is_legacy:
+        digested = native.digest_messages(window, start, position, 0, max_codec)
+    else:
+        digested = native.digest_batches(window, start, position, max_codec, crc32c)
+    if digested is None:
+        return None
+    numbers = digested[0]
 
-def of_messages(window: bytes, start: int, window_position: int, min_magic: int, max_codec: int) -> Digest | None:
-    """The same for messages of magic 0 and 1."""
-    digest = digest_reference.digest_messages if kernel.native is None else kernel.native.digest_messages
-    digested = digest(window, start, window_position, min_magic, max_codec)
-    return None if digested is None else Digest(digested, window, window_position, is_legacy=True)
+    def header_at(start: int) -> bytes:
+        at = start - position
+        return window[at : at + kernel.BATCH_HEADER_SIZE]
+
+    return Digest(digested, header_at, lambda: native.producer_runs(window, start, numbers[0], position))

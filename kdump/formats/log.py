@@ -6,7 +6,7 @@ from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.codecs import CODECS
 from kdump.binary.source import WINDOW_SIZE
-from kdump.errors import CorruptData
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import record_batch
 from kdump.formats.record_batch import RecordBatch
 from kdump.tables import Table
@@ -83,15 +83,28 @@ class Chunk:
 
 
 class DigestedChunk(Chunk):
-    """A chunk that knows its digest. Columns, headers and starts are made by `read` when one of them is first asked for."""
+    """A chunk that knows its digest. Columns, headers, starts and window come from `read` when one of them is first wanted."""
 
     __slots__ = ("_digest", "_read")
 
-    def __init__(self, digest: Digest, window: bytes, read: Callable[[], Chunk]) -> None:
+    def __init__(self, digest: Digest, read: Callable[[], Chunk]) -> None:
         self._digest = digest
         self._read = read
-        self.window = window
         self.is_legacy = digest.is_legacy
+
+    @classmethod
+    def read_again(cls, digest: Digest, source: Source, start: int) -> DigestedChunk:
+        """A chunk whose bytes were not kept. Asking for its columns raises Unreadable where they are not the same any more."""
+
+        def read() -> Chunk:
+            log = Log(source, start, digest.end)
+            window = source.read_exactly(start, digest.end - start)
+            chunk, end = log._regular_chunk(window, 0, start, 0 if digest.is_legacy else 2)
+            if chunk is None or len(chunk) != digest.count or start + end != digest.end:
+                raise Unreadable("file-io-error", "was changed while it was read", path=source.path, position=start)
+            return chunk
+
+        return cls(digest, read)
 
     def __len__(self) -> int:
         return self._digest.count
@@ -102,7 +115,7 @@ class DigestedChunk(Chunk):
 
     def __getattr__(self, name: str) -> object:  # only of what is not there yet
         chunk = self._read()
-        self.batches, self.headers, self.starts = chunk.batches, chunk.headers, chunk.starts
+        self.batches, self.headers, self.starts, self.window = chunk.batches, chunk.headers, chunk.starts, chunk.window
         return object.__getattribute__(self, name)
 
 
@@ -143,7 +156,7 @@ class Log:
     `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
     last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
     bytes, `torn-batch` for a batch that reaches past the end.
-    Where only the next few batches are wanted, a small `window_size` reads less. `read` is what reads windows, if not the source.
+    Where only the next few batches are wanted, a small `window_size` reads less.
 
     Kafka: FileLogInputStream.
     """
@@ -156,10 +169,8 @@ class Log:
         *,
         rules: LogRules = STRICT_RULES,
         window_size: int = WINDOW_SIZE,
-        read: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self.source = source
-        self._read = read or source.read
         self.position = start
         self._start = start
         self.end = source.size if end is None else min(end, source.size)
@@ -181,26 +192,26 @@ class Log:
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
         if shower is None:
-            return self._walk(self._read, self._regular_chunk, self._lone_batch, leap)
+            return self._walk(self.source.read, self._regular_chunk, self._lone_batch, leap)
         return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, leap)
 
     def digested_chunks(self) -> Iterator[Chunk]:
         """The same chunks; those of sound batches in order know their digest, and make their columns when they are wanted."""
-        return self._walk(self._read, self._digested_chunk, self._lone_batch)
+        return self._walk(self.source.read, self._digested_chunk, self._lone_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
 
         Raises CorruptData as `chunks`, but looks at no codec, and with `batch-header-cut` only for the last offset's sake.
         """
-        return self._walk(self._read, self._regular_extents, self._lone_extent)
+        return self._walk(self.source.read, self._regular_extents, self._lone_extent)
 
     def starts(self) -> Iterator[tuple[list[int], bytes, int]]:
         """Read on from `position`, only where batches start in a window; the window, of which a header may be all; its position.
 
         Raises CorruptData as `extents`.
         """
-        return self._walk(self._read, self._regular_starts, self._lone_start)
+        return self._walk(self.source.read, self._regular_starts, self._lone_start)
 
     def _walk(
         self,
@@ -268,10 +279,7 @@ class Log:
         from kdump.formats import digest  # a dump has no use for it
 
         max_codec = self._rules.codec_count - 1
-        if magic >= 2:
-            found = digest.of_batches(window, start, window_position, max_codec, self._crc32c)
-        else:
-            found = digest.of_messages(window, start, window_position, self._rules.min_magic, max_codec)
+        found = digest.of_window(window, start, window_position, max_codec, self._crc32c, is_legacy=magic < 2)
         if found is None:
             return self._regular_chunk(window, start, window_position, magic)
 
@@ -280,7 +288,7 @@ class Log:
             assert chunk is not None
             return chunk
 
-        return DigestedChunk(found, window, read), found.end - window_position
+        return DigestedChunk(found, read), found.end - window_position
 
     def _regular_extents(
         self, window: bytes, start: int, window_position: int, _magic: int

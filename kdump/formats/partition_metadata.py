@@ -8,7 +8,6 @@ Kafka: PartitionMetadataFile (since 2.8.0, KIP-516).
 
 from __future__ import annotations
 
-import base64
 import binascii
 
 from kdump.errors import CorruptData
@@ -18,6 +17,7 @@ MAX_SIZE = 1 << 12
 """The file has 43 bytes."""
 
 _ZERO_ID = bytes(16)
+_USUAL = bytes.maketrans(b"-_", b"+/")  # of base64 for addresses; the module base64 takes long to import
 _MAX_ID_LENGTH = 24
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -58,7 +58,7 @@ def uuid_of(text: bytes) -> bytes:
     if len(text) > _MAX_ID_LENGTH or not _ALPHABET.issuperset(digits):
         raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters and is no UUID in base64")
     try:
-        uuid = base64.urlsafe_b64decode(digits + b"=" * (-len(digits) % 4))
+        uuid = binascii.a2b_base64(digits.translate(_USUAL) + b"=" * (-len(digits) % 4))
     except binascii.Error:
         uuid = b""
     if len(uuid) != len(_ZERO_ID):

@@ -13,7 +13,6 @@ import re
 from kdump.errors import CorruptData
 from kdump.formats.partition_metadata import uuid_of
 
-NAME = "quorum-state"
 MAX_SIZE = 1 << 16
 """The file has some 150 bytes, more where many nodes vote."""
 

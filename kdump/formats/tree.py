@@ -18,6 +18,7 @@ LEADER_EPOCHS = text_checkpoint.LEADER_EPOCHS
 PARTITION_METADATA = partition_metadata.NAME
 META_PROPERTIES = properties.META_PROPERTIES
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+QUORUM_STATE = "quorum-state"
 LOG_DIR_FILES = (*text_checkpoint.OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHUTDOWN)
 """Files that tell a log directory from any other."""
 

@@ -230,6 +230,16 @@ class Hostile:
                 chance.choice((0, 0, chance.number())),
                 array("q", bytes(8 * chance.randrange(12)))[:],
             )
+            self.call(
+                "digest_log",
+                file.fileno() if chance.random() < 0.95 else -1,
+                chance.choice((0, 0, chance.number(len(data)))),
+                chance.choice((len(data), chance.number(len(data)))),
+                chance.choice((len(data), chance.number(len(data)), chance.number())),
+                chance.choice((0, 1, 100, -1, 1 << 40)),
+                chance.choice((4, chance.number(7))),
+                exact(bytes(chance.choice((0, 1, 64, 500, 5000)))),
+            )
             self.call("walk_log", file.fileno(), chance.number(len(data)), chance.choice((len(data), chance.number())))
 
     def walks(self) -> None:
@@ -240,7 +250,6 @@ class Hostile:
         self.call("walk_batches", window, start, chance.number(7), None)
         self.call("walk_messages", window, start, chance.number(1), chance.number(7))
         self.call("walk_extents", window, start, chance.number())
-        self.call("walk_end", window)
         self.call("find", window, start, chance.random() < 0.5)
 
     def digests(self) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 
 from kdump.checks.rules.rule import SegmentRule
-from kdump.decoders import coordinator, metadata
 from kdump.errors import CorruptData
 from kdump.formats import file_name, tree
-from kdump.messages import cluster_metadata, consumer_offsets, remote_log_metadata, share_group_state, transaction_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,30 +19,16 @@ if TYPE_CHECKING:
     Read = Callable[[bytes | None, bytes | None], object]
 
 
-def _metadata(_key: bytes | None, value: bytes | None) -> object:
-    return metadata.read(cluster_metadata.RECORDS, value)
-
-
-def _remote_log_metadata(_key: bytes | None, value: bytes | None) -> object:
-    return metadata.read(remote_log_metadata.RECORDS, value)
-
-
-def _of_coordinator(records: coordinator.Records) -> Read:
-    def read(key: bytes | None, value: bytes | None) -> object:
-        if key is None:
-            raise CorruptData("record-key-null", "the record has no key")
-        return coordinator.read(records, key, value)
-
-    return read
-
-
-_READERS: dict[str, Read] = {
-    tree.METADATA_TOPIC: _metadata,
-    "__remote_log_metadata": _remote_log_metadata,
-    "__consumer_offsets": _of_coordinator(consumer_offsets.RECORDS),
-    "__transaction_state": _of_coordinator(transaction_state.RECORDS),
-    "__share_group_state": _of_coordinator(share_group_state.RECORDS),
+_MESSAGES = {
+    tree.METADATA_TOPIC: "cluster_metadata",
+    "__remote_log_metadata": "remote_log_metadata",
+    "__consumer_offsets": "consumer_offsets",
+    "__transaction_state": "transaction_state",
+    "__share_group_state": "share_group_state",
 }
+"""By topic, the module of `messages` that declares its records."""
+
+_IN_FRAMES = ("cluster_metadata", "remote_log_metadata")
 
 
 class InternalTopic(SegmentRule):
@@ -85,7 +69,21 @@ RULES: tuple[type[SegmentRule], ...] = (InternalTopic,)
 
 def _reader(context: FileContext) -> Read | None:
     """What reads the records of a file, by the directory it stands in; None for topics of users."""
-    if context.file_type == file_name.CHECKPOINT.removeprefix("."):
-        return _metadata
-    name = tree.directory_name(os.path.dirname(os.path.abspath(context.path)))
-    return None if name is None else _READERS.get(name.topic)
+    module = _MESSAGES[tree.METADATA_TOPIC]
+    if context.file_type != file_name.CHECKPOINT.removeprefix("."):
+        name = tree.directory_name(os.path.dirname(os.path.abspath(context.path)))
+        if name is None or name.topic not in _MESSAGES:
+            return None
+        module = _MESSAGES[name.topic]
+    from kdump.decoders import coordinator, metadata  # most topics are users'
+
+    records = __import__(f"kdump.messages.{module}", fromlist=["RECORDS"]).RECORDS
+
+    def read(key: bytes | None, value: bytes | None) -> object:
+        if module in _IN_FRAMES:
+            return metadata.read(records, value)
+        if key is None:
+            raise CorruptData("record-key-null", "the record has no key")
+        return coordinator.read(records, key, value)
+
+    return read

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from contextlib import contextmanager
 from itertools import islice
 from operator import lt, sub
 
@@ -16,7 +15,7 @@ from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kdump.checks.column import Column
     from kdump.checks.context import FileContext
@@ -39,17 +38,19 @@ def size_now(facts: SegmentFacts) -> int:
         return facts.size
 
 
-@contextmanager
-def log_beside(context: FileContext) -> Iterator[LogBeside | None]:
-    """The log of an index, None where it was not read, or where the level compares no files with one another."""
-    if context.segment is None or not context.settings.checks_crcs:
-        yield None
-        return
-    log = LogBeside(context.segment)
-    try:
-        yield log
-    finally:
-        log.close()
+class log_beside:  # noqa: N801  # reads as a function
+    """With it: the log of an index, None where it was not read, or where the level compares no files with one another."""
+
+    def __init__(self, context: FileContext) -> None:
+        is_there = context.segment is not None and context.settings.checks_crcs
+        self._log = LogBeside(context.segment) if is_there and context.segment is not None else None
+
+    def __enter__(self) -> LogBeside | None:
+        return self._log
+
+    def __exit__(self, *_error: object) -> None:
+        if self._log is not None:
+            self._log.close()
 
 
 class LogBeside:

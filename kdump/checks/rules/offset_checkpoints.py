@@ -15,8 +15,6 @@ from kdump.formats.text_checkpoint import TextCheckpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kdump.checks.partition import PartitionFacts
 
 _MAX_SIZE = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
@@ -67,14 +65,6 @@ def check_meta_properties(context: FileContext) -> None:
 def check_clean_shutdown(context: FileContext) -> None:
     """The mark of a clean stop, empty or a line of JSON: that it is there is what counts."""
     context.accounts.take(Accounts.INTACT, context.source.size)
-
-
-CHECKS: dict[str, Callable[[FileContext], None]] = {
-    **dict.fromkeys(text_checkpoint.OFFSET_CHECKPOINTS, check),
-    tree.META_PROPERTIES: check_meta_properties,
-    tree.CLEAN_SHUTDOWN: check_clean_shutdown,
-}
-"""What checks a file of a log directory, by its name."""
 
 
 def check_partition(partition: PartitionFacts) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from kdump.binary import kernel
 from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.checks import frames, record_bytes, salvage
@@ -250,6 +248,8 @@ _MAY_TRAIL = ("frame-damaged", "frame-block-size", "frame-truncated", "frame-bad
 
 def _words(fault: CorruptData) -> str:
     """What a reader says of a fault, with thousands separators."""
+    import re
+
     return re.sub(r"\d{4,}", lambda number: f"{int(number[0]):,}", fault.message.rstrip(": "))
 
 

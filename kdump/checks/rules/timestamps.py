@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
 
 from kdump.checks import salvage
 from kdump.checks.rules.rule import SegmentRule
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from kdump.formats.record_batch import RecordBatch
     from kdump.tables import Table
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 24 * 3600 * 1000
 _TEN_YEARS = 3653 * _DAY
 _END_OF_JANUARY = 31 * _DAY  # 1970; what is earlier may be seconds
@@ -51,8 +49,10 @@ def moment(milliseconds: int) -> str:
     """A timestamp for people, with the number; only the number where no calendar has a date for it, or it means none."""
     if milliseconds < 0:
         return str(milliseconds)
+    from datetime import UTC, datetime, timedelta  # slow to load, and rarely wanted
+
     try:
-        date = _EPOCH + timedelta(milliseconds=milliseconds)
+        date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
     except OverflowError:
         return str(milliseconds)
     fraction = f".{milliseconds % 1000:03}" if milliseconds % 1000 else ""

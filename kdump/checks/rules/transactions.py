@@ -105,7 +105,7 @@ class Transactions(SegmentRule):
         for producer_id, (start, end, offset) in following.lone_markers:
             self.lone_markers.add(producer_id, start, end, offset, offset)
         if following.states:
-            known.recent.appendleft(Rows(chunk))
+            known.note(Rows(chunk))
         return True
 
     def _take(self, chunk: Chunk) -> None:
@@ -153,7 +153,7 @@ class Transactions(SegmentRule):
         for producer_id, row in _last_rows(producer_ids, is_control):
             if producer_id in expected:
                 last_batches[producer_id] = (epochs[row], lasts[row], base_offsets[row], last_offsets[row])
-        self.producers.recent.appendleft(rows)
+        self.producers.note(rows)
 
     def _follow_sequences(self, batches: Table[RecordBatch], rows: Rows) -> None:
         """Compare each sequence with what was expected, where there is nothing else: this is where most batches go through."""
@@ -396,6 +396,7 @@ class Transactions(SegmentRule):
         )
 
     def end(self) -> None:
+        self.producers.leave_segment()
         self._tell_tallies()
         if not producers.is_part_of_log(self.context):
             self._tell_open(is_log_end=False)
@@ -572,6 +573,14 @@ class _Following:
                 continue
             if base != state[1] != ANYTHING and epoch == state[0] and not any_sequence:
                 return False
+            if run[12]:  # commits
+                if state[3] is not None and run[13] < state[3][0]:
+                    return False
+                state[2], state[3] = None, (run[11], run[14])
+                if not run[15]:
+                    state[0], state[1] = epoch, run[4] + 1
+                    self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
+                    continue
             state[0], state[1] = epoch, run[4] + 1
             self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
             if kind == PLAIN:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
-import json
 import time
-from collections import Counter
 
 from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
@@ -15,6 +12,7 @@ from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
 
     from kdump.checks.finding import Finding
@@ -83,11 +81,17 @@ def codes_of(patterns: Sequence[str]) -> frozenset[str]:
     """The faults that these codes and globs such as `index-*` name. Raises UsageError for one that names none."""
     codes: set[str] = set()
     for pattern in patterns:
-        found = fnmatch.filter(catalogue.FAULTS, pattern)
+        found = [pattern] if pattern in catalogue.FAULTS else _fitting(pattern)
         if not found:
             raise UsageError(f"there is no fault {pattern}", remedy=suggestion(pattern))
         codes.update(found)
     return frozenset(codes)
+
+
+def _fitting(pattern: str) -> list[str]:
+    import fnmatch
+
+    return fnmatch.filter(catalogue.FAULTS, pattern)
 
 
 def suggestion(code: str) -> str:
@@ -101,6 +105,9 @@ def suggestion(code: str) -> str:
 
 def read_baseline(path: str) -> Counter[Identity]:
     """How often each finding stands in what `kdump check --output ndjson` wrote earlier. Raises UsageError if this is not it."""
+    import json
+    from collections import Counter
+
     known: Counter[Identity] = Counter()
     number = 0
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import closing
 
 from kdump.checks import catalogue
 from kdump.checks.check import Job, jobs
@@ -15,8 +14,6 @@ from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.look import look_of
 from kdump.errors import KdumpError
-from kdump.forecasts.forecast import forecast, is_log_directory
-from kdump.forecasts.settings import UNCLEAN, ZERO
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
@@ -76,11 +73,15 @@ class _Run:
             processes=self._request.processes or jobs_here(),
             on_wait=self._progress.show,
         )
-        with self._progress, closing(isolation.results()) as results:
-            for job, rows in results:
-                is_group = job.kind != Job.FILE or len(all_jobs) == 1
-                self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
-                self._progress.findings = sum(self._counts.values())
+        results = isolation.results()
+        with self._progress:
+            try:
+                for job, rows in results:
+                    is_group = job.kind != Job.FILE or len(all_jobs) == 1
+                    self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
+                    self._progress.findings = sum(self._counts.values())
+            finally:
+                results.close()  # ends the other processes
         if not self._files and not self._known and not any(self._counts.values()):
             self._is_complete = False  # a path that is mistaken is not clean
         code = self._exit_code()
@@ -127,8 +128,13 @@ class _Run:
 
 def _foretold(path: str) -> list[Forecast]:
     """What starts do with a partition: after a clean stop, an unclean one, and where all is scanned. Nothing for what is none."""
+    if not os.path.isdir(path):
+        return []
+    from kdump.forecasts.forecast import forecast, is_log_directory  # slow to load
+    from kdump.forecasts.settings import UNCLEAN, ZERO
+
     try:
-        if not os.path.isdir(path) or is_log_directory(path):
+        if is_log_directory(path):
             return []
         rows = list(forecast(path))
         if rows[-1].segments_before > 1:

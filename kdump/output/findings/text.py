@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-from textwrap import wrap
 
 from kdump.binary.java_text import escaped
 from kdump.checks import catalogue
@@ -13,7 +11,6 @@ from kdump.checks.finding import ERROR, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, 
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
-from kdump.output import forecast
 from kdump.output.findings.sizes import size_text
 
 TYPE_CHECKING = False
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kdump.checks.finding import FileReport, Finding, Summary
+    from kdump.forecasts.forecast import Forecast
     from kdump.output.findings import Look
 
 _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
@@ -274,8 +272,15 @@ class TextReport:
             groups = [group for group in ranked if word in group.restarts and (word == entry.BLIND or group.path not in foretold)]
             if groups:
                 self._say_likely(word, groups)
-        for group in ranked:
-            for row in foretold.get(group.path, ()):
+        if foretold:
+            self._say_foretold([(group, foretold[group.path]) for group in ranked if group.path in foretold])
+
+    def _say_foretold(self, foretold: list[tuple[_Group, list[Forecast]]]) -> None:
+        """Each start in a line; `kdump forecast` tells more."""
+        from kdump.output import forecast  # slow to load
+
+        for group, rows in foretold:
+            for row in rows:
                 label = "clean" if row.after == CLEAN else "unclean" if row.recovery_point else "from 0"
                 name = f"{group.name}: " if len(self._groups) > 1 else ""
                 self._say_labelled(label, self._shown(name + forecast.summary(row)))
@@ -305,6 +310,8 @@ class TextReport:
         return list(codes)[:_CODES_TO_EXPLAIN]
 
     def _say_next(self) -> None:
+        import shlex
+
         lines = []
         worst = self._worst_first()
         first = worst[0].finding
@@ -487,4 +494,6 @@ def _sentence(text: str) -> str:
 
 def _wrapped(text: str, width: int) -> Iterable[str]:
     """Lines that break between words, never in one; so no number, name or path is ever broken."""
+    from textwrap import wrap  # slow to load, and what is clean is told without
+
     return wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,60 @@
+"""The plain command lines of `kdump check` are read as Click reads them."""
+
+from typing import Any
+from unittest import mock
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.cli import commands
+from kdump.cli.checking import request
+from kdump.cli.checking.options import OPTIONS, read_plain
+
+WORDS = st.sampled_from(
+    [
+        *["a.log", "b", "full", "quick", "warning", "compact", "ndjson", "7", "0", "10", "-1", "1.5", "1e3", "-", "--", "-b"],
+        "x y",
+        "",
+    ]
+)
+NAMES = st.sampled_from([name for option in OPTIONS for name in option.names] + ["--help", "--jobs=2", "-ondjson", "--lev"])
+
+
+def _read_by_click(arguments: list[str]) -> dict[str, Any] | None:
+    """What Click makes of a command line, None where it refuses it or shows a screen."""
+    noted: list[dict[str, Any]] = []
+    with mock.patch.object(request, "CheckRequest", lambda **values: noted.append(values)):
+        try:
+            commands.kdump.main(["check", *arguments], prog_name="kdump", standalone_mode=False)
+        except click.UsageError:
+            return None
+    return noted[0] if noted else None
+
+
+@given(st.lists(WORDS | NAMES, max_size=8))
+def test_what_is_read_without_click_is_what_click_reads(arguments: list[str]) -> None:
+    plain = read_plain(arguments)
+    if plain is not None:
+        assert plain == _read_by_click(arguments)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_is_read_without_click(option: Any) -> None:
+    value = {
+        "choice": [choice for choice in option.choices if choice != option.default][:1],
+        "count": ("3",),
+        "seconds": ("2",),
+        "flag": (),
+    }.get(option.kind, ("word",))
+    for name in option.names:
+        plain = read_plain(["x", name, *value])
+        assert plain is not None
+        assert plain == _read_by_click(["x", name, *value])
+        assert plain[option.name] != option.default
+
+
+@pytest.mark.parametrize("line", ["", "--help", "x --level", "x --level all", "x --jobs -2", "-- x", "x -", "x --level=full"])
+def test_what_is_not_plain_is_left_to_click(line: str) -> None:
+    assert read_plain(line.split()) is None
