@@ -51,6 +51,11 @@ class Spreading:
         self._rows: pa.Array | None = None
 
     @property
+    def is_one_each(self) -> bool:
+        """Whether each value stands there once."""
+        return self.total == len(self.counts) == self.counts.count(1)
+
+    @property
     def rows(self) -> pa.Array:
         if self._rows is None:
             rows = array("i")
@@ -71,6 +76,8 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         first = values.values[0] if len(values.values) else None
         if values.values.count(first) == len(values.values):
             return arrow_array(type_name, Constant(first), count)
+        if values.counts.is_one_each:
+            return arrow_array(type_name, values.values, count)
         return arrow_array(type_name, values.values, len(values.values)).take(values.counts.rows)
     if type_name == "Binary":
         return binary_array(values)
@@ -123,9 +130,9 @@ def record_batch(columns: Sequence[Column], values: dict[str, Any], count: int) 
     return pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns))
 
 
-def cut(values: Sequence[Any], limit: int) -> tuple[Sequence[Any], Any]:
-    """Keys or values of at most `limit` bytes, and which of them were cut."""
-    if not values or max(map(_size, values)) <= limit:
+def cut(values: Sequence[Any], sizes: Sequence[int | None], limit: int) -> tuple[Sequence[Any], Any]:
+    """Keys or values of at most `limit` bytes, and which of them were cut. `sizes` are those of these at least, or None."""
+    if not sizes or None not in sizes and max(sizes) <= limit:  # type: ignore[operator, type-var]  # there is no None
         return values, Constant(False)
     is_cut = [_size(value) > limit for value in values]
     return [value[:limit] if cuts else value for value, cuts in zip(values, is_cut, strict=True)], is_cut
