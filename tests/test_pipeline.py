@@ -22,7 +22,7 @@ from .builders.records import batch, commit_record, message, message_set, record
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.output.arrow.builder import bounded, record_batch  # noqa: E402  # what needs Arrow
+from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, joined, record_batch  # noqa: E402  # what needs Arrow
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
 from kdump.pipeline import apart, discovery, planning, reading  # noqa: E402
@@ -148,6 +148,35 @@ def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() ->
     large = list(bounded([of([100, 5000, 100, 100])], rows=8, size=1000))
     assert [row["value"][:0] for one in large for row in one.to_pylist()] == [b""] * 4
     assert [one.num_rows for one in large] == [1, 1, 2]
+
+
+def test_few_rows_of_many_files_are_put_together_before_arrays_are_made_of_them() -> None:
+    few = [
+        ({"path": Constant(f"{file}"), "entry": range(file), "offset": Spread([7, 8], Spreading([file, 0]))}, file)
+        for file in (1, 0, 2)
+    ]
+    other = {"path": Constant("x"), "entry": [5]}
+    many = {"path": Constant("y"), "entry": range(1000)}
+    assert list(joined([*few, (other, 1), (many, 1000), (other, 1), (other, 1)])) == [
+        ({"path": ["1", "2", "2"], "entry": [0, 0, 1], "offset": [7, 7, 7]}, 3),
+        ({"path": ["x"], "entry": [5]}, 1),
+        (many, 1000),
+        ({"path": ["x", "x"], "entry": [5, 5]}, 2),
+    ]
+    assert [count for _, count in joined([(other, 1)] * 5, rows=2)] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("table", ["files", "segments"])
+def test_rows_of_many_files_are_the_same_together_and_one_by_one(tmp_path: Path, table: str) -> None:
+    for number in range(70):
+        _log(
+            tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()] * (1 + number % 3), base_offset=number)
+        )
+    options = Options({"table": table, "path": str(tmp_path)})
+    pieces = [piece for work in planning.plan(options) for piece in work if isinstance(piece, planning.Piece)]
+    lone = [row for piece in pieces for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+    assert _rows(table, tmp_path) == lone
+    assert len(lone) == 70
 
 
 def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_is_none(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kdump.errors import KdumpError
-from kdump.output.arrow.schemas import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -106,7 +105,7 @@ def _work(work: list[Piece], options: Options, read_piece: ReadPiece, page: mmap
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with os.fdopen(descriptor, "wb", buffering=0) as pipe, pa.ipc.new_stream(pipe, schema_of(options.columns)) as writer:
+        with os.fdopen(descriptor, "wb", buffering=0) as pipe, pa.ipc.new_stream(pipe, options.schema) as writer:
             for number, piece in enumerate(work):
                 _STATE.pack_into(page, 0, number, 0)
                 for batch in read_piece(piece, options):
