@@ -159,6 +159,12 @@ def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession
         spark.conf.set(name, before or "false")
 
 
+def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> None:
+    from kdump.spark import read
+
+    assert read(spark, str(log), table="records").rdd.getNumPartitions() == 1
+
+
 def test_filters_leave_files_unread(tmp_path: Path) -> None:
     from pyspark.sql.datasource import EqualTo, GreaterThan, In
 
