@@ -247,6 +247,32 @@ def test_uncompressed_sizes_are_there_where_they_are_asked_for(tmp_path: Path) -
     assert _picked(_rows("batches", tmp_path), "uncompressedSize") == [(None,)]
 
 
+def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_sixteen(tmp_path: Path) -> None:
+    packed = [
+        batch(records=[record(value=bytes([number % 256]) * 900)], base_offset=number, codec="gzip") for number in range(2000)
+    ]
+    plain = batch(records=[record()], base_offset=2000)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *packed, plain)
+    rows = _rows("batches", tmp_path, uncompressed="sample")
+    assert [row["uncompressedSize"] is not None for row in rows] == [
+        row["position"] < 65_536 or row["crc"] % 16 == 0 or row["compresscodec"] == "none" for row in rows
+    ]
+    measured = {row["baseOffset"]: row["uncompressedSize"] for row in rows if row["uncompressedSize"] is not None}
+    assert 600 < len(measured) < 900
+    assert measured == {
+        row["baseOffset"]: row["uncompressedSize"]
+        for row in _rows("batches", tmp_path, uncompressed="true")
+        if row["baseOffset"] in measured
+    }
+
+
+def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.pipeline.logs._SAMPLE_MOST", 2_500_000)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *[batch(records=[record(value=bytes(1_000_000))], codec="gzip")] * 5)
+    rows = _rows("batches", tmp_path, uncompressed="sample")
+    assert [row["uncompressedSize"] is not None for row in rows] == [True, True, True, False, False]
+
+
 def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
     for base in (0, 4, 8):
         two = [record(timestamp=(base + number) * 10) for number in range(4)]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PERMISSIVE, FAILFAST = "PERMISSIVE", "FAILFAST"
 AUTO = "auto"
+SAMPLE = "sample"
 
 TARGET_BYTES = 64 << 20
 
@@ -78,7 +79,8 @@ class Options:
         self.columns = columns_of(self.table, self._list("columns"))
         self.schema = schema_of(self.columns)
         self.checks_crcs = self._truth("crc", True)
-        self.measures_uncompressed = self._truth("uncompressed", False)
+        self.samples_uncompressed = values.get("uncompressed", "").lower() == SAMPLE
+        self.measures_uncompressed = self.samples_uncompressed or self._truth("uncompressed", False)
         self.target_bytes = self._size("targetBytes", TARGET_BYTES)
         self.parallelism = self._integer("parallelism")
         self.split = values.get("split", AUTO)
