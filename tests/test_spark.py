@@ -16,6 +16,7 @@ import pytest
 
 from .builders.files import file_name
 from .builders.records import batch, record
+from .campaigns import pieces
 from .sessions import ROOT, cluster, why_no_spark
 from .support import with_interrupts
 
@@ -92,6 +93,21 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
     paths = [str(path) for path in sorted(CORPUS.iterdir())[::15]]
     frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
     assert _rows(frame) == _in_process(table, paths)
+
+
+def test_the_campaign_of_pieces_tells_which_rows_differ(
+    spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--table", "records", "--piece", "1", "--master", "local[2]", str(log)]
+    assert pieces.main(arguments) == 0
+    assert capsys.readouterr().out.endswith("the same\n")
+    rows = pieces.read_here("records", [str(log)])
+    first = min(rows)
+    monkeypatch.setattr(pieces, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
+    assert pieces.main(arguments) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("DIFFERENT")
+    assert lines[1:] == ["  1 only by Spark:", f"    {first}", "  1 only here:", "    one more"]
 
 
 def test_one_core_writes_the_same_rows(tmp_path: Path) -> None:
