@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import contenders, report, segments
+from benchmarks import spark as measuring
 from benchmarks.contenders import KDUMP, PYTHON_KERNEL, Contender, Measured
 from benchmarks.segments import Segment
 from benchmarks.workloads import JOBS_1, JOBS_2, ONE_BATCH, WORKLOADS, Results, Workload
 from tests.oracle import kafka_tool
+from tests.sessions import why_no_spark
 
 ROOT = Path(__file__).parent.parent
 SMALL = 20_000  # bytes
@@ -190,3 +192,39 @@ def test_the_plot_has_a_row_a_workload_and_a_dot_a_contender() -> None:
 
 def test_workloads_have_names_of_their_own() -> None:
     assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS)
+
+
+# --- Spark
+
+
+def test_the_bars_of_spark_are_judged_by_medians() -> None:
+    records = measuring.Times([2.0, 1.0, 9.0], [2.5, 2.5, 3.0], [2.7, 2.6, 9.0], 5, 1000)
+    batches = measuring.Times([0.5], [0.5], [1.3], 4, 10)
+    found = measuring.verdicts({"records": records, "batches": batches}, 64 << 20, 250 << 20)
+    assert [(verdict.measured, verdict.holds) for verdict in found] == [
+        ("1.35x, 1.08x isolated", True),
+        ("0.80 s of 0.74 s", False),
+        ("5 of 5.0", True),
+        ("4 of 5.0", True),
+        ("250 MiB", True),
+    ]
+    slow = records._replace(spark=[2.71])
+    found = measuring.verdicts({"records": slow, "batches": batches._replace(tasks=6)}, 64 << 20, None)
+    assert [verdict.holds for verdict in found] == [False, True, True, False]
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())
+def test_spark_is_measured_beside_this_process(
+    spark: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KDUMP_BENCHMARK_HOME", str(tmp_path))
+    monkeypatch.setattr(measuring, "SEGMENTS", (Segment(SMALL), Segment(SMALL, codec="lz4")))
+    assert measuring.main(["--rounds", "1"]) in (0, 1)  # so few bytes say nothing of time
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[1:3] for line in lines if line.startswith(("| records |", "| batches |"))] == [
+        ["640", "1"],
+        ["4", "1"],
+    ]
+    assert "| tasks for records: at most total / 64 MiB + 4 x cores | 1 of 4.0 | yes |" in lines
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("spark-")] == []

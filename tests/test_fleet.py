@@ -233,6 +233,17 @@ def test_codecs_tell_what_they_save_only_where_that_was_measured(tmp_path: Path)
     }
 
 
+def test_what_a_sample_saves_is_taken_for_what_all_save(tmp_path: Path) -> None:
+    packed = [batch(records=[record(value=bytes(1000))], base_offset=offset, codec="gzip") for offset in range(3)]
+    root = write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: packed}}})
+    table = table_of(root, "batches", uncompressed="true")
+    some = pa.array([1009, None, None], pa.int64())
+    table = table.set_column(table.schema.get_field_index("uncompressedSize"), "uncompressedSize", some)
+    (use,) = _ask(statistics.codecs(), {"batches": table})
+    size = len(packed[0])
+    assert (use["size"], use["measured"], use["uncompressed"]) == (3 * size, size, 3 * 1070)
+
+
 def test_skew_is_told_by_the_mean_of_a_topic(tmp_path: Path) -> None:
     brokers = {"1": {"a-0": {0: [data(0), data(1), data(2)]}, "a-1": {0: [data(0)]}, "b-0": {0: [data(0)]}}}
     found = _ask(statistics.skew(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
@@ -264,6 +275,9 @@ def test_top_keys_and_largest_records(tmp_path: Path) -> None:
 
 def test_arrow_adds_up_codecs_as_the_question_does(tmp_path: Path) -> None:
     batches = table_of(write_random_fleet(tmp_path / "fleet", 10, 1), "batches", uncompressed="true")
+    sizes = batches["uncompressedSize"].to_pylist()
+    some = pa.array([size if row % 3 else None for row, size in enumerate(sizes)], pa.int64())
+    batches = batches.set_column(batches.schema.get_field_index("uncompressedSize"), "uncompressedSize", some)
     (tmp_path / "scan" / "batches").mkdir(parents=True)
     pq.write_table(batches, tmp_path / "scan" / "batches" / "part-0.parquet", row_group_size=7)
     found = [

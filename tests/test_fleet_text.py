@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdump.output.fleet import CodecUse, TopicSize
-from kdump.output.fleet_text import text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.fleet_text import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
 
 GIB = 1 << 30
 
@@ -22,9 +22,9 @@ def _finding(code: str, severity: str, partition: int = 0, broker: str = "1", **
 def test_topics_are_told_by_size_with_their_codecs_and_findings() -> None:
     sizes = [_size("small", 2048, records=None), _size("orders", 3 * GIB, records=4_100_000_000), _size(None, 0, records=0)]
     codecs = [
-        CodecUse("orders", "zstd", 10, 10, 900, 3690),
-        CodecUse("orders", "none", 1, 1, 100, 100),
-        CodecUse("small", "lz4", 1, 1, 50, None),
+        CodecUse("orders", "zstd", 10, 10, 900, 900, 3690),
+        CodecUse("orders", "none", 1, 1, 100, 100, 100),
+        CodecUse("small", "lz4", 1, 1, 50, 0, None),
     ]
     lines = topic_lines(sizes, codecs, {("orders", "error"): 2, ("orders", "info"): 7, ("small", "warning"): 1})
     assert text_of_topics(lines) == [
@@ -33,6 +33,30 @@ def test_topics_are_told_by_size_with_their_codecs_and_findings() -> None:
         "small                3        12  2.00 KiB            -  lz4             1 warning",
         "(no topic)           3        12   0 bytes            0  -               -",
     ]
+
+
+def test_codecs_are_told_by_size_with_what_they_save() -> None:
+    uses = [
+        CodecUse("orders", "zstd", 1000, 10, 3 << 20, 1 << 20, 12 << 20),
+        CodecUse("small", "zstd", 234, 1, 1 << 20, 0, None),
+        CodecUse("orders", "none", 5, 1, 8 << 20, 0, None),
+        CodecUse("odd", "lz4", 1, 1, 100, 100, 50),
+        CodecUse("old", "snappy", 1, 1, 2048, 0, None),
+    ]
+    assert text_of_codecs(codec_lines(uses)) == [
+        "codec   batches       size  uncompressed   saved",
+        "none          5   8.00 MiB      8.00 MiB       -",
+        "zstd      1,234   4.00 MiB      16.0 MiB    75 %",
+        "snappy        1   2.00 KiB             -       -",
+        "lz4           1  100 bytes      50 bytes  -100 %",
+        "What compressed batches would take was measured of 1.00 MiB of them.",
+    ]
+    assert text_of_codecs(codec_lines(uses[2:4])) == [
+        "codec  batches       size  uncompressed   saved",
+        "none         5   8.00 MiB      8.00 MiB       -",
+        "lz4          1  100 bytes      50 bytes  -100 %",
+    ]
+    assert text_of_codecs(codec_lines(uses[2:3])) == []
 
 
 def test_topics_beyond_the_first_few_are_counted() -> None:

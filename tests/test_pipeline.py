@@ -22,7 +22,7 @@ from .builders.records import batch, commit_record, message, message_set, record
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.output.arrow.builder import bounded, record_batch  # noqa: E402  # what needs Arrow
+from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, joined, record_batch  # noqa: E402  # what needs Arrow
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
 from kdump.pipeline import apart, discovery, planning, reading  # noqa: E402
@@ -150,6 +150,35 @@ def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() ->
     assert [one.num_rows for one in large] == [1, 1, 2]
 
 
+def test_few_rows_of_many_files_are_put_together_before_arrays_are_made_of_them() -> None:
+    few = [
+        ({"path": Constant(f"{file}"), "entry": range(file), "offset": Spread([7, 8], Spreading([file, 0]))}, file)
+        for file in (1, 0, 2)
+    ]
+    other = {"path": Constant("x"), "entry": [5]}
+    many = {"path": Constant("y"), "entry": range(1000)}
+    assert list(joined([*few, (other, 1), (many, 1000), (other, 1), (other, 1)])) == [
+        ({"path": ["1", "2", "2"], "entry": [0, 0, 1], "offset": [7, 7, 7]}, 3),
+        ({"path": ["x"], "entry": [5]}, 1),
+        (many, 1000),
+        ({"path": ["x", "x"], "entry": [5, 5]}, 2),
+    ]
+    assert [count for _, count in joined([(other, 1)] * 5, rows=2)] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("table", ["files", "segments"])
+def test_rows_of_many_files_are_the_same_together_and_one_by_one(tmp_path: Path, table: str) -> None:
+    for number in range(70):
+        _log(
+            tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()] * (1 + number % 3), base_offset=number)
+        )
+    options = Options({"table": table, "path": str(tmp_path)})
+    pieces = [piece for work in planning.plan(options) for piece in work if isinstance(piece, planning.Piece)]
+    lone = [row for piece in pieces for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+    assert _rows(table, tmp_path) == lone
+    assert len(lone) == 70
+
+
 def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_is_none(tmp_path: Path) -> None:
     wrong = bytearray(batch(records=[record(value=b"value")], base_offset=1))
     wrong[-2] ^= 1
@@ -216,6 +245,32 @@ def test_uncompressed_sizes_are_there_where_they_are_asked_for(tmp_path: Path) -
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(value=b"v" * 1000)], codec="lz4"))
     assert _picked(_rows("batches", tmp_path, uncompressed="true"), "uncompressedSize") == [(len(plain) - 61,)]
     assert _picked(_rows("batches", tmp_path), "uncompressedSize") == [(None,)]
+
+
+def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_sixteen(tmp_path: Path) -> None:
+    packed = [
+        batch(records=[record(value=bytes([number % 256]) * 900)], base_offset=number, codec="gzip") for number in range(2000)
+    ]
+    plain = batch(records=[record()], base_offset=2000)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *packed, plain)
+    rows = _rows("batches", tmp_path, uncompressed="sample")
+    assert [row["uncompressedSize"] is not None for row in rows] == [
+        row["position"] < 65_536 or row["crc"] % 16 == 0 or row["compresscodec"] == "none" for row in rows
+    ]
+    measured = {row["baseOffset"]: row["uncompressedSize"] for row in rows if row["uncompressedSize"] is not None}
+    assert 600 < len(measured) < 900
+    assert measured == {
+        row["baseOffset"]: row["uncompressedSize"]
+        for row in _rows("batches", tmp_path, uncompressed="true")
+        if row["baseOffset"] in measured
+    }
+
+
+def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.pipeline.logs._SAMPLE_MOST", 2_500_000)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *[batch(records=[record(value=bytes(1_000_000))], codec="gzip")] * 5)
+    rows = _rows("batches", tmp_path, uncompressed="sample")
+    assert [row["uncompressedSize"] is not None for row in rows] == [True, True, True, False, False]
 
 
 def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:

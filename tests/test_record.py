@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.errors import CorruptData
+from kdump.formats import records
+from kdump.formats.log import Log
 from kdump.formats.record import MAX_ROWS
 
 from .builders.compression import Codec, gzip_members, lz4_frame, zstd_frames
@@ -186,6 +188,36 @@ def test_a_bad_record_far_behind_keeps_all_records_of_a_compressed_batch_back() 
     payload = b"".join(encode_record(record(value=bytes(200)), row=row) for row in range(MAX_ROWS + 5))
     found = read_records(batch(payload=gzip_members(payload), records_count=MAX_ROWS + 6, codec="gzip", crc=0))
     assert (found.batches, found.code) == ([[]], "compressed-record-count-too-high")
+
+
+def _counts_of_tables(data: bytes) -> list[list[int]]:
+    with opened(data) as source:
+        return [part.counts for chunk in Log(source).chunks() for part in records.read(source, chunk)]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_records_of_small_batches_stand_in_one_table_whatever_their_codecs(codec: Codec) -> None:
+    one, two = batch(records=[record()], codec=codec), batch(records=[record(), record()])
+    empty = batch(records=[], codec=codec, records_count=0)
+    assert _counts_of_tables(one + two + empty + one + one) == [[1, 2, 0, 1, 1]]
+
+
+def test_a_bad_batch_stands_in_no_table_of_its_neighbours() -> None:
+    good = batch(records=[record(value=b"v")], codec="lz4")
+    bad = batch(payload=lz4_frame(b"\x09"), records_count=1, codec="lz4")
+    found = read_records(good + good + bad + good)
+    assert ([len(rows) for rows in found.batches], found.code) == ([1, 1, 0], "compressed-record-length-negative")
+
+
+def test_tables_of_compressed_batches_are_bounded_in_bytes() -> None:
+    large = batch(records=[record(value=bytes(600_000))], codec="gzip")
+    assert _counts_of_tables(large * 5) == [[1, 1], [1, 1], [1]]
+    assert _counts_of_tables(batch(records=[record(value=bytes(9 << 20))], codec="gzip") * 2) == [[1], [1]]
+
+
+def test_a_table_holds_about_as_many_records_as_it_may() -> None:
+    half = batch(records=[record()] * (MAX_ROWS // 2 + 1), codec="zstd")
+    assert _counts_of_tables(half * 3) == [[MAX_ROWS // 2 + 1, MAX_ROWS // 2 + 1], [MAX_ROWS // 2 + 1]]
 
 
 # --- what is bad, in the place of the second of three records

@@ -67,6 +67,31 @@ def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
     assert json.loads((tmp_path / "out" / "kdump.json").read_text())["paths"] == [str(brokers)]
 
 
+@pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
+def test_a_scan_tells_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
+    packed = batch(records=[record(value=bytes(1000))], codec="lz4")
+    write_partition(tmp_path / "data", topic="a", partition=0, segments={0: [packed, batch(records=[record()], base_offset=1)]})
+    _scan(tmp_path / "data", tmp_path / "out", "--output", "json", "--savings", savings)
+    lz4, none = json.loads(capsys.readouterr().out)["codecs"]
+    assert (none["codec"], none["saved"]) == ("none", 0.0 if measured else None)
+    size = len(packed)
+    assert lz4 == {
+        "codec": "lz4",
+        "batches": 1,
+        "size": size,
+        "measured": size if measured else 0,
+        "uncompressed": 1070 if measured else None,
+        "saved": 1 - size / 1070 if measured else None,
+    }
+    _scan(tmp_path / "data", tmp_path / "again", "--savings", savings)
+    lines = capsys.readouterr().out.splitlines()
+    (heading,) = [row for row, line in enumerate(lines) if line.startswith("codec ")]
+    assert lines[heading + 1].split() == [
+        *("lz4", "1", str(size), "bytes"),
+        *(("1.04", "KiB", f"{100 * (1 - size / 1070):.0f}", "%") if measured else ("-", "-")),
+    ]
+
+
 def test_records_are_a_table_where_they_are_asked_for(brokers: Path, tmp_path: Path) -> None:
     _scan(brokers / "broker=1", tmp_path / "out", "--records", "--jobs", "2", "--target-bytes", "1k")
     assert sorted((row["partition"], row["offset"]) for row in _table(tmp_path / "out", "records")) == [

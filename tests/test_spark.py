@@ -16,6 +16,7 @@ import pytest
 
 from .builders.files import file_name
 from .builders.records import batch, record
+from .campaigns import pieces
 from .sessions import ROOT, cluster, why_no_spark
 from .support import with_interrupts
 
@@ -94,6 +95,21 @@ def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession"
     assert _rows(frame) == _in_process(table, paths)
 
 
+def test_the_campaign_of_pieces_tells_which_rows_differ(
+    spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--table", "records", "--piece", "1", "--master", "local[2]", str(log)]
+    assert pieces.main(arguments) == 0
+    assert capsys.readouterr().out.endswith("the same\n")
+    rows = pieces.read_here("records", [str(log)])
+    first = min(rows)
+    monkeypatch.setattr(pieces, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
+    assert pieces.main(arguments) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("DIFFERENT")
+    assert lines[1:] == ["  1 only by Spark:", f"    {first}", "  1 only here:", "    one more"]
+
+
 def test_one_core_writes_the_same_rows(tmp_path: Path) -> None:
     done = _scan(str(CORPUS), "--out", "out", "--master", "local[1]", "--records", "--target-bytes", "256k", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (3, "")
@@ -157,6 +173,12 @@ def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession
         assert frame.select("topic", "baseOffset").collect() == [("b", 5)]
     finally:
         spark.conf.set(name, before or "false")
+
+
+def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> None:
+    from kdump.spark import read
+
+    assert read(spark, str(log), table="records").rdd.getNumPartitions() == 1
 
 
 def test_filters_leave_files_unread(tmp_path: Path) -> None:

@@ -145,12 +145,14 @@ class WholeDecompressor:
         self._inflate: ModuleType | None = None
         self._lz4_header = b""  # as most frames of a log begin, and what that says
         self._lz4_parsed = (0, 0, False, False)
-        self._room = bytearray(_SNAPPY_ROOM)
-        # glibc keeps memory of sizes that were given back once; else it may get it from the system anew for each batch
-        bytearray(_OFTEN_WANTED)
+        self._room = bytearray()
 
     def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
         """The payload, or None where it is not plain, not sound, or larger than the limit."""
+        if not self._room:
+            self._room = bytearray(_SNAPPY_ROOM)
+            # glibc keeps memory of sizes that were given back once; else it may get it from the system anew for each batch
+            bytearray(_OFTEN_WANTED)
         return _WHOLE[codec](self, compressed) if codec in _WHOLE else None
 
     def _gzip(self, compressed: bytes | memoryview) -> bytes | None:

@@ -349,6 +349,13 @@ _SCAN = (
     click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark."),
     click.option("--tables", metavar="NAME,...", help="Which; by default all but records."),
     click.option("--records", "with_records", is_flag=True, help="Also the table of records: all keys and values."),
+    click.option(
+        "--savings",
+        type=click.Choice(["sample", "all", "none"]),
+        default="sample",
+        show_default=True,
+        help="Which compressed batches to decompress, to tell what codecs save.",
+    ),
     click.option("--topics", metavar="GLOB,...", help="Only these topics."),
     click.option("--partitions", metavar="0,4-7", help="Only these partitions."),
     click.option("--broker", metavar="NAME", help="The broker that PATH is of; by default as its directories tell."),

@@ -45,7 +45,8 @@ UNBUFFERED = "unbuffered"
 MAX_RECORD_SIZE = 128 << 20
 """A record that says it is larger than this is not waited for."""
 
-_SMALL_PAYLOAD = 1 << 20  # up to here all records of a batch are held at once
+_SMALL_PAYLOAD = 1 << 20  # up to here all records of a batch are held at once, and those of its neighbours
+_MAX_HELD = 8 << 20  # of a sound payload that is decompressed in one call
 _PIECE = 256 << 10  # of a decompressed payload, at least
 _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
 
@@ -112,34 +113,63 @@ def read(
     with_header_values: bool = True,
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
-    window, starts, walk = chunk.window, chunk.starts, kernel.walk_records
     known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
+    whole = compression.WholeDecompressor(_MAX_HELD) if frames is None else None
     rows: list[RecordTuple] = []
     counts: list[int] = []
-    first = total = 0
+    first = held = 0
     for row, header in enumerate(chunk.headers):
-        count = header[12]
-        if 0 < count <= MAX_ROWS and not header[5] & COMPRESSION_MASK and window:
+        wants_data = with_data or bool(header[5] & CONTROL_BIT)
+        size = _walk_plain(chunk, row, whole, rows, wants_data, known_headers)
+        if size is not None:
             # the usual case: its records join those of its neighbours
-            start = starts[row]
-            batch_end = start + kernel.LOG_OVERHEAD + header[1]
-            records_start = start + kernel.BATCH_HEADER_SIZE
-            wants_data = with_data or bool(header[5] & CONTROL_BIT)
-            end, code, _ = walk(window, records_start, batch_end, count, batch_end, False, rows, wants_data, known_headers)
-            if end == batch_end and not code and len(rows) == total + count:
-                counts.append(count)
-                total += count
-                if total >= MAX_ROWS:
-                    yield _chunk_of(chunk, first, counts, rows)
-                    rows, counts, first, total = [], [], row + 1, 0
+            counts.append(header[12])
+            held += size
+            if len(rows) < MAX_ROWS and held < _SMALL_PAYLOAD:
                 continue
-            del rows[total:]
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
-        yield from _read_batch(source, chunk, row, frames, with_data, with_header_values)
-        rows, counts, first, total = [], [], row + 1, 0
+        if size is None:
+            yield from _read_batch(source, chunk, row, frames, with_data, with_header_values)
+        rows, counts, first, held = [], [], row + 1, 0
     if counts:
         yield _chunk_of(chunk, first, counts, rows)
+
+
+def _walk_plain(
+    chunk: Chunk,
+    row: int,
+    whole: compression.WholeDecompressor | None,
+    rows: list[RecordTuple],
+    wants_data: bool,
+    known_headers: dict[bytes, Headers] | None,
+) -> int | None:
+    """Append the records of the batch in this row, and say how many bytes it was decompressed to.
+
+    Of a batch that is large, bad, or compressed in an unusual way nothing is appended: the answer is None.
+    """
+    header, data = chunk.headers[row], chunk.window
+    count = header[12]
+    if not 0 <= count <= MAX_ROWS or not data or header[1] < kernel.MIN_BATCH_LENGTH:
+        return None
+    if not count:
+        return 0  # Kafka looks at nothing behind the header
+    start = chunk.starts[row]
+    position, end = start + kernel.BATCH_HEADER_SIZE, start + kernel.LOG_OVERHEAD + header[1]
+    size = 0
+    codec = header[5] & COMPRESSION_MASK
+    if codec:
+        payload = None if whole is None else whole.decompress(codec, memoryview(data)[position:end])
+        if payload is None:
+            return None
+        data = bytes(payload)  # what the decompressor holds is another's soon
+        position, end, size = 0, len(data), len(data)
+    before = len(rows)
+    position, code, _ = kernel.walk_records(data, position, end, count, end, bool(codec), rows, wants_data, known_headers)
+    if position == end and not code and len(rows) == before + count:
+        return size
+    del rows[before:]
+    return None
 
 
 def _read_batch(

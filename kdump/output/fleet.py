@@ -51,7 +51,8 @@ class TopicLine(Row):
 class CodecUse(Row):
     """What a codec holds of a topic, in batches on all brokers.
 
-    `uncompressed` is what they would take without, headers counted; null where it was not measured.
+    `measured` is the bytes of those of which it was measured what they hold. `uncompressed` is what all would take without,
+    headers counted: where not all were measured, what they would if the others are like these; null where none was.
     """
 
     topic: Text | None
@@ -59,7 +60,19 @@ class CodecUse(Row):
     batches: Int64
     records: Int64 | None
     size: Int64
+    measured: Int64
     uncompressed: Int64 | None
+
+
+class CodecLine(Row):
+    """A codec as the summary of a scan tells it: sizes as in CodecUse, of all topics. `saved` is the part of `uncompressed`."""
+
+    codec: Text
+    batches: Int64
+    size: Int64
+    measured: Int64
+    uncompressed: Int64 | None
+    saved: Float64 | None
 
 
 class PartitionSize(Row):

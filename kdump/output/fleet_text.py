@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from textwrap import wrap
 
+from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.java_text import escaped
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
 from kdump.output.findings.sizes import size_text
-from kdump.output.fleet import TopicLine
+from kdump.output.fleet import CodecLine, TopicLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from kdump.output.fleet import CodecUse, TopicSize
@@ -26,6 +27,7 @@ _NAME_WIDTH = 40
 _INDENT = 9
 _HEADINGS = ("topic", "partitions", "segments", "size", "records", "codec", "findings")
 _RIGHT = (1, 2, 3, 4)
+_CODEC_HEADINGS = ("codec", "batches", "size", "uncompressed", "saved")
 
 
 def topic_lines(
@@ -62,18 +64,61 @@ def topic_lines(
     return sorted(lines, key=lambda line: (-line.size, line.topic or ""))
 
 
+def codec_lines(codecs: Sequence[CodecUse]) -> list[CodecLine]:
+    """A row for each codec, the one that holds most first. What was not measured of a topic is taken for what was of others."""
+    uses: dict[str, list[CodecUse]] = {}
+    for use in codecs:
+        uses.setdefault(use.codec, []).append(use)
+    lines = []
+    for codec, of_codec in uses.items():
+        size = sum(use.size for use in of_codec)
+        known = [(use.size, use.uncompressed) for use in of_codec if use.uncompressed is not None]
+        known_size, uncompressed = sum(one for one, _ in known), sum(one for _, one in known)
+        whole = None if not known_size else uncompressed if known_size == size else int(uncompressed / known_size * size)
+        saved = None if not whole else 1 - size / whole
+        lines.append(
+            CodecLine(codec, sum(use.batches for use in of_codec), size, sum(use.measured for use in of_codec), whole, saved)
+        )
+    return sorted(lines, key=lambda line: (-line.size, line.codec))
+
+
+def text_of_codecs(lines: Sequence[CodecLine]) -> list[str]:
+    """Codecs as aligned lines with what they save; empty where nothing is compressed."""
+    packed = [line for line in lines if line.codec != CODECS[NONE]]
+    if not packed:
+        return []
+    found = _aligned([_CODEC_HEADINGS, *map(_codec_cells, lines)], range(1, len(_CODEC_HEADINGS)))
+    measured = sum(line.measured for line in packed)
+    if measured and measured < sum(line.size for line in packed):
+        found.append(f"What compressed batches would take was measured of {size_text(measured)} of them.")
+    return found
+
+
+def _codec_cells(line: CodecLine) -> tuple[str, ...]:
+    is_packed = line.codec != CODECS[NONE]
+    whole = line.uncompressed if is_packed else line.size
+    saved = "-" if not is_packed or line.saved is None else f"{line.saved * 100:.0f} %"
+    return line.codec, f"{line.batches:,}", size_text(line.size), "-" if whole is None else size_text(whole), saved
+
+
+def _aligned(rows: Sequence[Sequence[str]], right: Container[int]) -> list[str]:
+    """Rows of cells as lines, the columns in `right` to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if number in right else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in rows
+    ]
+
+
 def text_of_topics(lines: Sequence[TopicLine], *, is_terminal: bool = False) -> list[str]:
     """Topics as aligned lines, the largest first; behind the first few all others in one."""
     shown = [_cells(line, is_terminal) for line in lines[:_TOPICS]]
     if not shown:
         return []
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *shown, strict=True)]
-    found = [
-        "  ".join(
-            cell.rjust(width) if number in _RIGHT else cell.ljust(width) for number, (cell, width) in enumerate(pairs)
-        ).rstrip()
-        for pairs in (list(zip(cells, widths, strict=True)) for cells in (_HEADINGS, *shown))
-    ]
+    found = _aligned([_HEADINGS, *shown], _RIGHT)
     if len(lines) > _TOPICS:
         rest = lines[_TOPICS:]
         found.append(f"and {counted(len(rest), 'more topic')}, {size_text(sum(line.size for line in rest))}")

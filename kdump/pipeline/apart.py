@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kdump.errors import KdumpError
-from kdump.output.arrow.schemas import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     ReadPiece = Callable[[Piece, Options], Iterator[pa.RecordBatch]]
 
 _STATE = struct.Struct(">II")  # pieces that are through, bytes of the error behind it
+_SIZE = struct.Struct(">Q")  # of a record batch, in front of it
 _PAGE_SIZE = 64 << 10
 _PIPE_SIZE = 1 << 20
 _F_SETPIPE_SZ = 1031  # of Linux
@@ -66,7 +66,8 @@ class _Process:
             os.close(reading)
             _work(work, options, read_piece, self._page, writing)
         os.close(writing)
-        self._pipe = os.fdopen(reading, "rb", buffering=_PIPE_SIZE)
+        self._schema = options.schema
+        self._pipe = os.fdopen(reading, "rb", buffering=0)
         self._has_ended = False
         self.is_through = False
         self.error: Exception | None = None
@@ -79,12 +80,24 @@ class _Process:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that comes, up to the end or to a crash."""
-        try:
-            with pa.ipc.open_stream(self._pipe) as reader:
-                yield from reader
-        except (pa.ArrowInvalid, OSError, EOFError):
-            pass  # it died amid a batch
+        while (head := self._bytes(_SIZE.size)) is not None:
+            data = self._bytes(_SIZE.unpack(head)[0])
+            if data is None:
+                break  # it died amid a batch
+            yield pa.ipc.read_record_batch(data, self._schema)
         self._has_ended = True
+
+    def _bytes(self, size: int) -> pa.Buffer | None:
+        """So many bytes as they come, None if fewer do. What is made of them keeps them, and copies nothing."""
+        buffer = pa.allocate_buffer(size)
+        with memoryview(buffer) as view:
+            got = 0
+            while got < size:
+                count = self._pipe.readinto(view[got:])
+                if not count:
+                    return None
+                got += count
+        return buffer
 
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
@@ -106,12 +119,13 @@ def _work(work: list[Piece], options: Options, read_piece: ReadPiece, page: mmap
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with os.fdopen(descriptor, "wb", buffering=0) as pipe, pa.ipc.new_stream(pipe, schema_of(options.columns)) as writer:
-            for number, piece in enumerate(work):
-                _STATE.pack_into(page, 0, number, 0)
-                for batch in read_piece(piece, options):
-                    writer.write_batch(batch)
-            _STATE.pack_into(page, 0, len(work), 0)
+        for number, piece in enumerate(work):
+            _STATE.pack_into(page, 0, number, 0)
+            for batch in read_piece(piece, options):
+                data = batch.serialize()
+                _write(descriptor, _SIZE.pack(data.size))
+                _write(descriptor, data)
+        _STATE.pack_into(page, 0, len(work), 0)
     except BrokenPipeError:
         code = _FAILED  # nobody is interested any more
     except Exception as error:
@@ -121,6 +135,13 @@ def _work(work: list[Piece], options: Options, read_piece: ReadPiece, page: mmap
         _STATE.pack_into(page, 0, _STATE.unpack_from(page)[0], len(data))
     finally:
         os._exit(code)
+
+
+def _write(descriptor: int, data: bytes | pa.Buffer) -> None:
+    with memoryview(data) as view:
+        written = 0
+        while written < len(view):
+            written += os.write(descriptor, view[written:])
 
 
 def _portable(error: Exception) -> KdumpError:

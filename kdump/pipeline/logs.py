@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 _HEADERS_AT_ONCE = 8192
 _HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read in vain
 _MAGIC_AT = 16
+_MAGIC, _ATTRIBUTES, _ATTRIBUTES_OF_MESSAGE = 3, 5, 4  # of unpacked headers
+
+_HELD_PAYLOAD = 32 << 20  # bytes of a payload that are decompressed at once
+_SAMPLE_FROM = 64 << 10  # what is in front of this position in a log is part of any sample
+_SAMPLE_ONE_IN = 16  # batches behind it
+_SAMPLE_MOST = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
 class Batches:
@@ -162,8 +168,9 @@ def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
 
 def batches(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
+    scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
     for item in sections(source, piece, options, notice):
-        sizes = _uncompressed_sizes(source, item.chunk) if options.measures_uncompressed else None
+        sizes = scales.sizes(item.chunk) if scales is not None else None
         yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
 
 
@@ -231,19 +238,53 @@ def record_rows(source: Source, piece: Piece, options: Options, notice: Notice |
                 first = row_at[fault.position] + 1
 
 
-def _uncompressed_sizes(source: Source, chunk: Chunk) -> list[int | None]:
-    """The bytes of the records in each batch; of old wrappers, and of what cannot be decompressed, none."""
-    sizes: list[int | None] = []
-    for row, header in enumerate(chunk.headers):
-        codec = header[4 if chunk.is_legacy else 5] & COMPRESSION_MASK
-        if not codec:
-            sizes.append(chunk.batches["size"][row] - (kernel.LOG_OVERHEAD if chunk.is_legacy else kernel.BATCH_HEADER_SIZE))
-        elif chunk.is_legacy:
-            sizes.append(None)
-        else:
-            try:
-                payload = bytes_of(source, chunk, row)[kernel.BATCH_HEADER_SIZE :]
-                sizes.append(sum(map(len, compression.pieces(codec, payload, header[3]))))
-            except KdumpError:
+class _Scales:
+    """Measures what batches of one log hold uncompressed, all of them or a sample.
+
+    A sample are the batches at the begin of a log, and behind it those with certain checksums, as if by lot: the same ones
+    whatever the pieces, and on every replica. It goes no further than so many bytes, for a log may be full of bombs.
+    """
+
+    def __init__(self, source: Source, *, samples: bool) -> None:
+        self._source = source
+        self._samples = samples
+        self._left = _SAMPLE_MOST
+        self._whole = compression.WholeDecompressor(_HELD_PAYLOAD)
+
+    def sizes(self, chunk: Chunk) -> list[int | None]:
+        """The bytes of the records in each batch; none of old wrappers, and of what is not measured or cannot be."""
+        overhead = kernel.LOG_OVERHEAD if chunk.is_legacy else kernel.BATCH_HEADER_SIZE
+        attributes = _ATTRIBUTES_OF_MESSAGE if chunk.is_legacy else _ATTRIBUTES
+        sizes: list[int | None] = []
+        for row, (header, size) in enumerate(zip(chunk.headers, chunk.batches["size"], strict=True)):
+            codec = header[attributes] & COMPRESSION_MASK
+            if not codec:
+                sizes.append(size - overhead)
+            elif chunk.is_legacy or self._samples and not self._is_in_sample(chunk, row):
                 sizes.append(None)
-    return sizes
+            else:
+                sizes.append(self._size(chunk, row, codec))
+        return sizes
+
+    def _is_in_sample(self, chunk: Chunk, row: int) -> bool:
+        if self._left <= 0:
+            return False
+        return chunk.batches["position"][row] < _SAMPLE_FROM or not chunk.batches["crc"][row] % _SAMPLE_ONE_IN
+
+    def _size(self, chunk: Chunk, row: int, codec: int) -> int | None:
+        size = 0
+        try:
+            payload = memoryview(bytes_of(self._source, chunk, row))[kernel.BATCH_HEADER_SIZE :]
+            whole = self._whole.decompress(codec, payload)
+            if whole is not None:
+                size = len(whole)
+                return size
+            for piece in compression.pieces(codec, bytes(payload), chunk.headers[row][_MAGIC]):
+                size += len(piece)
+                if self._samples and size > self._left:
+                    return None
+            return size
+        except KdumpError:
+            return None
+        finally:
+            self._left -= size

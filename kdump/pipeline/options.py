@@ -10,12 +10,14 @@ from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN, Setti
 from kdump.errors import UsageError
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, MAX_VALUE_BYTES
 from kdump.output.arrow.rows import TABLES, columns_of
+from kdump.output.arrow.schemas import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PERMISSIVE, FAILFAST = "PERMISSIVE", "FAILFAST"
 AUTO = "auto"
+SAMPLE = "sample"
 
 TARGET_BYTES = 64 << 20
 
@@ -75,8 +77,10 @@ class Options:
         self.from_timestamp = self._integer("fromTimestamp")
         self.to_timestamp = self._integer("toTimestamp")
         self.columns = columns_of(self.table, self._list("columns"))
+        self.schema = schema_of(self.columns)
         self.checks_crcs = self._truth("crc", True)
-        self.measures_uncompressed = self._truth("uncompressed", False)
+        self.samples_uncompressed = values.get("uncompressed", "").lower() == SAMPLE
+        self.measures_uncompressed = self.samples_uncompressed or self._truth("uncompressed", False)
         self.target_bytes = self._size("targetBytes", TARGET_BYTES)
         self.parallelism = self._integer("parallelism")
         self.split = values.get("split", AUTO)

@@ -15,8 +15,8 @@ from kdump.errors import CorruptData, KdumpError
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
-from kdump.output.arrow.builder import Constant, bounded, record_batch
-from kdump.output.arrow.rows import Place
+from kdump.output.arrow.builder import Constant, bounded, joined, record_batch
+from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.planning import CheckPiece, Piece
 
@@ -50,8 +50,11 @@ def read(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
         from kdump.pipeline.apart import read_apart
 
         batches = read_apart(pieces, options, read_piece)
-    else:
+    elif options.table in NATIVE_TABLES:
         batches = (batch for piece in pieces for batch in read_piece(piece, options))
+    else:
+        parts = (part for piece in pieces for part in _piece_rows(piece, options))
+        batches = (built(columns, count, options) for columns, count in joined(parts, rows=options.batch_rows))
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
 
 
@@ -69,22 +72,20 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 def read_piece(piece: Piece, options: Options) -> Iterator[pa.RecordBatch]:
     """The rows of one piece."""
+    for columns, count in _piece_rows(piece, options):
+        yield built(columns, count, options)
+
+
+def _piece_rows(piece: Piece, options: Options) -> Rows:
+    """The columns of the rows of one piece, and how many there are."""
     place = place_of(piece.item)
     if options.table == "files":
-        item = piece.item
-        yield record_batch(
-            options.columns,
-            {
-                **place,
-                **{name: [getattr(item, name)] for name in ("kind", "size", "allocated", "modified_ms", "state")},
-            },
-            1,
-        )
+        yield {**place, **{column.name: [getattr(piece.item, column.name)] for column in FileDetails.schema}}, 1
         return
     try:
         with Source(piece.item.path) as source:
             for columns, count in _READERS[options.table](source, piece, options):
-                yield built({**place, **columns}, count, options)
+                yield {**place, **columns}, count
     except KdumpError as error:
         error.path = error.path or piece.path
         if options.fails_fast:
@@ -93,7 +94,7 @@ def read_piece(piece: Piece, options: Options) -> Iterator[pa.RecordBatch]:
 
 def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
     """These rows in Arrow's columns, those that are asked for."""
-    batch = record_batch(options.columns, columns, count)
+    batch = record_batch(options.columns, columns, count, options.schema)
     return _in_range(batch, columns, options) if options.has_range and options.table != "batches" else batch
 
 
@@ -219,7 +220,7 @@ def _findings(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
         places = [_place_of(row.path, piece, options, brokers) for row in rows]
         for number, column in enumerate(Place.schema[:-1]):
             columns[column.name] = [place[number] for place in places]
-        yield record_batch(options.columns, columns, len(rows))
+        yield record_batch(options.columns, columns, len(rows), options.schema)
         worst = next((row for row in rows if row.severity == ERROR), None)
         if options.fails_fast and worst is not None:
             raise CorruptData(worst.code, worst.message, path=worst.path, position=worst.start)

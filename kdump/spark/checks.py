@@ -162,7 +162,7 @@ def sizes(segments: DataFrame) -> DataFrame:
 
 
 def codecs(batches: DataFrame) -> DataFrame:
-    """What each codec holds of each topic; what it saves, where batches were read with `uncompressed=true`."""
+    """What each codec holds of each topic; what it saves, where batches were read with `uncompressed`, true or sample."""
     return ask(statistics.codecs(), {"batches": batches})
 
 

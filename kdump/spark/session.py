@@ -195,6 +195,8 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
     try:
         with _stderr_to(log), _noted_machines() as machines:
             session = _in_thread(builder.getOrCreate)
+            # it is active where it was made, and `DataFrame.rdd` meets its settings only where it is
+            SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
             session.sparkContext.setLogLevel("ERROR")
     except KeyboardInterrupt:
         for machine in machines:

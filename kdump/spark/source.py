@@ -19,7 +19,6 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kdump.errors import UsageError
-from kdump.output.arrow.schemas import schema_of
 from kdump.pipeline import planning, reading
 from kdump.pipeline.options import Options
 from kdump.spark import FORMAT
@@ -41,14 +40,14 @@ class KdumpSource(DataSource):
         return FORMAT
 
     def schema(self) -> StructType:
-        return from_arrow_schema(schema_of(Options(self.options).columns))
+        return from_arrow_schema(Options(self.options).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The one that takes filters only where it is asked for: Spark refuses it unless the session allows that."""
         given = {name.lower(): value for name, value in self.options.items()}
         given["columns"] = ",".join(schema.names)
         options = Options(given)
-        expected = from_arrow_schema(schema_of(options.columns))
+        expected = from_arrow_schema(options.schema)
         for field, ours in zip(schema.fields, expected.fields, strict=True):
             if field.dataType != ours.dataType:
                 raise UsageError(

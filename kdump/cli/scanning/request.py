@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 RECORDS = "records"
+BATCHES = "batches"
+SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
+"""Of which compressed batches a scan measures what they hold uncompressed, as the option of the pipeline."""
 
 
 class ScanRequest:
@@ -42,6 +45,7 @@ class ScanRequest:
         level: str,
         cleanup_policy: str,
         fail_on: str,
+        savings: str,
         jobs: int,
         output: str,
     ) -> None:
@@ -58,6 +62,7 @@ class ScanRequest:
         self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
         self.cores = jobs or jobs_here()
         self.output = output
+        self.savings = SAVINGS[savings]
         given = {
             "topics": topics,
             "partitions": partitions,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kdump import __version__
 from kdump.cli.scanning.progress import ScanProgress
-from kdump.cli.scanning.request import LOCAL
+from kdump.cli.scanning.request import BATCHES, LOCAL
 from kdump.errors import KdumpError, MissingPackage, Unreadable, UsageError
 
 try:
@@ -72,6 +72,8 @@ def _write(request: ScanRequest, folder: str) -> None:
     given = []
     for table in request.tables:
         options = {**request.given, "table": table}
+        if table == BATCHES:
+            options["uncompressed"] = request.savings
         if table != "findings":
             options["filelist"] = file_list
         given.append(options)

@@ -16,13 +16,15 @@ from kdump.checks.finding import ERROR, SEVERITIES, WARNING
 from kdump.checks.wording import counted
 from kdump.cli.checking.run import CLEAN, FINDINGS, NOT_EXAMINED
 from kdump.output.findings.sizes import size_text
-from kdump.output.fleet_text import text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.fleet_text import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
 from kdump.pipeline.fleet import written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
+
+    from kdump.tables import Row
 
 _WORST = 1000  # findings of a severity that are looked at for people
 
@@ -46,6 +48,7 @@ class ScanSummary:
         by_topic = Counter(zip(findings["topic"].to_pylist(), findings["severity"].to_pylist(), strict=True))
         uses = written.codec_uses(folder) if "batches" in tables else []
         self.topics = topic_lines(written.topic_sizes(folder), uses, by_topic)
+        self.codecs = codec_lines(uses)
         self.worst = _worst(folder)
         self.codes = sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
         is_incomplete = any(severity == ERROR and catalogue.FAULTS[code].leaves_unexamined for code, severity in found)
@@ -69,7 +72,8 @@ class ScanSummary:
             "warnings": self.severities["warning"],
             "infos": self.severities["info"],
             "findings": [{"code": code, "severity": severity, "count": count} for (code, severity), count in self.codes],
-            "topics": [{column.key: getattr(line, column.name) for column in line.schema} for line in self.topics],
+            "topics": [_object(line) for line in self.topics],
+            "codecs": [_object(line) for line in self.codecs],
             "tables": self.rows,
             "exitCode": self.exit_code,
         }
@@ -83,6 +87,7 @@ class ScanSummary:
         width, is_terminal = get_terminal_size((100, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
         period = text_of_time(self.topics)
         lines = [what, *([period] if period else []), "", *text_of_topics(self.topics, is_terminal=is_terminal)]
+        lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs)) else []
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
         tables = " ".join(table for table, count in self.rows.items() if count)
         lines += [
@@ -90,6 +95,10 @@ class ScanSummary:
             f'Ask on: spark.read.parquet("{out}/findings")',
         ]
         return "\n".join(lines) + "\n"
+
+
+def _object(row: Row) -> dict[str, Any]:
+    return {column.key: getattr(row, column.name) for column in row.schema}
 
 
 def _row_count(directory: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
 
 import pyarrow as pa
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 8192
 BATCH_BYTES = 8 << 20
 MAX_VALUE_BYTES = 1 << 20
+
+_FEW = 64  # rows of which an array takes longer to make than to fill
 
 
 class Constant:
@@ -51,6 +53,11 @@ class Spreading:
         self._rows: pa.Array | None = None
 
     @property
+    def is_one_each(self) -> bool:
+        """Whether each value stands there once."""
+        return self.total == len(self.counts) == self.counts.count(1)
+
+    @property
     def rows(self) -> pa.Array:
         if self._rows is None:
             rows = array("i")
@@ -71,6 +78,8 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         first = values.values[0] if len(values.values) else None
         if values.values.count(first) == len(values.values):
             return arrow_array(type_name, Constant(first), count)
+        if values.counts.is_one_each:
+            return arrow_array(type_name, values.values, count)
         return arrow_array(type_name, values.values, len(values.values)).take(values.counts.rows)
     if type_name == "Binary":
         return binary_array(values)
@@ -116,16 +125,48 @@ def _headers_array(values: Sequence[Any]) -> pa.Array:
     return pa.array(rows, TYPES["Headers"])
 
 
-def record_batch(columns: Sequence[Column], values: dict[str, Any], count: int) -> pa.RecordBatch:
-    """A record batch of these columns, given by our names; those that are not given are null."""
+def record_batch(
+    columns: Sequence[Column], values: dict[str, Any], count: int, schema: pa.Schema | None = None
+) -> pa.RecordBatch:
+    """A record batch of these columns, given by our names; those that are not given are null. `schema` is that of the columns."""
     nothing = Constant(None)
     arrays = [arrow_array(column.type, values.get(column.name, nothing), count) for column in columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema or schema_of(columns))
 
 
-def cut(values: Sequence[Any], limit: int) -> tuple[Sequence[Any], Any]:
-    """Keys or values of at most `limit` bytes, and which of them were cut."""
-    if not values or max(map(_size, values)) <= limit:
+def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROWS) -> Iterator[tuple[dict[str, Any], int]]:
+    """The same columns with their counts of rows, few rows put together with those behind them: it is arrays that cost.
+
+    For tables of numbers and short texts: what is held is bounded in rows only.
+    """
+    held: dict[str, list[Any]] = {}
+    held_rows = 0
+    for columns, count in parts:
+        if held_rows and (count > _FEW or held_rows + count > rows or held.keys() != columns.keys()):
+            yield held, held_rows
+            held, held_rows = {}, 0
+        if count > _FEW:
+            yield columns, count
+        elif count:
+            for name, values in columns.items():
+                held.setdefault(name, []).extend(_spread(values, count))
+            held_rows += count
+    if held_rows:
+        yield held, held_rows
+
+
+def _spread(values: Any, count: int) -> Iterable[Any]:
+    """Each value of a column of so many rows."""
+    if isinstance(values, Constant):
+        return repeat(values.value, count)
+    if isinstance(values, Spread):
+        return chain.from_iterable(map(repeat, values.values, values.counts.counts))
+    return values  # type: ignore[no-any-return]  # it is a sequence
+
+
+def cut(values: Sequence[Any], sizes: Sequence[int | None], limit: int) -> tuple[Sequence[Any], Any]:
+    """Keys or values of at most `limit` bytes, and which of them were cut. `sizes` are those of these at least, or None."""
+    if not sizes or None not in sizes and max(sizes) <= limit:  # type: ignore[operator, type-var]  # there is no None
         return values, Constant(False)
     is_cut = [_size(value) > limit for value in values]
     return [value[:limit] if cuts else value for value, cuts in zip(values, is_cut, strict=True)], is_cut

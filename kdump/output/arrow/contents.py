@@ -53,8 +53,8 @@ def record_columns(part: RecordChunk, statuses: Mapping[int, str], max_value_byt
     """The columns of records; `statuses` are those of their batches by position."""
     batches, records = part.batches, part.records
     spreading = Spreading(part.counts)
-    keys, keys_cut = cut(records["key"], max_value_bytes)
-    values, values_cut = cut(records["value"], max_value_bytes)
+    keys, keys_cut = cut(records["key"], records["key_size"], max_value_bytes)
+    values, values_cut = cut(records["value"], records["value_size"], max_value_bytes)
     columns: Columns = {
         **records.columns,
         "key": keys,

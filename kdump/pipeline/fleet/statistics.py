@@ -36,16 +36,23 @@ FROM partitions GROUP BY topic ORDER BY size DESC, topic
 def codecs() -> Query:
     """What each codec holds of each topic, on all brokers.
 
-    `uncompressed` is what these batches would take without, their headers counted; null where it was not measured for each.
+    `uncompressed` is what these batches would take without, their headers counted. Where that was measured of some of them,
+    the others are taken for such as these; where of none, it is null.
     """
     return Query(
         "codecs",
         {"batches": ("topic", "compresscodec", "size", "count", "magic", "uncompressedSize", "status")},
         f"""
-SELECT topic, compresscodec AS codec, count(*) AS batches, sum(`count`) AS records, sum(CAST(size AS BIGINT)) AS size,
-  CASE WHEN count(uncompressedSize) = count(*)
-    THEN sum(uncompressedSize + CASE WHEN magic >= 2 THEN {BATCH_HEADER_SIZE} ELSE {LOG_OVERHEAD} END) END AS uncompressed
-FROM {{batches}} WHERE status <> 'damaged' GROUP BY topic, compresscodec ORDER BY size DESC, topic, codec
+WITH uses AS (
+  SELECT topic, compresscodec AS codec, count(*) AS batches, sum(`count`) AS records, sum(CAST(size AS BIGINT)) AS size,
+    sum(CASE WHEN uncompressedSize IS NULL THEN 0 ELSE CAST(size AS BIGINT) END) AS measured,
+    sum(uncompressedSize + CASE WHEN magic >= 2 THEN {BATCH_HEADER_SIZE} ELSE {LOG_OVERHEAD} END) AS uncompressed
+  FROM {{batches}} WHERE status <> 'damaged' GROUP BY topic, compresscodec
+)
+SELECT topic, codec, batches, records, size, measured,
+  CASE WHEN measured IN (0, size) THEN uncompressed ELSE CAST(1.0E0 * uncompressed / measured * size AS BIGINT) END
+    AS uncompressed
+FROM uses ORDER BY size DESC, topic, codec
 """,
         (CodecUse,),
     )

@@ -30,8 +30,8 @@ _CODEC_SUMS = (
     ("count", "count"),
     ("count", "sum"),
     ("size", "sum"),
-    ("uncompressedSize", "count"),
-    ("uncompressedSize", "sum"),
+    ("measured", "sum"),
+    ("uncompressed", "sum"),
 )
 
 
@@ -81,13 +81,23 @@ def codec_uses(folder: str) -> list[CodecUse]:
     sums: dict[tuple[str | None, str], list[int]] = {}
     for batch in rows(folder, "batches", columns):
         table = pa.Table.from_batches([batch])
-        grouped = table.filter(pc.not_equal(table["status"], "damaged")).group_by(["topic", "compresscodec", "magic"])
-        for row in grouped.aggregate(list(_CODEC_SUMS)).to_pylist():
+        table = table.filter(pc.not_equal(table["status"], "damaged"))
+        is_measured = pc.is_valid(table["uncompressedSize"])
+        overhead = pc.if_else(pc.greater_equal(table["magic"], 2), BATCH_HEADER_SIZE, LOG_OVERHEAD)
+        table = table.append_column("measured", pc.if_else(is_measured, table["size"], 0))
+        table = table.append_column("uncompressed", pc.add(table["uncompressedSize"], overhead))
+        for row in table.group_by(["topic", "compresscodec"]).aggregate(list(_CODEC_SUMS)).to_pylist():
             total = sums.setdefault((row["topic"], row["compresscodec"]), [0] * len(_CODEC_SUMS))
             for place, (name, how) in enumerate(_CODEC_SUMS):
                 total[place] += row[f"{name}_{how}"] or 0
-            total[-1] += row["size_count"] * (BATCH_HEADER_SIZE if row["magic"] >= 2 else LOG_OVERHEAD)
     return [
-        CodecUse(topic, codec, batches, records if told else None, size, uncompressed if measured == batches else None)
+        CodecUse(topic, codec, batches, records if told else None, size, measured, _of_all(uncompressed, measured, size))
         for (topic, codec), (batches, told, records, size, measured, uncompressed) in sums.items()
     ]
+
+
+def _of_all(uncompressed: int, measured: int, size: int) -> int | None:
+    """What batches of `size` bytes take uncompressed, if those among them of `measured` bytes take so many."""
+    if not measured:
+        return None
+    return uncompressed if measured == size else int(1.0 * uncompressed / measured * size)

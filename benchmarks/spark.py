@@ -1,0 +1,254 @@
+"""Measures what Spark adds to reading in this process, and prints whether the bars hold.
+
+python -m benchmarks.spark                     a GiB of records, some ten minutes on a machine with nothing else to do
+python -m benchmarks.spark --size quick        a sixteenth of it: for a first look, for what a query costs counts for more then
+python -m benchmarks.spark --path DIR          files of your own
+
+Spark has one core. It and this process take turns, the first query is not counted, and times are medians. In one process
+means: without the one that Spark's workers and `--engine local` have read for them, so that a crash costs a file; what that
+takes is told beside it. Needs the extras `spark` and `java`; the memory of workers is told where there is /proc.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.__main__ import QUICK, home
+from benchmarks.segments import MIB, Segment, made
+from tests.builders.compression import Codec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kdump.pipeline.options import Options
+
+CODECS: tuple[Codec, ...] = ("none", "none", "lz4", "zstd")
+SEGMENTS = tuple(Segment(256 * MIB, codec=codec) for codec in CODECS)  # a partition each
+PIECE = 64 * MIB
+CORES = 1
+RECORDS_FACTOR = 1.35
+QUERY_SECONDS, TASK_SECONDS = 0.5, 0.06
+WORKER_MEMORY = 250 * MIB
+TASKS_A_CORE = 4
+
+RECORDS, BATCHES = "records", "batches"
+_OPTIONS: dict[str, dict[str, str]] = {RECORDS: {}, BATCHES: {"crc": "true"}}
+_LOOK_INTERVAL = 0.1  # seconds between two looks at the workers
+
+
+class Times(NamedTuple):
+    """What one table took, in seconds, a run each; how many tasks Spark made of it, and how many rows there are.
+
+    `isolated` is in this process with another one that reads for it.
+    """
+
+    in_process: Sequence[float]
+    isolated: Sequence[float]
+    spark: Sequence[float]
+    tasks: int
+    rows: int
+
+
+class Verdict(NamedTuple):
+    """A bar, what was measured of it, and whether it holds."""
+
+    bar: str
+    measured: str
+    holds: bool
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what the options say; return the exit code: 1 if a bar does not hold, 2 if it cannot be measured."""
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.spark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--path", metavar="DIR", help="read this in place of what is made up")
+    parser.add_argument("--size", choices=("quick", "full"), default="full")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N")
+    options = parser.parse_args(arguments)
+    from kdump.errors import KdumpError
+
+    try:
+        with tempfile.TemporaryDirectory(dir=home(), prefix="spark-") as folder:  # where links to the segment can be
+            path = options.path or _tree(Path(folder), QUICK if options.size == "quick" else 1)
+            times, memory = measure(str(path), options.rounds)
+            size = _size(str(path))
+    except KdumpError as error:
+        print(error, file=sys.stderr)
+        return 2
+    found = verdicts(times, size, memory)
+    print("\n".join(_report(times, found, size)))
+    return 0 if all(verdict.holds for verdict in found) else 1
+
+
+def _tree(folder: Path, divisor: int) -> Path:
+    """A log directory of some partitions, whose segments are made once and kept, and linked to here."""
+    for partition, segment in enumerate(SEGMENTS):
+        log = made(segment._replace(size=segment.size // divisor), home())
+        directory = folder / f"measured-{partition}"
+        directory.mkdir()
+        for file in log.parent.iterdir():
+            os.link(file, directory / file.name)
+    return folder
+
+
+def measure(path: str, rounds: int) -> tuple[dict[str, Times], int | None]:
+    """Read both tables in turns, by Spark and here: the times of each, and the bytes that the largest worker took, if known."""
+    from kdump.pipeline import planning, reading
+    from kdump.spark.session import embedded
+
+    times: dict[str, Times] = {}
+    with embedded(master=f"local[{CORES}]") as session:
+        for table in (RECORDS, BATCHES):
+            _by_spark(session, path, table)  # the first one starts a worker, and lets Java compile
+            runs = [
+                (_in_process(path, table), _in_process(path, table, isolated=True), _by_spark(session, path, table))
+                for _ in range(rounds)
+            ]
+            here, isolated, spark = zip(*runs, strict=True)
+            works = planning.plan(_options(path, table))
+            rows = sum(batch.num_rows for work in works for batch in reading.read(work, _options(path, table)))
+            times[table] = Times(here, isolated, spark, len(works), rows)
+        memory = _memory_of_workers(lambda: _by_spark(session, path, RECORDS))
+    return times, memory
+
+
+def _in_process(path: str, table: str, *, isolated: bool = False) -> float:
+    """The seconds that it takes to read a table in this process, alone or with the one that reads for it."""
+    from kdump.pipeline import planning, reading
+
+    started = perf_counter()
+    options = _options(path, table, isolated=isolated)
+    for work in planning.plan(options):
+        for _ in reading.read(work, options):
+            pass
+    return perf_counter() - started
+
+
+def _options(path: str, table: str, *, isolated: bool = False) -> "Options":
+    from kdump.pipeline.options import Options
+
+    given = {"table": table, "path": path, "targetBytes": str(PIECE), "parallelism": str(CORES)}
+    return Options({**given, "isolated": str(isolated).lower(), **_OPTIONS[table]})
+
+
+def _by_spark(session: "SparkSession", path: str, table: str) -> float:
+    """The seconds that it takes Spark to read a table, and to drop its rows."""
+    started = perf_counter()
+    _frame(session, path, table).write.format("noop").mode("overwrite").save()
+    return perf_counter() - started
+
+
+def _frame(session: "SparkSession", path: str, table: str) -> "DataFrame":
+    from kdump.spark import read
+
+    return read(session, path, table=table, targetBytes=PIECE, parallelism=CORES, **_OPTIONS[table])
+
+
+def medians(times: Times) -> tuple[float, float, float]:
+    """In one process, in one that isolates, and by Spark."""
+    return median(times.in_process), median(times.isolated), median(times.spark)
+
+
+def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Verdict]:
+    """What was measured of each bar, for logs of so many bytes. The memory is left out where it is not known."""
+    found = []
+    here, isolated, spark = medians(times[RECORDS])
+    bar = f"records at most {RECORDS_FACTOR}x the time in one process"
+    found.append(Verdict(bar, f"{spark / here:.2f}x, {spark / isolated:.2f}x isolated", spark <= RECORDS_FACTOR * here))
+    here, _, spark = medians(times[BATCHES])
+    allowed = QUERY_SECONDS + TASK_SECONDS * times[BATCHES].tasks
+    bar = f"batches with CRC at most {QUERY_SECONDS} s and {TASK_SECONDS * 1000:.0f} ms a task above it"
+    found.append(Verdict(bar, f"{spark - here:.2f} s of {allowed:.2f} s", spark - here <= allowed))
+    for table, measured in times.items():
+        most = size / PIECE + TASKS_A_CORE * CORES
+        bar = f"tasks for {table}: at most total / {PIECE // MIB} MiB + {TASKS_A_CORE} x cores"
+        found.append(Verdict(bar, f"{measured.tasks} of {most:.1f}", measured.tasks <= most))
+    if memory is not None:
+        bar = f"a worker takes at most {WORKER_MEMORY // MIB} MiB"
+        found.append(Verdict(bar, f"{memory // MIB} MiB", memory <= WORKER_MEMORY))
+    return found
+
+
+def _report(times: dict[str, Times], found: Sequence[Verdict], size: int) -> Iterator[str]:
+    yield f"{size / MIB:,.0f} MiB of logs, pieces of {PIECE // MIB} MiB, {CORES} core; load {os.getloadavg()[0]:.1f} at the end"
+    yield ""
+    yield "| table | rows | tasks | in one process | isolated | Spark | minima |"
+    yield "| --- | --: | --: | --: | --: | --: | --: |"
+    for table, measured in times.items():
+        seconds = " | ".join(f"{one:.2f} s" for one in medians(measured))
+        minima = ", ".join(f"{min(runs):.2f} s" for runs in (measured.in_process, measured.isolated, measured.spark))
+        yield f"| {table} | {measured.rows:,} | {measured.tasks} | {seconds} | {minima} |"
+    yield ""
+    yield "| bar | measured | holds |"
+    yield "| --- | --- | --- |"
+    for verdict in found:
+        yield f"| {verdict.bar} | {verdict.measured} | {'yes' if verdict.holds else '**no**'} |"
+
+
+def _size(path: str) -> int:
+    """The bytes of all logs below a path."""
+    found = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names if name.endswith(".log"))
+    return sum(map(os.path.getsize, found))
+
+
+# --- The memory of workers
+
+
+def _memory_of_workers(work: Callable[[], object]) -> int | None:
+    """The most bytes that a worker of ours, or the process that reads for it, takes during this work; None without /proc."""
+    most: list[int] = []
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(_LOOK_INTERVAL):
+            found = [*most, *map(_most_memory, _workers())]
+            most[:] = [max(found)] if found else []
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        work()
+    finally:
+        is_over.set()
+        thread.join()
+    return most[0] if most else None
+
+
+def _workers() -> list[int]:
+    """The processes of Python that Spark started for this one."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has ended
+    found, seen = [], {os.getpid()}
+    while below := {process for process, parent in parents.items() if parent in seen} - seen:
+        seen |= below
+        found += [process for process in below if b"\0pyspark.daemon\0" in _read(process, "cmdline")]
+    return found
+
+
+def _most_memory(process: int) -> int:
+    """The bytes in memory that a process has had at most, 0 if it has ended."""
+    _, found, rest = _read(process, "status").partition(b"VmHWM:")
+    return int(rest.split()[0]) * 1024 if found else 0
+
+
+def _read(process: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
