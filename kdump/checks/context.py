@@ -8,7 +8,7 @@ from kdump.checks.watch import WatchedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kdump.binary.source import Source
     from kdump.checks.partition import PartitionFacts
@@ -148,6 +148,13 @@ class FileContext:
     def is_full(self, code: str) -> bool:
         """Whether further findings of this code are only counted, so that their message can be spared."""
         return self._counts.get(code, 0) >= self.settings.max_findings
+
+    def count_more(self, code: str, starts: Sequence[int], size: int) -> None:
+        """Count findings of a code of which no more are told, as `is_full` says: each of `size` bytes from its position on."""
+        if starts:
+            number, first, _ = self._suppressed.get(code, (0, starts[0], 0))
+            self._suppressed[code] = (number + len(starts), first, min(starts[-1] + size, self.source.size))
+            self._counts[code] += len(starts)
 
     def finish(self) -> None:
         """Say what was found too often to be told in full."""

@@ -164,7 +164,7 @@ class Producers:
                 self.forget(producer_id)
 
     def leave_segment(self) -> None:
-        """The segment is through, and still open."""
+        """The segment is through, and still open, and another one follows."""
         for rows in self.recent:
             rows.keep()
 

@@ -70,6 +70,7 @@ class Framing(SegmentRule):
         self._magic = -1  # of the batch before
         self._empty: list[tuple[int, int]] = []  # first and last batch without records
         self._empty_count = 0
+        self._nested: tuple[int, int, int] | None = None  # where batches stand inside the span of a damaged one, and how many
 
     # Batches
 
@@ -82,7 +83,7 @@ class Framing(SegmentRule):
         batches, statuses = chunk.batches, section.statuses
         sizes = batches["size"]
         if section.nested_end:
-            self._tell_nested(section)
+            self._note_nested(section)
         if section.claimed_length is not None:
             self._tell_length(batches.row(0), section.claimed_length)
         if salvage.DAMAGED in statuses:
@@ -128,18 +129,26 @@ class Framing(SegmentRule):
         end = batch.position + batch.size
         self.context.report(code, batch.position, end, message, offsets=(first, batch.last_offset), **values)  # type: ignore[arg-type]
 
-    def _tell_nested(self, section: Section) -> None:
+    def _note_nested(self, section: Section) -> None:
+        """Take note of batches that may be payload; they are told of where the last of them is known."""
         batches = section.chunk.batches
         positions, sizes = batches["position"], batches["size"]
-        rows = [row for row, position in enumerate(positions) if position < section.nested_end]
-        if not rows:
+        count = sum(position < section.nested_end for position in positions)
+        if count:
+            start, _, before = self._nested or (positions[0], 0, 0)
+            self._nested = start, positions[count - 1] + sizes[count - 1], before + count
+        if count < len(positions):
+            self._tell_nested()
+
+    def _tell_nested(self) -> None:
+        if self._nested is None:
             return
-        count, last = len(rows), rows[-1]
+        (start, end, count), self._nested = self._nested, None
         message = (
             f"{counted(count, 'batch', 'batches')} stand{'s' if count == 1 else ''} inside the bytes "
             "that a damaged batch claims. They may be its payload, or the batches that really follow it."
         )
-        self.context.report("resync-nested-candidate", positions[0], positions[last] + sizes[last], message, found=count)
+        self.context.report("resync-nested-candidate", start, end, message, found=count)
 
     def _tell_length(self, batch: RecordBatch, claimed: int) -> None:
         rest = self.context.source.size - batch.position - kernel.LOG_OVERHEAD
@@ -471,6 +480,7 @@ class Framing(SegmentRule):
 
     def end(self) -> None:
         self._tell_held()
+        self._tell_nested()
         self._look_for_witnesses()
         facts, source = self.facts, self.context.source
         for damage, count in self._holes:

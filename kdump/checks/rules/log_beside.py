@@ -27,6 +27,8 @@ _MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
 
 def rows_of(column: Column, values: Sequence[int]) -> array[int]:
     """For each value, a 64-bit number, the first row of an ascending column that is not below it."""
+    if values and min(values) >= -_TOO_HIGH and max(values) < _TOO_HIGH:
+        return column.rows_of(array("q", values))
     return column.rows_of(array("q", [max(-_TOO_HIGH, min(value, _TOO_HIGH - 1)) for value in values]))
 
 

@@ -253,38 +253,49 @@ class _AgainstLog:
             batch_positions = rows.tolist()
         entry_offsets = [base_offset + offset for offset in offsets] if base_offset is not None else last_offsets
         following = [*islice(positions, 1, None), next_position]
-        for row, (position, offset, batch_position, batch_row) in enumerate(
-            zip(positions, entry_offsets, batch_positions, rows, strict=True)
+        ends = [end if end > position else facts.size for position, end in zip(positions, following, strict=True)]
+        first_offsets = facts.first_offsets.at(rows) if facts.positions else rows
+        endings: Sequence[tuple[int, int]] | None = None
+        odd: list[int] = []  # where entries start of which no more is told
+        wrong: list[int] = []
+        for row, (position, offset, batch_position, last_offset) in enumerate(
+            zip(positions, entry_offsets, batch_positions, last_offsets, strict=True)
         ):
+            if batch_position == position and offset == last_offset and offsets[row] >= 0 and row not in zeros:
+                self.last_kind += first_offsets[row] < offset
+                continue
             if row in zeros or offsets[row] < 0 or not 0 <= position < facts.size:
                 continue  # said to be wrong already
             if batch_position != position:
-                is_sound = self._is_hidden_boundary(first_row + row, position)
-            else:
-                end = following[row] if following[row] > position else facts.size
-                is_sound = (
-                    offset == last_offsets[row]
-                    and self._note_last(batch_row, offset)
-                    or self._is_lawful(first_row + row, offset, batch_row, end)
-                )
-            if not is_sound:
+                if facts.damage_ends and self.log.may_hold_more(position, position + 1):
+                    continue  # it may be that of a damaged batch
                 damaged.add(row)
+                if odd or self.context.is_full("index-position-not-boundary"):
+                    odd.append((first_row + row) * ENTRY_SIZE)
+                else:
+                    self._report_odd_position(first_row + row, position)
+                continue
+            if endings is None:  # behind the batches in which each append and the offset end
+                endings = list(zip(rows_of(facts.positions, ends), rows_of(facts.last_offsets, entry_offsets), strict=True))
+            first = first_offsets[row]
+            if offset < first == last_offset:
+                first = self.log.first_offset(rows[row])
+            if not self._is_lawful(offset, rows[row], first, last_offset, position, ends[row], *endings[row]):
+                damaged.add(row)
+                if len(self.distances) < 2:
+                    self.distances.add(offset - last_offset)
+                if wrong or self.context.is_full("index-offset-mismatch"):
+                    wrong.append((first_row + row) * ENTRY_SIZE)
+                else:
+                    self._report_mismatch(first_row + row, offset, position, first, last_offset)
+        self.context.count_more("index-position-not-boundary", odd, ENTRY_SIZE)
+        self.context.count_more("index-offset-mismatch", wrong, ENTRY_SIZE)
         self.wrong_count += len(damaged)
         return damaged
 
-    def _note_last(self, batch_row: int, offset: int) -> bool:
-        self.last_kind += self.facts.first_offsets[batch_row] < offset
-        return True
-
-    def _is_hidden_boundary(self, row: int, position: int) -> bool:
-        """Whether the position may be that of a damaged batch; reported if not."""
+    def _report_odd_position(self, row: int, position: int) -> None:
         facts, start = self.facts, row * ENTRY_SIZE
-        if self.log.may_hold_more(position, position + 1):
-            return True
         self.distances.add(None)
-        if self.context.is_full("index-position-not-boundary"):
-            self.context.report("index-position-not-boundary", start, start + ENTRY_SIZE, "")
-            return False
         batch_row = facts.positions.bisect_right(position)
         near = [f"{facts.positions[near]:,}" for near in (batch_row - 1, batch_row) if 0 <= near < len(facts.positions)]
         message = f"Entry {row:,} points to byte {position:,} of the log, where no batch starts; the next to it start at "
@@ -301,42 +312,37 @@ class _AgainstLog:
             found=position,
             forecast=forecast,
         )
-        return False
 
-    def _is_lawful(self, row: int, offset: int, batch_row: int, end: int) -> bool:
-        """Whether the offset is one that a broker may have written for an append from this batch on, that ends before `end`."""
+    def _is_lawful(
+        self, offset: int, batch_row: int, first: int, last: int, position: int, end: int, stop: int, ending: int
+    ) -> bool:
+        """Whether the offset is one that a broker may have written for an append from this batch on, that ends before `end`.
+
+        The batch starts at `position`, and holds offsets from `first` to `last`. `stop` is the row of the first batch from `end`
+        on, `ending` that of the first batch with this last offset or a later one.
+        """
         facts, log = self.facts, self.log
-        first, last = facts.first_offsets[batch_row], facts.last_offsets[batch_row]
-        if offset < first == last:
-            first = log.first_offset(batch_row)
         if first > last:
             return True  # the batch is wrong, and said to be
         if first <= offset < last and (offset == facts.first_offsets[batch_row] or first < facts.first_offsets[batch_row]):
             self.first_kind += 1  # of a wrapper any offset will do: where it begins shows only inside
             return True
         if offset >= first:
-            stop = facts.positions.bisect_left(end)
-            ending = facts.last_offsets.bisect_left(offset, batch_row, stop)
+            ending = max(batch_row, min(ending, stop))
             if ending < stop and log.may_reach_down_to(ending, offset):
                 if offset == facts.last_offsets[ending]:
                     self.last_kind += 1
-                    self.largest_append = max(self.largest_append, log.end_of(ending) - facts.positions[batch_row])
+                    self.largest_append = max(self.largest_append, log.end_of(ending) - position)
                     return True
                 if log.has_lost_records(ending):
                     self.last_kind += 1
                     return True
-            if log.may_hold_more(facts.positions[batch_row], end) or not log.is_ordered():
+            if log.may_hold_more(position, end) or not log.is_ordered():
                 return True
-        self._report_mismatch(row, offset, facts.positions[batch_row], first, last)
         return False
 
     def _report_mismatch(self, row: int, offset: int, position: int, first: int, last: int) -> None:
         start = row * ENTRY_SIZE
-        if len(self.distances) < 2:
-            self.distances.add(offset - last)
-        if self.context.is_full("index-offset-mismatch"):
-            self.context.report("index-offset-mismatch", start, start + ENTRY_SIZE, "")
-            return
         effect = "Readers start early, and miss nothing."
         if offset < first:
             effect = f"Readers of {offset_range(offset, first - 1)} start too late and may miss them."

@@ -396,7 +396,8 @@ class Transactions(SegmentRule):
         )
 
     def end(self) -> None:
-        self.producers.leave_segment()
+        if self.context.next_base_offset is not None:
+            self.producers.leave_segment()
         self._tell_tallies()
         if not producers.is_part_of_log(self.context):
             self._tell_open(is_log_end=False)
