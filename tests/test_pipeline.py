@@ -22,7 +22,7 @@ from .builders.records import batch, commit_record, message, message_set, record
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, joined, record_batch  # noqa: E402  # what needs Arrow
+from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, is_few, joined, record_batch  # noqa: E402  # what needs Arrow
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
 from kdump.pipeline import apart, discovery, planning, reading  # noqa: E402
@@ -535,6 +535,28 @@ def test_a_crash_costs_one_file(tmp_path: Path) -> None:
             _rows("records", tmp_path, mode="FAILFAST")
 
 
+def test_a_crash_among_files_of_few_and_of_many_rows_costs_one_file(tmp_path: Path) -> None:
+    large = 200
+    for number in range(150):
+        count = large if number % 20 == 7 else number % 3
+        data = [batch(records=[record(key=b"k", value=b"v", headers=[("h", b"x")])] * count)] if count else []
+        _log(tmp_path / f"a-{number:03}" / file_name(number, ".log"), *data)
+    read = _rows("records", tmp_path, isolated="false")
+    assert len(read) > 8 * large
+    for crashing in (0, 1, 7, 27, 28, 100, 149):
+        with _crashing(file_name(crashing, ".log")):
+            assert _rows("records", tmp_path) == [row for row in read if row["partition"] != crashing]
+    assert _rows("records", tmp_path) == read
+
+
+def test_large_values_are_not_held_until_there_are_more(tmp_path: Path) -> None:
+    assert is_few({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2)
+    assert not is_few({"key": [b"k"], "value": [b"v" * 70_000]}, 1)
+    assert not is_few({"headers": [((b"h", bytes(70_000)),)]}, 1)
+    assert not is_few({"offset": range(65)}, 65)
+    assert is_few({"offset": range(64)}, 64)
+
+
 def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> None:
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]))
     by_zero = mock.patch.object(record_readers, "read", side_effect=ZeroDivisionError("by zero"))
@@ -556,7 +578,9 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
         _log(tmp_path / f"a-{number}" / file_name(0, ".log"), large)
     options = Options({"table": "records", "path": str(tmp_path), "batchRows": "1", "parallelism": "1"})
     (work,) = planning.plan(options)
-    rows = apart.read_apart([piece for piece in work if isinstance(piece, planning.Piece)], options, reading.read_piece)
+    rows = apart.read_apart(
+        [piece for piece in work if isinstance(piece, planning.Piece)], options, reading.piece_rows, reading.built
+    )
     next(rows)
     rows.close()  # type: ignore[attr-defined]  # it is a generator
     (child,) = children

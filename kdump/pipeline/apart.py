@@ -7,31 +7,37 @@ import os
 import pickle
 import signal
 import struct
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from kdump.errors import KdumpError
+from kdump.output.arrow.builder import is_few, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from kdump.pipeline.options import Options
     from kdump.pipeline.planning import Piece
 
-    ReadPiece = Callable[[Piece, Options], Iterator[pa.RecordBatch]]
+    Part = tuple[dict[str, Any], int]  # columns, and how many rows they have
+    ReadPiece = Callable[[Piece, Options], Iterator[Part]]
+    Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
-_STATE = struct.Struct(">II")  # pieces that are through, bytes of the error behind it
+_STATE = struct.Struct(">III")  # the number of the piece that is read, pieces whose rows are sent, bytes of the error behind it
 _SIZE = struct.Struct(">Q")  # of a record batch, in front of it
 _PAGE_SIZE = 64 << 10
 _PIPE_SIZE = 1 << 20
 _F_SETPIPE_SZ = 1031  # of Linux
 _FAILED = 70
+_MOST_HELD = 64  # pieces of few rows that wait to be sent
 _MAX_CRASHES = 1000  # of one task, which is given up then
 
 
-def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece) -> Iterator[pa.RecordBatch]:
-    """The rows of all pieces, read by another process; where that dies, a new one goes on behind the piece it was at.
+def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece, build: Build) -> Iterator[pa.RecordBatch]:
+    """The rows of all pieces, read by another process; where that dies, a new one goes on without the piece it was at.
 
     Raises what the other process raised.
     """
@@ -39,7 +45,7 @@ def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece) -
     for _ in range(_MAX_CRASHES):
         if not left:
             return
-        process = _Process(left, options, read_piece)
+        process = _Process(left, options, read_piece, build)
         try:
             yield from process.batches()
         finally:
@@ -49,22 +55,22 @@ def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece) -
         if process.is_through:
             return
         if options.fails_fast:
-            raise KdumpError("a process that read files ended; one of them is not fit to be read", path=left[process.done].path)
-        left = left[process.done + 1 :]
+            raise KdumpError("a process that read files ended; one of them is not fit to be read", path=left[process.at].path)
+        left = left[process.sent : process.at] + left[process.at + 1 :]
     raise KdumpError(f"a task was given up after {_MAX_CRASHES} crashes")
 
 
 class _Process:
     """A fork that reads pieces, and what comes from it."""
 
-    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece) -> None:
+    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece, build: Build) -> None:
         self._page = mmap.mmap(-1, _PAGE_SIZE)
         reading, writing = os.pipe()
         _widen(writing)
         self._process = os.fork()
         if self._process == 0:
             os.close(reading)
-            _work(work, options, read_piece, self._page, writing)
+            _work(work, options, read_piece, build, self._page, writing)
         os.close(writing)
         self._schema = options.schema
         self._pipe = os.fdopen(reading, "rb", buffering=0)
@@ -73,9 +79,15 @@ class _Process:
         self.error: Exception | None = None
 
     @property
-    def done(self) -> int:
-        """How many pieces are through."""
-        count: int = _STATE.unpack_from(self._page)[0]
+    def at(self) -> int:
+        """The number of the piece that it is reading."""
+        number: int = _STATE.unpack_from(self._page)[0]
+        return number
+
+    @property
+    def sent(self) -> int:
+        """How many pieces there are of which all rows were sent. Of those behind none were, but for the one it is reading."""
+        count: int = _STATE.unpack_from(self._page)[1]
         return count
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -106,35 +118,61 @@ class _Process:
         self._pipe.close()
         _, status = os.waitpid(self._process, 0)
         self.is_through = status == 0
-        size = _STATE.unpack_from(self._page)[1]
+        size = _STATE.unpack_from(self._page)[2]
         if size:
             self.error = pickle.loads(self._page[_STATE.size : _STATE.size + size])
         elif os.waitstatus_to_exitcode(status) == _FAILED:
             self.error = KdumpError("a process that read files failed")
 
 
-def _work(work: list[Piece], options: Options, read_piece: ReadPiece, page: mmap.mmap, descriptor: int) -> None:
+def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, descriptor: int) -> None:
     """What the fork does, and all it does."""
     code = 0
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        for number, piece in enumerate(work):
-            _STATE.pack_into(page, 0, number, 0)
-            for batch in read_piece(piece, options):
-                data = batch.serialize()
-                _write(descriptor, _SIZE.pack(data.size))
-                _write(descriptor, data)
-        _STATE.pack_into(page, 0, len(work), 0)
+        _send(work, options, read_piece, build, page, descriptor)
     except BrokenPipeError:
         code = _FAILED  # nobody is interested any more
     except Exception as error:
         code = _FAILED
         data = pickle.dumps(_portable(error))[: _PAGE_SIZE - _STATE.size]
         page[_STATE.size : _STATE.size + len(data)] = data
-        _STATE.pack_into(page, 0, _STATE.unpack_from(page)[0], len(data))
+        _STATE.pack_into(page, 0, *_STATE.unpack_from(page)[:2], len(data))
     finally:
         os._exit(code)
+
+
+def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, descriptor: int) -> None:
+    """Read all pieces, and write their rows. Pieces of few rows wait until there are more, or one that has many."""
+    held: list[Part] = []
+
+    def write(parts: Iterable[Part]) -> None:
+        for columns, count in parts:
+            data = build(columns, count, options).serialize()
+            _write(descriptor, _SIZE.pack(data.size))
+            _write(descriptor, data)
+
+    sent = 0
+    for number, piece in enumerate(work):
+        _STATE.pack_into(page, 0, number, sent, 0)
+        parts = read_piece(piece, options)
+        first = list(islice(parts, 1))
+        if all(is_few(*part) for part in first):
+            first += islice(parts, 1)
+        waits = len(first) < 2 and all(is_few(*part) for part in first)
+        if not waits or len(held) == _MOST_HELD:
+            write(joined(held))
+            held.clear()
+            sent = number
+            _STATE.pack_into(page, 0, number, sent, 0)
+        if waits:
+            held += first
+        else:
+            write(chain(first, parts))
+            sent = number + 1
+    write(joined(held))
+    _STATE.pack_into(page, 0, len(work), len(work), 0)
 
 
 def _write(descriptor: int, data: bytes | pa.Buffer) -> None:

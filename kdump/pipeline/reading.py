@@ -49,11 +49,11 @@ def read(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
     elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
         from kdump.pipeline.apart import read_apart
 
-        batches = read_apart(pieces, options, read_piece)
+        batches = read_apart(pieces, options, piece_rows, built)
     elif options.table in NATIVE_TABLES:
         batches = (batch for piece in pieces for batch in read_piece(piece, options))
     else:
-        parts = (part for piece in pieces for part in _piece_rows(piece, options))
+        parts = (part for piece in pieces for part in piece_rows(piece, options))
         batches = (built(columns, count, options) for columns, count in joined(parts, rows=options.batch_rows))
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
 
@@ -72,11 +72,11 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 def read_piece(piece: Piece, options: Options) -> Iterator[pa.RecordBatch]:
     """The rows of one piece."""
-    for columns, count in _piece_rows(piece, options):
+    for columns, count in piece_rows(piece, options):
         yield built(columns, count, options)
 
 
-def _piece_rows(piece: Piece, options: Options) -> Rows:
+def piece_rows(piece: Piece, options: Options) -> Rows:
     """The columns of the rows of one piece, and how many there are."""
     place = place_of(piece.item)
     if options.table == "files":

@@ -194,18 +194,24 @@ def _start(master: str | None, conf: dict[str, str], cores: int, folder: str) ->
         builder = builder.config(name, value)
     try:
         with _stderr_to(log), _noted_machines() as machines:
-            session = _in_thread(builder.getOrCreate)
+            session = _in_thread(lambda: _made(builder))
             # it is active where it was made, and `DataFrame.rdd` meets its settings only where it is
             SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
-            session.sparkContext.setLogLevel("ERROR")
     except KeyboardInterrupt:
         for machine in machines:
             _end(machine)
         raise
     except Exception as error:
         raise SessionFailed(f"Spark did not start: {last_line(error)}", _tail(log)) from error
+    return session
+
+
+def _made(builder: SparkSession.Builder) -> SparkSession:
+    """The session, which knows what it is to know."""
     from kdump.spark import register
 
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
     register(session)
     return session
 

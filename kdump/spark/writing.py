@@ -39,7 +39,8 @@ def write_tables(
     """
     for options in given:
         table = options["table"]
-        frame = read(session, paths, **{name: value for name, value in options.items() if name != "table"}, table=table)
+        others = {name: value for name, value in options.items() if name != "table"}
+        frame = partial(read, session, paths, table=table, **others)
         _write(session, frame, table, os.path.join(folder, table), on_task)
 
 
@@ -48,21 +49,32 @@ def ask_tables(session: SparkSession, queries: Sequence[Query], folder: str) -> 
     if written.row_count(folder, queries) <= FEW_ROWS:
         return written.ask(folder, queries)
     names = {table for query in queries for table in query.columns}
-    frames = {table: session.read.parquet(os.path.join(folder, table)) for table in names}
-    return [run_interruptible(session, partial(_answer, query, frames)) for query in queries]
+
+    def frames() -> dict[str, DataFrame]:
+        return {table: session.read.parquet(os.path.join(folder, table)) for table in names}
+
+    found = run_interruptible(session, frames)
+    return [run_interruptible(session, partial(_answer, query, found)) for query in queries]
 
 
 def _answer(query: Query, frames: Mapping[str, DataFrame]) -> pa.Table:
     return ask(query, frames).toArrow()
 
 
-def _write(session: SparkSession, frame: DataFrame, table: str, directory: str, on_task: Callable[[str, int, int], None]) -> None:
+def _write(
+    session: SparkSession,
+    frame: Callable[[], DataFrame],
+    table: str,
+    directory: str,
+    on_task: Callable[[str, int, int], None],
+) -> None:
+    """Write a table; `frame` makes it, which asks Java already, so that an interrupt must not meet it either."""
     progress = _Progress(session)
     on_task(table, 0, 0)
     try:
         run_interruptible(
             session,
-            lambda: frame.write.option("compression", "zstd").parquet(directory),
+            lambda: frame().write.option("compression", "zstd").parquet(directory),
             lambda: on_task(table, progress.done, progress.total),
         )
     finally:
@@ -74,7 +86,7 @@ class _Progress:
 
     def __init__(self, session: SparkSession) -> None:
         self.done = self.total = 0
-        self._tracker = session.sparkContext.statusTracker()
+        self._context = session.sparkContext
         self._is_over = threading.Event()
         threading.Thread(target=self._ask, daemon=True).start()
 
@@ -84,7 +96,8 @@ class _Progress:
     def _ask(self) -> None:
         while not self._is_over.wait(_INTERVAL):
             try:
-                stages = [self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds()]
+                tracker = self._context.statusTracker()
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
             except Exception:  # the session has ended
                 return
             known = [stage for stage in stages if stage is not None]

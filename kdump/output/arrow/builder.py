@@ -21,6 +21,7 @@ BATCH_BYTES = 8 << 20
 MAX_VALUE_BYTES = 1 << 20
 
 _FEW = 64  # rows of which an array takes longer to make than to fill
+_SMALL = 64 << 10  # bytes of what of variable size such rows hold
 
 
 class Constant:
@@ -153,6 +154,16 @@ def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROW
             held_rows += count
     if held_rows:
         yield held, held_rows
+
+
+def is_few(columns: dict[str, Any], count: int) -> bool:
+    """Whether rows are so few and so small that they are better put together with others, as `joined` does."""
+    if count > _FEW:
+        return False
+    headers = columns.get("headers", ())
+    sizes = [_size(value) for name in ("key", "value") for value in columns.get(name, ())]
+    sizes += [_size(key) + _size(value) for of_record in headers for key, value in of_record or ()]
+    return sum(sizes) <= _SMALL
 
 
 def _spread(values: Any, count: int) -> Iterable[Any]:
