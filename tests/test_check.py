@@ -422,7 +422,7 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
         "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
     )
     assert "\n  to do    compare with another replica; keep a copy; let a healthy replica serve," in out
-    assert f"  cp -a {broken} ELSEWHERE   # before any restart\n" in out
+    assert f"  cp -a {broken} ELSEWHERE   # before any restart\n  kdump forecast {broken}   # what a start does" in out
     assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
     assert "  kdump explain crc-mismatch\n" in out
     assert re.search(r"\nExamined .* in 8 files in \d+\.\d s\. Exit status 1\.\n$", out)
@@ -447,7 +447,7 @@ def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> 
     assert out.count("\nerror    crc-mismatch") == 5
     assert "25 more findings of crc-mismatch in 25 other files; --all shows each." in out
     assert "10 more directories with findings" in out
-    assert len(out.splitlines()) < 80
+    assert len(out.splitlines()) <= 80
     assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 30
 
 

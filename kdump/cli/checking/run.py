@@ -14,6 +14,7 @@ from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.look import look_of
 from kdump.errors import KdumpError
+from kdump.formats import file_name
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
 CLEAN, FINDINGS, _USAGE, NOT_EXAMINED = range(4)
+
+_SCANNED = 256 << 20  # bytes of logs of which it is told what a scan from their start on would do
 
 
 def check_paths(request: CheckRequest) -> int:
@@ -127,7 +130,10 @@ class _Run:
 
 
 def _foretold(path: str) -> list[Forecast]:
-    """What starts do with a partition: after a clean stop, an unclean one, and where all is scanned. Nothing for what is none."""
+    """What starts do with a partition: after a clean stop, an unclean one, and where all of it, if that is little, is scanned.
+
+    Nothing for what is no partition.
+    """
     if not os.path.isdir(path):
         return []
     from kdump.forecasts.forecast import forecast, is_log_directory  # slow to load
@@ -137,8 +143,13 @@ def _foretold(path: str) -> list[Forecast]:
         if is_log_directory(path):
             return []
         rows = list(forecast(path))
-        if rows[-1].segments_before > 1:
+        if rows[-1].segments_before > 1 and _size_of_logs(path) <= _SCANNED:
             rows += forecast(path, after=UNCLEAN, recovery_point=ZERO)
         return rows
-    except KdumpError:
+    except (KdumpError, OSError):
         return []
+
+
+def _size_of_logs(path: str) -> int:
+    with os.scandir(path) as entries:
+        return sum(entry.stat().st_size for entry in entries if entry.name.endswith(file_name.LOG))

@@ -317,6 +317,8 @@ class TextReport:
         first = worst[0].finding
         if first.severity == ERROR and first.broker_forecast.partition(" ")[0] not in (entry.IGNORE, entry.BLIND):
             lines.append(f"cp -a {shlex.quote(worst[0].group)} ELSEWHERE   # before any restart")
+            if self._look.foretell is not None and os.path.isdir(worst[0].group):
+                lines.append(f"kdump forecast {shlex.quote(worst[0].group)}   # what a start does, step by step")
         damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
         if damaged is not None:
             lines.append(f"kdump log --output table --from-position {damaged.start} {shlex.quote(damaged.path)}")
