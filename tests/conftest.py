@@ -45,8 +45,14 @@ WITHOUT_KERNEL_TESTS = {
     "test_the_real_tool_still_prints_the_goldens",
     "test_every_wanted_run_is_kept",
     "test_every_case_is_described",
+    "test_spark_is_measured_beside_this_process",
 }
 """The same, in other modules."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs Spark comes last: it leaves threads behind, and a process that has any is not forked by those that need it."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
