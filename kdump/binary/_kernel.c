@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define LOG_OVERHEAD 12
+#define MAGIC_AT 16
 #define BATCH_HEADER_SIZE 61
 #define MESSAGE_HEADER_SIZE 26 /* with the timestamp of magic 1 */
 #define EXTENT_SIZE 27         /* up to the last offset delta */
@@ -2161,9 +2162,16 @@ static PyObject *find(PyObject *self, PyObject *arguments)
     Py_BEGIN_ALLOW_THREADS;
     for (; start >= 0 && window.len - start >= MESSAGE_HEADER_SIZE && budget > 0 && found < 0; start++) {
         const uint8_t *p = bytes + start;
+        if (!is_legacy) { /* the next place by its magic */
+            const uint8_t *magic = memchr(p + MAGIC_AT, 2, (size_t)(window.len - start - MAGIC_AT));
+            if (!magic)
+                break;
+            p = magic - MAGIC_AT;
+            start = p - bytes;
+        }
         size_t room = (size_t)(window.len - start);
         if (is_legacy ? p[17] & 0xf0 || !is_regular_message(p, room, 0, CODEC_MASK)
-                      : p[16] != 2 || !is_regular_batch(p, room, CODEC_MASK) || p[21] || p[22] & 0x80)
+                      : !is_regular_batch(p, room, CODEC_MASK) || p[21] || p[22] & 0x80)
             continue;
         size_t size = (size_t)be32(p + 8) + LOG_OVERHEAD;
         budget -= (int64_t)size;

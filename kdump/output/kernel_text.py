@@ -179,6 +179,7 @@ class KernelText:
         self._decompressor: WholeDecompressor | None = None
         self.out: bytearray | memoryview = bytearray(OUT_SIZE)
         self._filled = 0
+        self._window = bytearray()  # kept: new memory would cost as much as to read into it
         self._state = int64s(_FIRST_GAP + 2 * _GAPS)
         self._state[_PREVIOUS_OFFSET] = self._state[_RECORD_START] = -1
 
@@ -208,8 +209,9 @@ class KernelText:
     def _render_log(self, source: Source, position: int, end: int) -> int:
         """Write the lines of what is regular from `position` on, read by the kernel. The answer is where in the log that ends."""
         assert kernel.native is not None
-        window = bytearray(min(_WINDOW_SIZE, end - position))
-        start, held, reason = 0, 0, FULL
+        if len(self._window) < min(_WINDOW_SIZE, end - position):
+            self._window = bytearray(min(_WINDOW_SIZE, end - position))
+        window, start, held, reason = self._window, 0, 0, FULL
         while reason in (FULL, _PAUSED):
             self._filled, position, start, held, reason = kernel.native.dump_log(
                 self._plan, source.fileno(), position, end, window, start, held, self.out, self._filled, self._state
