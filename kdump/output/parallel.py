@@ -14,6 +14,7 @@ import mmap
 import os
 import select
 import sys
+import time
 from struct import Struct, pack, unpack
 
 from kdump.binary import kernel
@@ -68,6 +69,8 @@ _PAUSE = 16 << 20  # after a run had to stop, so much is read by one process, or
 _READ_SIZE = 1 << 18
 
 _LOAD = "/proc/loadavg"  # of Linux
+_LOOKS = 3  # at who is running: some only run for a moment
+_BETWEEN_LOOKS = 0.001  # seconds
 
 _NO_SLOT = -1
 _KILL = 9  # the module signal takes long to import
@@ -89,13 +92,17 @@ def jobs_here() -> int:
 
 def _running_here() -> int:
     """How many others have been running in the last minute and, where the system tells that, are still."""
-    in_last_minute = round(os.getloadavg()[0])  # what has ended just now counts, too
+    running = round(os.getloadavg()[0])  # what has ended just now counts, too
     try:
-        with open(_LOAD, "rb", buffering=0) as file:
-            now = int(file.read(100).split()[3].partition(b"/")[0]) - 1  # without this one
+        for _ in range(_LOOKS):
+            with open(_LOAD, "rb", buffering=0) as file:
+                running = min(running, int(file.read(100).split()[3].partition(b"/")[0]) - 1)  # without this one
+            if not running:
+                break
+            time.sleep(_BETWEEN_LOOKS)
     except (OSError, ValueError, IndexError):
-        return in_last_minute
-    return min(in_last_minute, now)
+        pass
+    return running
 
 
 def can_fork() -> bool:
