@@ -251,9 +251,10 @@ def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
         (0.0, b"0.00 0.00 0.00 1/200 4711", 4),
         (9.5, b"9.50 2.00 1.00 1/200 4711", 4),  # they have ended
         (0.2, b"0.20 0.00 0.00 4/200 4711", 4),  # they are not what goes on here
-        (1.8, b"1.80 1.00 1.00 2/200 4711", 3),
+        (1.8, b"1.80 1.00 1.00 2/200 4711", 4),
+        (3.0, b"3.00 1.00 1.00 4/200 4711", 2),
         (8.0, b"8.00 8.00 8.00 9/200 4711", 1),
-        (2.0, b"", 2),  # a system that does not tell who is running now
+        (2.0, b"", 3),  # a system that does not tell who is running now
     ],
 )
 def test_cores_on_which_others_are_busy_are_left_to_them(

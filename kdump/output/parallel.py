@@ -85,9 +85,9 @@ _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
 
 def jobs_here() -> int:
-    """How many processes suit this machine now: its cores but for those that others are busy on, at least one."""
+    """How many processes suit this machine now: its cores, or fewer by each but one of the others that are busy on them."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(cores - _running_here(), 1)
+    return max(min(cores, cores + 1 - _running_here()), 1)  # one may only run for a moment, or shares its core
 
 
 def _running_here() -> int:
