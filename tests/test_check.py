@@ -581,3 +581,11 @@ def test_a_snapshot_of_a_negative_offset_is_told_by_its_name(tmp_path: Path) -> 
     partition = write_partition(tmp_path, segments={0: [batch(records=[record()])]})
     (partition / "-0000000000000000092.snapshot").write_bytes(b"")
     assert "name-not-numeric" in {found.code for found in kdump.check(partition)}
+
+
+def test_starts_of_partitions_with_many_batches_are_left_to_forecasts(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kdump.cli.checking import run
+
+    assert len(run._foretold(str(broken), 5)) == 3
+    monkeypatch.setattr(run, "_SCANNED", 4)
+    assert run._foretold(str(broken), 5) == []

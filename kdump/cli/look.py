@@ -21,7 +21,7 @@ def look_of(
     shows_all: bool = False,
     fail_on: str = "error",
     has_baseline: bool = False,
-    foretell: Callable[[str], list[Forecast]] | None = None,
+    foretell: Callable[[str, int], list[Forecast]] | None = None,
 ) -> Look:
     """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see Look."""
     return Look(

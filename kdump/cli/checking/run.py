@@ -14,7 +14,6 @@ from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.look import look_of
 from kdump.errors import KdumpError
-from kdump.formats import file_name
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 CLEAN, FINDINGS, _USAGE, NOT_EXAMINED = range(4)
 
-_SCANNED = 256 << 20  # bytes of logs of which it is told what a scan from their start on would do
+_SCANNED = 200_000  # batches of a partition whose starts are forecast beside a check: half a second
 
 
 def check_paths(request: CheckRequest) -> int:
@@ -129,12 +128,12 @@ class _Run:
         return FINDINGS if any(self._counts[severity] for severity in self._request.failing) else CLEAN
 
 
-def _foretold(path: str) -> list[Forecast]:
-    """What starts do with a partition: after a clean stop, an unclean one, and where all of it, if that is little, is scanned.
+def _foretold(path: str, batches: int) -> list[Forecast]:
+    """What starts do with a partition: after a clean stop, an unclean one, and where all is scanned.
 
-    Nothing for what is no partition.
+    Nothing for what is no partition, or where a scan of so many batches would take longer than the check did.
     """
-    if not os.path.isdir(path):
+    if not os.path.isdir(path) or batches > _SCANNED:
         return []
     from kdump.forecasts.forecast import forecast, is_log_directory  # slow to load
     from kdump.forecasts.settings import UNCLEAN, ZERO
@@ -143,13 +142,8 @@ def _foretold(path: str) -> list[Forecast]:
         if is_log_directory(path):
             return []
         rows = list(forecast(path))
-        if rows[-1].segments_before > 1 and _size_of_logs(path) <= _SCANNED:
+        if rows[-1].segments_before > 1:
             rows += forecast(path, after=UNCLEAN, recovery_point=ZERO)
         return rows
-    except (KdumpError, OSError):
+    except KdumpError:
         return []
-
-
-def _size_of_logs(path: str) -> int:
-    with os.scandir(path) as entries:
-        return sum(entry.stat().st_size for entry in entries if entry.name.endswith(file_name.LOG))

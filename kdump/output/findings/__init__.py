@@ -23,7 +23,8 @@ class Look:
 
     `width` is that of the terminal; `has_colors` says whether colours are wanted, `is_terminal` whether control characters would
     be obeyed. `shows_all` folds nothing, `fail_on` is the severity from which on findings fail, `has_baseline` whether there is
-    something that findings are compared with. `foretell` gives what starts do with a directory, none where it is no partition.
+    something that findings are compared with. `foretell` gives what starts do with a directory of so many batches, nothing where
+    it is no partition.
     """
 
     __slots__ = ("fail_on", "foretell", "has_baseline", "has_colors", "is_terminal", "shows_all", "width")
@@ -37,7 +38,7 @@ class Look:
         shows_all: bool = False,
         fail_on: str = "error",
         has_baseline: bool = False,
-        foretell: Callable[[str], list[Forecast]] | None = None,
+        foretell: Callable[[str, int], list[Forecast]] | None = None,
     ) -> None:
         self.width = width
         self.has_colors = has_colors

@@ -264,16 +264,17 @@ class TextReport:
             return
         self._say()
         self._say("If this broker restarts")
-        foretell = self._look.foretell
-        foretold = (
-            {} if foretell is None else {group.path: rows for group in ranked[:_RESTARTS] if (rows := foretell(group.path))}
-        )
+        foretold: list[tuple[_Group, list[Forecast]]] = []
+        if self._look.foretell is not None:
+            told = ((group, self._look.foretell(group.path, group.batches)) for group in ranked[:_RESTARTS])
+            foretold = [(group, rows) for group, rows in told if rows]
+        known = [group for group, _ in foretold]
         for word in _RESTART_ORDER:
-            groups = [group for group in ranked if word in group.restarts and (word == entry.BLIND or group.path not in foretold)]
+            groups = [group for group in ranked if word in group.restarts and (word == entry.BLIND or group not in known)]
             if groups:
                 self._say_likely(word, groups)
         if foretold:
-            self._say_foretold([(group, foretold[group.path]) for group in ranked if group.path in foretold])
+            self._say_foretold(foretold)
 
     def _say_foretold(self, foretold: list[tuple[_Group, list[Forecast]]]) -> None:
         """Each start in a line; `kdump forecast` tells more."""
@@ -366,7 +367,7 @@ class _Group:
     def __init__(self, path: str) -> None:
         self.path = path
         self.name = os.path.basename(os.path.abspath(path)) or path
-        self.files = self.segments = self.size = 0
+        self.files = self.segments = self.batches = self.size = 0
         self.first_offset = self.last_offset = NO_OFFSET
         self.counts: dict[str, int] = {}
         self.restarts: dict[str, list[Finding]] = {}
@@ -395,6 +396,7 @@ class _Group:
         self.size += report.size
         if report.file_type == "log":
             self.segments += 1
+            self.batches += report.batches_intact + report.batches_salvaged + report.batches_lost
             self._log_names.append(report.path.rpartition("/")[2])
             if report.first_offset != NO_OFFSET:
                 is_first = self.first_offset == NO_OFFSET or report.first_offset < self.first_offset
