@@ -23,6 +23,7 @@ from .support import with_interrupts
 
 LOG_NAME = "00000000000000000000.log"
 SEVERAL = Sizes(piece=20_000, out=3000)
+MANY_PIECES = Sizes(piece=4_000, out=3000)  # so that each process, on a busy machine, too, has much to say
 
 PROGRAM = """
 import sys
@@ -113,7 +114,7 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed(
 
     monkeypatch.setattr(parallel._Run, "to_end", noting_to_end)
     monkeypatch.setattr(parallel._SharedOutlet, "_say", saying_for_a_while)
-    assert kernels.printed([*way, "--files", log], SEVERAL) == wanted
+    assert kernels.printed([*way, "--files", log], MANY_PIECES) == wanted
     assert True in lost
 
 
