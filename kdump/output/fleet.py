@@ -64,6 +64,13 @@ class CodecUse(Row):
     uncompressed: Int64 | None
 
 
+def uncompressed_of_all(uncompressed: int, measured: int, size: int) -> int | None:
+    """What batches of `size` bytes take uncompressed, if those among them of `measured` bytes take so many."""
+    if not measured:
+        return None
+    return uncompressed if measured == size else int(1.0 * uncompressed / measured * size)  # as SQL has it
+
+
 class CodecLine(Row):
     """A codec as the summary of a scan tells it: sizes as in CodecUse, of all topics. `saved` is the part of `uncompressed`."""
 

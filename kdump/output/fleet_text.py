@@ -10,7 +10,7 @@ from kdump.binary.java_text import escaped
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
 from kdump.output.findings.sizes import size_text
-from kdump.output.fleet import CodecLine, TopicLine
+from kdump.output.fleet import CodecLine, TopicLine, uncompressed_of_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def codec_lines(codecs: Sequence[CodecUse]) -> list[CodecLine]:
     for codec, of_codec in uses.items():
         size = sum(use.size for use in of_codec)
         known = [(use.size, use.uncompressed) for use in of_codec if use.uncompressed is not None]
-        known_size, uncompressed = sum(one for one, _ in known), sum(one for _, one in known)
-        whole = None if not known_size else uncompressed if known_size == size else int(uncompressed / known_size * size)
+        whole = uncompressed_of_all(sum(one for _, one in known), sum(one for one, _ in known), size)
         saved = None if not whole else 1 - size / whole
         lines.append(
             CodecLine(codec, sum(use.batches for use in of_codec), size, sum(use.measured for use in of_codec), whole, saved)

@@ -158,9 +158,10 @@ def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Bui
         _STATE.pack_into(page, 0, number, sent, 0)
         parts = read_piece(piece, options)
         first = list(islice(parts, 1))
-        if all(is_few(*part) for part in first):
+        waits = all(is_few(*part) for part in first)
+        if waits:
             first += islice(parts, 1)
-        waits = len(first) < 2 and all(is_few(*part) for part in first)
+            waits = len(first) < 2
         if not waits or len(held) == _MOST_HELD:
             write(joined(held))
             held.clear()

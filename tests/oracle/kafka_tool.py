@@ -245,15 +245,20 @@ class _Jvm:
         assert self._process.stdout is not None  # opened as a pipe
         descriptor = self._process.stdout.fileno()
         while len(self._unread) < size:
-            if not select.select([descriptor], [], [], seconds)[0]:
-                raise TimeoutError
-            piece = os.read(descriptor, 1 << 20)
-            if not piece:
-                raise EOFError
-            self._unread += piece
+            self._unread += read_some(descriptor, seconds)
         wanted = bytes(self._unread[:size])
         del self._unread[:size]
         return wanted
+
+
+def read_some(descriptor: int, seconds: float) -> bytes:
+    """What comes next out of a pipe. Raises TimeoutError where nothing does for so long, EOFError where nothing ever will."""
+    if not select.select([descriptor], [], [], seconds)[0]:
+        raise TimeoutError
+    piece = os.read(descriptor, 1 << 20)
+    if not piece:
+        raise EOFError
+    return piece
 
 
 def _run_alone(release: str, run: Run, working_folder: Path, seconds: float) -> Answer:

@@ -16,7 +16,6 @@ import functools
 import json
 import os
 import re
-import select
 import shutil
 import subprocess
 import sys
@@ -276,12 +275,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         assert self._process is not None and self._process.stdout is not None  # opened as a pipe
         descriptor = self._process.stdout.fileno()
         while b"\n" not in self._unread:
-            if not select.select([descriptor], [], [], seconds)[0]:
-                raise TimeoutError
-            piece = os.read(descriptor, 1 << 20)
-            if not piece:
-                raise EOFError
-            self._unread += piece
+            self._unread += kafka_tool.read_some(descriptor, seconds)
         line, _, self._unread = self._unread.partition(b"\n")
         return bytes(line)
 

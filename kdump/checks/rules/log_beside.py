@@ -44,8 +44,8 @@ class log_beside:  # noqa: N801  # reads as a function
     """With it: the log of an index, None where it was not read, or where the level compares no files with one another."""
 
     def __init__(self, context: FileContext) -> None:
-        is_there = context.segment is not None and context.settings.checks_crcs
-        self._log = LogBeside(context.segment) if is_there and context.segment is not None else None
+        facts = context.segment if context.settings.checks_crcs else None
+        self._log = None if facts is None else LogBeside(facts)
 
     def __enter__(self) -> LogBeside | None:
         return self._log

@@ -578,12 +578,10 @@ class _Following:
                 if state[3] is not None and run[13] < state[3][0]:
                     return False
                 state[2], state[3] = None, (run[11], run[14])
-                if not run[15]:
-                    state[0], state[1] = epoch, run[4] + 1
-                    self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
-                    continue
             state[0], state[1] = epoch, run[4] + 1
             self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
+            if run[12] and not run[15]:
+                continue  # the last transaction is committed, too
             if kind == PLAIN:
                 if state[2] is not None:
                     return False

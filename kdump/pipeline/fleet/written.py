@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from kdump.binary.kernel import BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.schemas import table_schema
-from kdump.output.fleet import CodecUse, TopicSize
+from kdump.output.fleet import CodecUse, TopicSize, uncompressed_of_all
 from kdump.pipeline.fleet import local, statistics
 
 if TYPE_CHECKING:
@@ -91,13 +91,8 @@ def codec_uses(folder: str) -> list[CodecUse]:
             for place, (name, how) in enumerate(_CODEC_SUMS):
                 total[place] += row[f"{name}_{how}"] or 0
     return [
-        CodecUse(topic, codec, batches, records if told else None, size, measured, _of_all(uncompressed, measured, size))
+        CodecUse(
+            topic, codec, batches, records if told else None, size, measured, uncompressed_of_all(uncompressed, measured, size)
+        )
         for (topic, codec), (batches, told, records, size, measured, uncompressed) in sums.items()
     ]
-
-
-def _of_all(uncompressed: int, measured: int, size: int) -> int | None:
-    """What batches of `size` bytes take uncompressed, if those among them of `measured` bytes take so many."""
-    if not measured:
-        return None
-    return uncompressed if measured == size else int(1.0 * uncompressed / measured * size)
