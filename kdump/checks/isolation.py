@@ -14,6 +14,7 @@ import select
 import struct
 import time
 
+from kdump.binary import processes
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
@@ -41,7 +42,6 @@ _GRACE = 5.0  # seconds beyond the time limit, before a process that does not an
 _FRAME = struct.Struct(">I")
 _STATE = struct.Struct(">QQQH")  # position, bytes and files that are through, length of the path behind it
 _STATE_SIZE = 8192
-_KILL = 9  # the module signal takes long to import
 _FAILED = 70  # the exit code of a process that has said why it ends
 
 
@@ -195,7 +195,7 @@ class _Worker:
         self._page = mmap.mmap(-1, _STATE_SIZE)
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
-        self._process = os.fork()
+        self._process = processes.fork()
         if self._process == 0:
             _work(jobs, settings, _Teller(self._page, skipped, told, writing))
         os.close(writing)
@@ -228,14 +228,14 @@ class _Worker:
             self._last_sign = now, (0, 0, files, path)
         elif now - self._last_sign[0] > seconds:
             self.reason = f"it had no end after {seconds:g} s, and was killed"
-            os.kill(self._process, _KILL)
+            processes.kill(self._process)
 
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
         if not self._process:
             return
         if not self.is_over:
-            os.kill(self._process, _KILL)
+            processes.kill(self._process)
         _, status = os.waitpid(self._process, 0)
         self._process = 0
         os.close(self.descriptor)
@@ -301,8 +301,6 @@ def _work(jobs: dict[int, Job], settings: Settings, teller: _Teller) -> None:
             run(job, settings, teller.emit, teller)
             teller.send_rows()
             _send(teller.descriptor, ("done", number, None))
-    except KeyboardInterrupt:  # the other process hears it, too, and says so
-        code = _FAILED
     except Exception as error:
         code = _FAILED
         if "KDUMP_DEBUG" in os.environ:

@@ -13,11 +13,10 @@ from __future__ import annotations
 import mmap
 import os
 import select
-import sys
 import time
 from struct import Struct, pack, unpack
 
-from kdump.binary import kernel
+from kdump.binary import kernel, processes
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.batch_search import NOWHERE, first_batch
@@ -73,7 +72,6 @@ _LOOKS = 3  # at who is running: some only run for a moment
 _BETWEEN_LOOKS = 0.001  # seconds
 
 _NO_SLOT = -1
-_KILL = 9  # the module signal takes long to import
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
 
 _TICKET = Struct("=i")
@@ -103,12 +101,6 @@ def _running_here() -> int:
     except (OSError, ValueError, IndexError):
         pass
     return running
-
-
-def can_fork() -> bool:
-    """Whether this process may be forked: others of its threads would be missing in the copy."""
-    threading = sys.modules.get("threading")
-    return hasattr(os, "fork") and (threading is None or threading.active_count() == 1)
 
 
 class ParallelText:
@@ -634,7 +626,7 @@ class _Child:
             descriptors += os.pipe()
             descriptors += os.pipe()
             self.descriptor, talking, freed, self._freeing = descriptors
-            self._process = os.fork()
+            self._process = processes.fork()
             if not self._process:
                 self.close()
                 run.become(_SharedOutlet(self._memory, slot_size, talking, freed))
@@ -689,7 +681,7 @@ class _Child:
     def end(self) -> None:
         """End it if it has not ended."""
         self.close()
-        os.kill(self._process, _KILL)
+        processes.kill(self._process)
         os.waitpid(self._process, 0)
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kdump.binary import processes
 from kdump.errors import KdumpError
 from kdump.output.arrow.builder import is_few, joined
 
@@ -67,7 +68,7 @@ class _Process:
         self._page = mmap.mmap(-1, _PAGE_SIZE)
         reading, writing = os.pipe()
         _widen(writing)
-        self._process = os.fork()
+        self._process = processes.fork()
         if self._process == 0:
             os.close(reading)
             _work(work, options, read_piece, build, self._page, writing)
@@ -114,7 +115,7 @@ class _Process:
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
         if not self._has_ended:
-            os.kill(self._process, signal.SIGKILL)
+            processes.kill(self._process)
         self._pipe.close()
         _, status = os.waitpid(self._process, 0)
         self.is_through = status == 0
@@ -129,7 +130,6 @@ def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Bui
     """What the fork does, and all it does."""
     code = 0
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process hears it, and ends this one
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _send(work, options, read_piece, build, page, descriptor)
     except BrokenPipeError:
