@@ -1171,7 +1171,7 @@ enum {
 typedef struct {
     const Plan *plan;
     Line line[PROGRAM_COUNT];
-    const uint8_t *window, *window_end;
+    const uint8_t *window, *window_end, *stop; /* what begins from `stop` on is left */
     int64_t window_position;
     const uint8_t *payload; /* the decompressed records of the batch that comes first, or NULL */
     size_t payload_size;
@@ -1321,7 +1321,7 @@ static enum reason dump_window(Dump *dump, const uint8_t **position)
     enum reason reason = STOPPED;
     Row row;
     memset(&row, 0, sizeof row);
-    for (int is_done = 1; is_done;) {
+    for (int is_done = 1; is_done && p < dump->stop;) {
         size_t room = (size_t)(dump->window_end - p);
         if (is_regular_batch(p, room, max_codec)) {
             reason = dump_batch(dump, p, before, &row, &is_done);
@@ -1442,7 +1442,7 @@ static PyObject *dump(PyObject *self, PyObject *arguments)
     if (!begin_dump(&dump, plan, &out, filled, &state))
         goto end;
     dump.window = window.buf;
-    dump.window_end = (const uint8_t *)window.buf + window.len;
+    dump.window_end = dump.stop = (const uint8_t *)window.buf + window.len;
     dump.window_position = window_position;
     dump.payload = payload.buf;
     dump.payload_size = (size_t)payload.len;
@@ -1469,42 +1469,53 @@ typedef struct {
     size_t size, start, held;
 } LogWindow;
 
-/* Reads a log and dumps it, a window at a time, from `position` on. */
-static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t end, LogWindow *log)
+/* How far a log has to be read, for now, to dump what begins before `stop`; `held` bytes at `position` are known. */
+static int64_t wanted_end(const uint8_t *held, size_t size, int64_t position, int64_t stop, int64_t end)
+{
+    int64_t wanted = stop <= end - BATCH_HEADER_SIZE ? stop + BATCH_HEADER_SIZE : end; /* the last header may cross it */
+    int64_t batch_size = size < LOG_OVERHEAD ? 0 : LOG_OVERHEAD + (int64_t)(int32_t)be32(held + 8);
+    if (batch_size <= wanted - position)
+        return wanted;
+    return batch_size < end - position ? position + batch_size : end; /* the last batch does */
+}
+
+/* Reads a log and dumps it, a window at a time: what begins from `position` on and before `stop`. */
+static enum reason dump_stretch(Dump *dump, int descriptor, int64_t *position, int64_t stop, int64_t end, LogWindow *log)
 {
     int64_t left = MOST_AT_ONCE;
-    for (int is_first = 1;; is_first = 0) {
+    for (;;) {
         uint8_t *from = log->bytes + log->start;
         const uint8_t *p = from;
         dump->window = p;
         dump->window_end = p + log->held;
+        dump->stop = (uint64_t)(stop - *position) < log->held ? p + (stop - *position) : dump->window_end;
         dump->window_position = *position;
         enum reason reason = dump_window(dump, &p);
         *position += p - from;
         log->start += (size_t)(p - from);
         log->held -= (size_t)(p - from);
-        if (reason != STOPPED || (p == from && !is_first))
+        if (reason != STOPPED || *position >= stop)
             return reason;
         if (left <= 0)
             return PAUSED;
         memmove(log->bytes, p, log->held);
         log->start = 0;
-        size_t wanted = (uint64_t)(end - *position) < log->size ? (size_t)(end - *position) : log->size;
-        if (log->held < wanted) {
-            ssize_t read = pread(descriptor, log->bytes + log->held, wanted - log->held,
-                                 (off_t)(*position + (int64_t)log->held));
-            if (read < 0)
-                return errno == EINTR ? PAUSED : STOPPED; /* who reads there next will say why */
-            log->held += (size_t)read;
-            left -= read;
-        }
+        uint64_t rest = (uint64_t)(wanted_end(log->bytes, log->held, *position, stop, end) - *position);
+        size_t wanted = rest < log->size ? (size_t)rest : log->size;
+        if (log->held >= wanted)
+            return STOPPED; /* at what is irregular, or larger than the window */
+        ssize_t read = pread(descriptor, log->bytes + log->held, wanted - log->held, (off_t)(*position + (int64_t)log->held));
+        if (read <= 0)
+            return read && errno == EINTR ? PAUSED : STOPPED; /* who reads there next will say why */
+        log->held += (size_t)read;
+        left -= read;
     }
 }
 
-PyDoc_STRVAR(dump_log_doc, "dump_log(plan, descriptor, position, end, window, start, held, out, filled, state)\n"
+PyDoc_STRVAR(dump_log_doc, "dump_log(plan, descriptor, position, stop, end, window, start, held, out, filled, state)\n"
                            "-> (filled, position, start, held, reason)\n\n"
-                           "As `dump`, reading the log as well, from `position` on. `window` is memory to read into, which has the "
-                           "first `held` bytes from `start` on already.");
+                           "As `dump`, reading the log as well: what begins from `position` on and before `stop`, of a log that ends "
+                           "at `end`. `window` is memory to read into, which has the first `held` bytes from `start` on already.");
 
 static PyObject *dump_log(PyObject *self, PyObject *arguments)
 {
@@ -1512,14 +1523,14 @@ static PyObject *dump_log(PyObject *self, PyObject *arguments)
     Py_buffer window, out, state;
     Py_ssize_t filled, start, held;
     int descriptor;
-    long long first, end;
+    long long first, stop, end;
     PyObject *plan, *result = NULL;
     Dump dump;
-    if (!PyArg_ParseTuple(arguments, "OiLLw*nnw*nw*:dump_log", &plan, &descriptor, &first, &end, &window, &start, &held, &out,
-                          &filled, &state))
+    if (!PyArg_ParseTuple(arguments, "OiLLLw*nnw*nw*:dump_log", &plan, &descriptor, &first, &stop, &end, &window, &start, &held,
+                          &out, &filled, &state))
         return NULL;
-    if (first < 0 || end < first || start < 0 || held < 0 || start > window.len || held > window.len - start || held > end - first) {
-        PyErr_SetString(PyExc_ValueError, "position, end, start or held is out of bounds");
+    if (first < 0 || stop < first || end < stop || start < 0 || held < 0 || start > window.len || held > window.len - start || held > end - first) {
+        PyErr_SetString(PyExc_ValueError, "position, stop, end, start or held is out of bounds");
         goto end;
     }
     if (!begin_dump(&dump, plan, &out, filled, &state))
@@ -1528,7 +1539,7 @@ static PyObject *dump_log(PyObject *self, PyObject *arguments)
     LogWindow log = {window.buf, (size_t)window.len, (size_t)start, (size_t)held};
     enum reason reason;
     Py_BEGIN_ALLOW_THREADS;
-    reason = dump_stretch(&dump, descriptor, &position, end, &log);
+    reason = dump_stretch(&dump, descriptor, &position, stop, end, &log);
     Py_END_ALLOW_THREADS;
     result = Py_BuildValue("nLnni", (Py_ssize_t)(dump.out - (uint8_t *)out.buf), (long long)position, (Py_ssize_t)log.start,
                            (Py_ssize_t)log.held, (int)reason);

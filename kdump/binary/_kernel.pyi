@@ -53,6 +53,7 @@ def dump_log(
     plan: Any,
     descriptor: int,
     position: int,
+    stop: int,
     end: int,
     window: bytearray,
     start: int,

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     class Leap(Protocol):
         """Shows much of a log at once."""
 
-        def __call__(self, position: int, end: int) -> int:
-            """Show batches from `position` on, none where that is not worth while, and say where in the log that ends."""
+        def __call__(self, position: int, stop: int, end: int) -> int:
+            """Show what begins from `position` on and before `stop` in a log up to `end`. Returns where that ends.
+
+            It may end anywhere, also at once where it is not worth while.
+            """
 
 
 HEADER_UP_TO_MAGIC = 17
@@ -227,7 +230,7 @@ class Log:
             header = window[start : start + HEADER_UP_TO_MAGIC]
             if len(header) < HEADER_UP_TO_MAGIC and self._is_more():
                 if leap is not None:
-                    self.position = leap(self.position, self.end)
+                    self.position = leap(self.position, self.end, self.end)
                 window_position = self.position
                 window = read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)

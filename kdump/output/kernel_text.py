@@ -196,25 +196,26 @@ class KernelText:
         """What shows much of a log at once: the kernel, which reads it, up to what is irregular; then not again for a while."""
         next_try = 0
 
-        def leap(position: int, end: int) -> int:
+        def leap(position: int, stop: int, end: int) -> int:
             nonlocal next_try
             if position < next_try:
                 return position
-            reached = self._render_log(source, position, end)
-            next_try = reached + _PAUSE
+            reached = self._render_log(source, position, stop, end)
+            if reached < stop:
+                next_try = reached + _PAUSE
             return reached
 
         return leap
 
-    def _render_log(self, source: Source, position: int, end: int) -> int:
-        """Write the lines of what is regular from `position` on, read by the kernel. The answer is where in the log that ends."""
+    def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
+        """Write the lines of what is regular, begins from `position` on and before `stop`. Returns where in the log that ends."""
         assert kernel.native is not None
         if len(self._window) < min(_WINDOW_SIZE, end - position):
             self._window = bytearray(min(_WINDOW_SIZE, end - position))
         window, start, held, reason = self._window, 0, 0, FULL
         while reason in (FULL, _PAUSED):
             self._filled, position, start, held, reason = kernel.native.dump_log(
-                self._plan, source.fileno(), position, end, window, start, held, self.out, self._filled, self._state
+                self._plan, source.fileno(), position, stop, end, window, start, held, self.out, self._filled, self._state
             )
             if reason == FULL:
                 if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is

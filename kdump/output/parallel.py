@@ -374,6 +374,7 @@ class Worker:
         self._text = run.parent.text(outlet)
         self._text_ratio = 0.0  # bytes of text that a byte makes, 0 if that is not known
         self._log = Log(run.source, rules=run.parent.rules)
+        self._leap = self._text.kernel.leap_through(run.source) if self._text.kernel is not None else None
         outlet.kernel = self._text.kernel
 
     def take_piece(self) -> bool:
@@ -395,6 +396,10 @@ class Worker:
 
     def _show(self, start: int, end: int) -> int:
         """Show the batches that begin in this range, up to what ends a run. The answer is where they end."""
+        if self._leap is not None:
+            start = self._leap(start, end, self._run.end)
+            if start >= end:
+                return start
         log = self._log
         log.go_to(start, end)
         try:
@@ -409,9 +414,7 @@ class Worker:
         return log.position
 
     def _go_through(self) -> None:
-        kernel_text = self._text.kernel
-        leap = kernel_text.leap_through(self._run.source) if kernel_text is not None else None
-        for chunk in self._log.chunks(kernel_text, leap):
+        for chunk in self._log.chunks(self._text.kernel, self._leap):
             gap_count = len(self._gaps)
             try:
                 self._text.show(chunk)

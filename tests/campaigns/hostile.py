@@ -159,23 +159,27 @@ class Hostile:
             file.write(data)
             file.flush()
             descriptor, end = file.fileno(), chance.choice((len(data), len(data) + 5, chance.randrange(len(data) + 1)))
+            stop = chance.choice((end, chance.randrange(end + 1)))
             plan, out = self.call("compile_plan", exact(chance.plan())), exact(bytes(chance.choice((200, 1000, 20000, 200000))))
             window, state = exact(bytes(chance.choice((0, 61, 500, 20000)))), array("q", [-1, -1, 0, 0, 0, 0])
             position = filled = start = held = 0
             for _ in range(200):
-                answer = self.call("dump_log", plan, descriptor, position, end, window, start, held, out, filled, state)
+                answer = self.call("dump_log", plan, descriptor, position, stop, end, window, start, held, out, filled, state)
                 if answer is None:
                     break
                 filled, reached, start, held, reason = answer
                 assert position <= reached <= end and 0 <= start <= start + held <= len(window) and 0 <= filled <= len(out)
                 assert window[start : start + held].tobytes() == data[reached : reached + held]
                 position = reached
-                if reason != 1:
+                if reason != 1 or reached >= stop:
                     break
                 filled = state[3] = 0
             near = (len(data), len(window), len(out))
-            position, end, start, held, filled = (chance.number(near[at]) for at in (0, 0, 1, 1, 2))
-            self.call("dump_log", plan, chance.choice((descriptor, -1)), position, end, window, start, held, out, filled, state)
+            position, stop, end, start, held, filled = (chance.number(near[at]) for at in (0, 0, 0, 1, 1, 2))
+            if chance.random() < 0.7:
+                position, stop, end = sorted((position, stop, end))
+            way = chance.choice((descriptor, -1))
+            self.call("dump_log", plan, way, position, stop, end, window, start, held, out, filled, state)
 
     def dump_index(self) -> None:
         """An offset index, and a log that may have to do with it."""

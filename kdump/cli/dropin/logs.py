@@ -305,9 +305,9 @@ def _leap(
         checks_first_offset=tool.profile.checks_first_offset,
     )
 
-    def leap(position: int, end: int) -> int:
-        if several.is_worth_while(position, end):
-            return several.show_log(text, position, end)
-        return own(position, end) if own is not None else position
+    def leap(position: int, stop: int, end: int) -> int:
+        if several.is_worth_while(position, stop):
+            return several.show_log(text, position, stop)
+        return own(position, stop, end) if own is not None else position
 
     return leap
