@@ -140,17 +140,14 @@ _BATCH_RECORD = {"record_isvalid": "true"}
 _MESSAGE_RECORD = {"record_isvalid": "isvalid", "record_crc": "crc", "first_offset": "offset"}
 
 
-class KernelText:
-    """Writes the lines of a log's regular batches, and of their records if `shows_records`, as a release has them.
+class KernelPlan:
+    """What is shown of a log's regular batches, and of their records if `shows_records`, as a release has it."""
 
-    `write` gets the text; `complain` gets pairs of neighbouring records whose offsets do not follow one another.
-    """
+    __slots__ = ("compiled",)
 
     def __init__(
         self,
         profile: Profile,
-        write: Write,
-        complain: Complain,
         *,
         codec_count: int,
         shows_batches: bool,
@@ -159,9 +156,6 @@ class KernelText:
         skips_metadata: bool = False,
     ) -> None:
         assert kernel.native is not None
-        self._dump = kernel.native.dump
-        self._write = write
-        self._complain = complain
         words = Words(profile, contents)
         programs = [b""] * 4
         if shows_batches:
@@ -175,9 +169,24 @@ class KernelText:
             _SHOWS_BATCHES * shows_batches | _SHOWS_RECORDS * shows_records | _CHECKS_FIRST_OFFSET * profile.checks_first_offset
         )
         numbers = pack("=qq", flags, codec_count - 1)
-        self._plan = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
+        self.compiled = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
+
+
+class KernelText:
+    """Writes the lines of a log.
+
+    `write` gets the text; `complain` gets pairs of neighbouring records whose offsets do not follow one another. Whoever has room
+    for text of its own sets `out`.
+    """
+
+    def __init__(self, plan: KernelPlan, write: Write, complain: Complain) -> None:
+        assert kernel.native is not None
+        self._dump = kernel.native.dump
+        self._write = write
+        self._complain = complain
+        self._plan = plan.compiled
         self._decompressor: WholeDecompressor | None = None
-        self.out: bytearray | memoryview = bytearray(OUT_SIZE)
+        self.out: bytearray | memoryview = bytearray()
         self._filled = 0
         self._window = bytearray()  # kept: new memory would cost as much as to read into it
         self._state = int64s(_FIRST_GAP + 2 * _GAPS)
@@ -210,6 +219,7 @@ class KernelText:
     def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
         """Write the lines of what is regular, begins from `position` on and before `stop`. Returns where in the log that ends."""
         assert kernel.native is not None
+        self.out = self.out or bytearray(OUT_SIZE)
         if len(self._window) < min(_WINDOW_SIZE, end - position):
             self._window = bytearray(min(_WINDOW_SIZE, end - position))
         window, start, held, reason = self._window, 0, 0, FULL
@@ -233,6 +243,7 @@ class KernelText:
     def fill(self, window: Buffer, start: int, window_position: int) -> int:
         """As `render`, but some of the text may be left to be flushed."""
         payload: bytes | memoryview | None = None
+        self.out = self.out or bytearray(OUT_SIZE)
         while True:
             end: int
             self._filled, end, reason = self._dump(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import mmap
 import os
 import select
+import sys
 import time
 from struct import Struct, pack, unpack
 
@@ -55,12 +56,12 @@ Below these, what is gained is lost by starting them.
 
 _SLOWER = 8  # the kernel in Python, and so much smaller may a log be
 _UNIT = 64 << 10  # pieces are so large, or several times as large
-_MOST_UNITS = 8192  # of a log; then they are larger
+_MOST_UNITS = 4096  # of a log; then they are larger
 _FIRST_UNITS = 4  # of the first piece that a process takes
 _LARGEST_PIECE = 16 << 20
-_TEXT_SIZE = 4 << 20  # that a piece is to make: one may wait while the next is made
-_SMALLER = 4  # times as small are pieces best for the kernel in Python
-_SLOTS, _SLOT_SIZE = 8, 1 << 20  # of each process; with half of them, they wait for one another
+_TEXT_SIZE = 2 << 20  # that a piece is to make: one may wait while the next is made
+_SMALLER = 2  # times as small are pieces best for the kernel in Python
+_SLOTS, _SLOT_SIZE = 8, 512 << 10  # of each process: more of them would leave the cache, with fewer they wait for one another
 _SLOTS_SIZE = 10 << 20  # of all others together, at most: the one that writes sees them all
 _LEAST_SLOT_SIZE = 64 << 10
 _MOST_HELD = 8 << 20  # characters of one chunk
@@ -74,7 +75,7 @@ _BETWEEN_LOOKS = 0.001  # seconds
 _NO_SLOT = -1
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
 
-_TICKET = Struct("=i")
+_TICKET_SIZE = 4
 _HEAD = Struct("=qqqqBqqII")
 """Of what is said of a piece: its first unit and how many it has, where it starts and how far the walk has come, what follows,
 the first and the last offset of its records, and how many numbers about parts and about gaps stand behind all this."""
@@ -231,7 +232,7 @@ class _Run:
         try:
             self._tickets, writing = os.pipe()
             os.set_blocking(writing, False)
-            tickets = b"".join(map(_TICKET.pack, range(self._unit_count)))
+            tickets = pack(f"={self._unit_count}i", *range(self._unit_count))
             written = os.write(writing, tickets)
             os.close(writing)
             if written < len(tickets):
@@ -264,10 +265,10 @@ class _Run:
         if text_ratio:
             units = int(min(self._text_size / text_ratio, _LARGEST_PIECE) / self._unit)
         units = max(min(units, (self._unit_count - self._taken) // (2 * self._jobs)), 1)
-        tickets = os.read(self._tickets, units * _TICKET.size)
+        tickets = os.read(self._tickets, units * _TICKET_SIZE)
         if tickets:
-            (self._taken,) = _TICKET.unpack_from(tickets)
-        return self._taken, len(tickets) // _TICKET.size
+            self._taken = int.from_bytes(tickets[:_TICKET_SIZE], sys.byteorder)
+        return self._taken, len(tickets) // _TICKET_SIZE
 
     def start_of(self, unit: int) -> int:
         """Where a unit nominally begins."""
@@ -526,6 +527,7 @@ class Outlet:
         self._take_slot()
 
     def _take_slot(self) -> None:
+        self._look_for_slots()
         while not self._free:
             self._wait_for_slot()
         self._slot = self._free.pop()  # the latest: it may be in the cache still
@@ -533,6 +535,9 @@ class Outlet:
     def _pass_on(self, *, is_last: bool) -> None:
         """Pass on what is in the slot and was not passed on before; `is_last` if nothing else will be put into it."""
         raise NotImplementedError
+
+    def _look_for_slots(self) -> None:
+        """Take back those that are free again."""
 
     def _wait_for_slot(self) -> None:
         raise NotImplementedError
@@ -542,7 +547,7 @@ class _OwnOutlet(Outlet):
     """That of the process which writes."""
 
     def __init__(self, run: _Run) -> None:
-        super().__init__(mmap.mmap(-1, _SLOTS * _SLOT_SIZE), _SLOT_SIZE)  # what is not used is not touched
+        super().__init__(_private_memory(_SLOTS * _SLOT_SIZE), _SLOT_SIZE)
         self._run = run
         self._piece = _Piece(0, NOWHERE)
 
@@ -569,6 +574,16 @@ class _OwnOutlet(Outlet):
         self._run.check()
 
 
+def _private_memory(size: int) -> mmap.mmap:
+    """Memory that costs little to get: what is not used is not touched, the rest comes by large pages where there are such."""
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    except (AttributeError, OSError):  # this system, or this machine, does not have them
+        pass
+    return memory
+
+
 class _SharedOutlet(Outlet):
     """That of a process which has others write its text: what it says goes into one pipe, free slots come out of another."""
 
@@ -576,6 +591,9 @@ class _SharedOutlet(Outlet):
         super().__init__(memory, slot_size)
         self._talking = talking
         self._freed = freed
+        os.set_blocking(freed, False)
+        self._news = select.poll()
+        self._news.register(freed, select.POLLIN)
         self._piece = 0, 0, NOWHERE
         self._parts: list[int] = []
 
@@ -598,7 +616,14 @@ class _SharedOutlet(Outlet):
     def _wait_for_slot(self) -> None:
         if self._parts:
             self._say(_MORE)
-        freed = os.read(self._freed, _SLOTS)
+        self._news.poll()
+        self._look_for_slots()
+
+    def _look_for_slots(self) -> None:
+        try:
+            freed = os.read(self._freed, _SLOTS)
+        except BlockingIOError:
+            return
         if not freed:
             os._exit(1)  # nobody is interested any more
         self._free += freed

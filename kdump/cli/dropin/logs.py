@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kdump.formats.record import RecordChunk
     from kdump.output.blocks import Blocks
     from kdump.output.contents import Contents
-    from kdump.output.kernel_text import Complain, KernelText
+    from kdump.output.kernel_text import Complain, KernelPlan, KernelText
     from kdump.output.kernel_text import Contents as KernelContents
     from kdump.output.parallel import Outlet
     from kdump.output.topics import RecordDecoder
@@ -212,8 +212,10 @@ def _complain(tool: DumpTool, source: Source) -> Complain:
 
 
 def _maker_of_batches(tool: DumpTool) -> Maker:
+    plan = _kernel_plan(tool, shows_batches=True, shows_records=False)
+
     def make(out: Out, complain: Complain) -> _BatchText:
-        return _BatchText(tool, out, complain, _kernel_text(tool, out, complain, shows_batches=True, shows_records=False))
+        return _BatchText(tool, out, complain, _kernel_text(plan, out, complain))
 
     return make
 
@@ -228,23 +230,22 @@ def _maker_of_records(
     is_plain = decoders is None or decoders == (text_of, text_of)
     shown = kernel_contents(tool.profile, skips_metadata=skips_metadata) if decoders and is_plain else None
 
+    plan = None
+    if is_plain:
+        plan = _kernel_plan(
+            tool,
+            shows_batches=tool.profile.deep_shows_batches,
+            shows_records=True,
+            contents=shown,
+            skips_metadata=skips_metadata,
+        )
+
     def make(out: Out, complain: Complain) -> _RecordText:
-        kernel_text = None
-        if is_plain:
-            kernel_text = _kernel_text(
-                tool,
-                out,
-                complain,
-                shows_batches=tool.profile.deep_shows_batches,
-                shows_records=True,
-                contents=shown,
-                skips_metadata=skips_metadata,
-            )
         return _RecordText(
             tool,
             out,
             complain,
-            kernel_text,
+            _kernel_text(plan, out, complain),
             source,
             contents_of,
             skips_metadata=skips_metadata,
@@ -254,31 +255,36 @@ def _maker_of_records(
     return make
 
 
-def _kernel_text(
+def _kernel_plan(
     tool: DumpTool,
-    out: Out,
-    complain: Complain,
     *,
     shows_batches: bool,
     shows_records: bool,
     contents: KernelContents | None = None,
     skips_metadata: bool = False,
-) -> KernelText | None:
+) -> KernelPlan | None:
     """What the kernel in C shows of a log, where it is there and the output is as it stands in Kafka's words."""
     if kernel.native is None or tool.is_terminal:
         return None
-    from kdump.output.kernel_text import KernelText
+    from kdump.output.kernel_text import KernelPlan
 
-    return KernelText(
+    return KernelPlan(
         tool.profile,
-        out.write_bytes,
-        complain,
         codec_count=tool.rules.codec_count,
         shows_batches=shows_batches,
         shows_records=shows_records,
         contents=contents,
         skips_metadata=skips_metadata,
     )
+
+
+def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain) -> KernelText | None:
+    """What shows that there."""
+    if plan is None:
+        return None
+    from kdump.output.kernel_text import KernelText
+
+    return KernelText(plan, out.write_bytes, complain)
 
 
 def _leap(
