@@ -61,7 +61,7 @@ def _sorted(rows: Rows) -> list[str]:
 
 def test_a_schema_has_the_names_of_kafka_and_types_that_spark_has() -> None:
     assert str(table_schema("records", ["topic", "offset", "KEYSIZE", "key", "headers", "crc", "isControl"])) == (
-        "topic: string\noffset: int64\nkeySize: int32\nkey: binary\n"
+        "topic: string\noffset: int64 not null\nkeySize: int32\nkey: binary\n"
         "headers: list<element: struct<key: string, value: binary>>\n"
         "  child 0, element: struct<key: string, value: binary>\n      child 0, key: string\n      child 1, value: binary\n"
         "crc: int64\nisControl: bool"
@@ -143,11 +143,22 @@ def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() ->
         return record_batch(columns, {"offset": range(len(sizes)), "value": [b"v" * size for size in sizes]}, len(sizes))
 
     small = [of([1]), of([1, 1]), of([1] * 5)]
-    assert [one.num_rows for one in bounded(small, rows=8, size=1 << 20)] == [8]
-    assert [one.num_rows for one in bounded([of([1] * 20)], rows=8, size=1 << 20)] == [8, 8, 4]
-    large = list(bounded([of([100, 5000, 100, 100])], rows=8, size=1000))
+    assert [one.num_rows for one in bounded(small, rows=80, size=1 << 20)] == [8]
+    assert [one.num_rows for one in bounded([*small, of([1] * 20), *small], rows=80, size=1 << 20)] == [8, 20, 8]
+    assert [one.num_rows for one in bounded([of([1] * 20)], rows=8, size=1 << 20)] == [6, 7, 7]
+    large = list(bounded([of([100, 5000, 100, 100])], rows=80, size=1000))
     assert [row["value"][:0] for one in large for row in one.to_pylist()] == [b""] * 4
     assert [one.num_rows for one in large] == [1, 1, 2]
+
+
+def test_a_column_that_has_to_have_values_is_never_null() -> None:
+    columns = columns_of("records", ["offset", "value"])
+    assert record_batch(columns, {"offset": [1, 2], "value": [b"v", None]}, 2).num_rows == 2
+    for offsets in ([1, None], [None, None]):
+        with pytest.raises(ValueError, match="offset is null in a row"):
+            record_batch(columns, {"offset": offsets, "value": [b"v", None]}, 2)
+    with pytest.raises(ValueError, match="offset is null in a row"):
+        record_batch(columns, {"value": [b"v", None]}, 2)
 
 
 def test_few_rows_of_many_files_are_put_together_before_arrays_are_made_of_them() -> None:
@@ -555,6 +566,38 @@ def test_large_values_are_not_held_until_there_are_more(tmp_path: Path) -> None:
     assert not is_few({"headers": [((b"h", bytes(70_000)),)]}, 1)
     assert not is_few({"offset": range(65)}, 65)
     assert is_few({"offset": range(64)}, 64)
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["kept", "dropped"])
+@pytest.mark.parametrize("slot_size", [8 << 20, 400_000])
+def test_batches_of_the_other_process_stay_as_they_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slot_size: int, keeps: bool
+) -> None:
+    """Its memory is used again only where nobody has what was in it; what has no room there comes through a pipe."""
+    for number in range(20):
+        value = b"v" * (1000 if number % 3 else 10_000)
+        _log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record(key=b"%d" % number, value=value)] * 70))
+    given = {"table": "records", "path": str(tmp_path), "batchRows": "70", "parallelism": "1"}
+    wanted = _rows("records", tmp_path, isolated="false")
+    monkeypatch.setattr(apart, "_SLOT_SIZE", slot_size)
+    sent: list[bool] = []
+    in_slot = apart._Process._in_slot
+
+    def noting_in_slot(process: apart._Process, slot: int, size: int) -> Any:  # a pa.Buffer
+        sent.append(True)
+        return in_slot(process, slot, size)
+
+    monkeypatch.setattr(apart._Process, "_in_slot", noting_in_slot)
+    options = Options(given)
+    batches = (one for work in planning.plan(options) for one in reading.read(work, options))
+    if keeps:
+        kept = list(batches)
+        rows = [row for one in kept for row in one.to_pylist()]
+    else:
+        rows = [row for one in batches for row in one.to_pylist()]
+    assert rows == wanted
+    assert len(sent) >= 4
+    assert slot_size > 1 << 20 or len(sent) < 20
 
 
 def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> None:

@@ -159,6 +159,17 @@ def test_a_schema_of_some_columns_is_honoured(spark: "SparkSession", log: Path) 
     assert frame.collect()[:2] == [(0, b"k"), (1, b"k")]
 
 
+def test_a_column_is_nullable_where_its_row_class_says_so_and_a_schema_cannot_take_that_back(
+    spark: "SparkSession", log: Path
+) -> None:
+    frame = spark.read.format("kdump").option("table", "records").load(str(log))
+    nullable = {field.name: field.nullable for field in frame.schema.fields}
+    assert (nullable["offset"], nullable["path"], nullable["key"], nullable["valueSize"]) == (False, False, True, True)
+    wanted = spark.read.format("kdump").option("table", "records").schema("offset bigint not null, key binary not null")
+    with pytest.raises(Exception, match="the column key may be null"):
+        wanted.load(str(log)).collect()
+
+
 @pytest.mark.parametrize("allows", ["true", "false"])
 def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession", log: Path, allows: str) -> None:
     from kdump.spark import read
@@ -191,7 +202,7 @@ def test_filters_leave_files_unread(tmp_path: Path) -> None:
         for partition in (2, 3, 4):
             (tmp_path / f"{topic}-{partition}").mkdir()
             (tmp_path / f"{topic}-{partition}" / file_name(0, ".log")).write_bytes(b"")
-    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "batches"}, ["topic"])
+    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "batches"}, [("topic", True)])
     filters: list[Any] = [EqualTo(("topic",), "a"), In(("partition",), (3, 4)), GreaterThan(("baseOffset",), 1)]
     assert list(reader.pushFilters(filters)) == filters
     tasks = [task for task in reader.partitions() if isinstance(task, Task)]

@@ -54,7 +54,8 @@ _WANTS_MORE = ("record-length-past-end", "record-count-too-high")
 class Record(Row):
     """A record of magic 2, or a message of magic 0 or 1 that is not a wrapper.
 
-    `key_size` and `value_size` are -1 for null; messages give them as stored, so other negative numbers occur.
+    `key_size` and `value_size` are -1 for null; messages give them as stored, so other negative numbers occur, and a damaged one
+    may be too short to have them.
     `sequence` and `headers` exist from magic 2 on; a message has a checksum of its own, `crc`, and `isvalid` says whether it
     fits.
     `timestamp` is in milliseconds since 1970, -1 for none.
@@ -64,8 +65,8 @@ class Record(Row):
 
     offset: Int64
     timestamp: Int64
-    key_size: Int32
-    value_size: Int32
+    key_size: Int32 | None
+    value_size: Int32 | None
     sequence: Int32 | None
     headers: Headers | None
     key: Binary | None

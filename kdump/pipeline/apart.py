@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+import select
 import signal
 import struct
 from itertools import chain, islice
@@ -14,10 +15,11 @@ import pyarrow as pa
 
 from kdump.binary import processes
 from kdump.errors import KdumpError
-from kdump.output.arrow.builder import is_few, joined
+from kdump.output.arrow.builder import bounded, is_few, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from io import FileIO
     from typing import Any
 
     from kdump.pipeline.options import Options
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
     Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
 _STATE = struct.Struct(">III")  # the number of the piece that is read, pieces whose rows are sent, bytes of the error behind it
-_SIZE = struct.Struct(">Q")  # of a record batch, in front of it
+_HEAD = struct.Struct(">iQ")  # of a batch: the slot where it lies, or that it comes behind this; its size in bytes
+_BEHIND = -1
+_SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
+_PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all
 _PAGE_SIZE = 64 << 10
-_PIPE_SIZE = 1 << 20
-_F_SETPIPE_SZ = 1031  # of Linux
 _FAILED = 70
 _MOST_HELD = 64  # pieces of few rows that wait to be sent
+_SCHEMA_SIZE = 256 << 10  # what stands around a batch is less
 _MAX_CRASHES = 1000  # of one task, which is given up then
 
 
@@ -66,15 +70,19 @@ class _Process:
 
     def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece, build: Build) -> None:
         self._page = mmap.mmap(-1, _PAGE_SIZE)
+        shared = mmap.mmap(-1, _SLOTS * _SLOT_SIZE)
+        self._memory = pa.py_buffer(shared)
         reading, writing = os.pipe()
-        _widen(writing)
+        freed, freeing = os.pipe()
         self._process = processes.fork()
         if self._process == 0:
             os.close(reading)
-            _work(work, options, read_piece, build, self._page, writing)
+            os.close(freeing)
+            _work(work, options, read_piece, build, self._page, _Outlet(shared, writing, freed))
         os.close(writing)
-        self._schema = options.schema
+        os.close(freed)
         self._pipe = os.fdopen(reading, "rb", buffering=0)
+        self._freeing = os.fdopen(freeing, "wb", buffering=0)
         self._has_ended = False
         self.is_through = False
         self.error: Exception | None = None
@@ -93,12 +101,18 @@ class _Process:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that comes, up to the end or to a crash."""
-        while (head := self._bytes(_SIZE.size)) is not None:
-            data = self._bytes(_SIZE.unpack(head)[0])
+        while (head := self._bytes(_HEAD.size)) is not None:
+            slot, size = _HEAD.unpack(head)
+            data = self._bytes(size) if slot == _BEHIND else self._in_slot(slot, size)
             if data is None:
                 break  # it died amid a batch
-            yield pa.ipc.read_record_batch(data, self._schema)
+            yield pa.ipc.open_stream(data).read_next_batch()
         self._has_ended = True
+
+    def _in_slot(self, slot: int, size: int) -> pa.Buffer:
+        """What is in a slot, which is free again when nothing is left that was made of it."""
+        held = _Held(self._memory, slot, self._freeing)
+        return pa.foreign_buffer(self._memory.address + slot * _SLOT_SIZE, size, held)
 
     def _bytes(self, size: int) -> pa.Buffer | None:
         """So many bytes as they come, None if fewer do. What is made of them keeps them, and copies nothing."""
@@ -117,6 +131,7 @@ class _Process:
         if not self._has_ended:
             processes.kill(self._process)
         self._pipe.close()
+        self._freeing.close()
         _, status = os.waitpid(self._process, 0)
         self.is_through = status == 0
         size = _STATE.unpack_from(self._page)[2]
@@ -126,12 +141,68 @@ class _Process:
             self.error = KdumpError("a process that read files failed")
 
 
-def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, descriptor: int) -> None:
+class _Held:
+    """A slot while there is something that was made of its bytes; it keeps `memory`, and tells through a pipe that it ends."""
+
+    def __init__(self, memory: pa.Buffer, slot: int, freeing: FileIO) -> None:
+        self._memory = memory
+        self._slot = slot
+        self._freeing = freeing
+
+    def __del__(self) -> None:
+        try:
+            self._freeing.write(bytes((self._slot,)))
+        except (OSError, ValueError):
+            pass  # the other process has ended
+
+
+class _Outlet:
+    """Sends batches to the other process, which may be busy with those before: in slots of memory that both have.
+
+    Those for which there is no room go through the pipe in which all are told of.
+    """
+
+    def __init__(self, memory: mmap.mmap, writing: int, freed: int) -> None:
+        view = memoryview(memory)
+        self._slots = [pa.py_buffer(view[start : start + _SLOT_SIZE]) for start in range(0, len(view), _SLOT_SIZE)]
+        self._free = list(range(_SLOTS))
+        self._writing = writing
+        self._freed = freed
+        self._patience = _PATIENCE
+
+    def send(self, batch: pa.RecordBatch) -> None:
+        """Send one; it is copied once where there is a slot."""
+        fits = pa.ipc.get_record_batch_size(batch) + _SCHEMA_SIZE <= _SLOT_SIZE
+        slot = self._free.pop() if fits and self._has_slot() else _BEHIND
+        sink = pa.BufferOutputStream() if slot == _BEHIND else pa.FixedSizeBufferWriter(self._slots[slot])
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        self._write(_HEAD.pack(slot, sink.tell()))
+        if slot == _BEHIND:
+            self._write(sink.getvalue())
+
+    def _has_slot(self) -> bool:
+        """Whether there is a free one, waiting for a while if there is not, but only once in vain."""
+        if not self._free:
+            if not select.select([self._freed], [], [], self._patience)[0]:
+                self._patience = 0
+                return False
+            self._free += os.read(self._freed, _SLOTS)
+        return bool(self._free)
+
+    def _write(self, data: bytes | pa.Buffer) -> None:
+        with memoryview(data) as view:
+            written = 0
+            while written < len(view):
+                written += os.write(self._writing, view[written:])
+
+
+def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, outlet: _Outlet) -> None:
     """What the fork does, and all it does."""
     code = 0
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _send(work, options, read_piece, build, page, descriptor)
+        _send(work, options, read_piece, build, page, outlet)
     except BrokenPipeError:
         code = _FAILED  # nobody is interested any more
     except Exception as error:
@@ -143,15 +214,14 @@ def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Bui
         os._exit(code)
 
 
-def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, descriptor: int) -> None:
+def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, outlet: _Outlet) -> None:
     """Read all pieces, and write their rows. Pieces of few rows wait until there are more, or one that has many."""
     held: list[Part] = []
 
     def write(parts: Iterable[Part]) -> None:
-        for columns, count in parts:
-            data = build(columns, count, options).serialize()
-            _write(descriptor, _SIZE.pack(data.size))
-            _write(descriptor, data)
+        batches = (build(columns, count, options) for columns, count in parts)
+        for batch in bounded(batches, rows=options.batch_rows, size=options.batch_bytes):
+            outlet.send(batch)
 
     sent = 0
     for number, piece in enumerate(work):
@@ -176,25 +246,8 @@ def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Bui
     _STATE.pack_into(page, 0, len(work), len(work), 0)
 
 
-def _write(descriptor: int, data: bytes | pa.Buffer) -> None:
-    with memoryview(data) as view:
-        written = 0
-        while written < len(view):
-            written += os.write(descriptor, view[written:])
-
-
 def _portable(error: Exception) -> KdumpError:
     """An error that can be told to the other process."""
     if isinstance(error, KdumpError):
         return KdumpError(error.message[:4096], path=error.path, position=error.position, remedy=error.remedy)
     return KdumpError(f"{type(error).__name__}: {error}"[:4096])
-
-
-def _widen(descriptor: int) -> None:
-    """Let more bytes wait in a pipe, where the system can: fewer switches between the two."""
-    try:
-        import fcntl
-
-        fcntl.fcntl(descriptor, _F_SETPIPE_SZ, _PIPE_SIZE)
-    except OSError:
-        pass

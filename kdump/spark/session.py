@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MIN_JAVA = 17
+_JAVA_OPTIONS = "-XX:+UseSerialGC -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
+"""Of a session that is all in this process; Arrow does not check each access, which Spark does before it."""
+
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
 _PATIENCE = 1.0  # seconds
 _VERSION = re.compile(r'version "(\d+)')
@@ -163,7 +166,7 @@ def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: st
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.local.dir": os.path.join(folder, "local"),
-            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+            "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
         }
     return {**ours, **conf}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -26,7 +27,6 @@ from kdump.spark import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import pyarrow as pa
     from pyspark.sql.types import StructType
 
     from kdump.pipeline.planning import Work
@@ -53,8 +53,10 @@ class KdumpSource(DataSource):
                 raise UsageError(
                     f"the column {field.name} is {ours.dataType.simpleString()}, not {field.dataType.simpleString()}"
                 )
-        names = tuple(schema.names)
-        return KdumpPushdownReader(given, names) if options.is_pushdown else KdumpReader(given, names)
+            if ours.nullable and not field.nullable:
+                raise UsageError(f"the column {field.name} may be null")
+        fields = tuple((field.name, field.nullable) for field in schema.fields)
+        return KdumpPushdownReader(given, fields) if options.is_pushdown else KdumpReader(given, fields)
 
 
 class Task(InputPartition):
@@ -66,11 +68,11 @@ class Task(InputPartition):
 
 
 class KdumpReader(DataSourceReader):
-    """Reads a table. `names` are those of the columns, as Spark wants them written."""
+    """Reads a table. `fields` are the names of its columns, as Spark wants them written, and whether they may be null for it."""
 
-    def __init__(self, given: dict[str, str], names: Sequence[str]) -> None:
+    def __init__(self, given: dict[str, str], fields: Sequence[tuple[str, bool]]) -> None:
         self._given = given
-        self._names = names
+        self._fields = fields
         self._wanted: dict[str, frozenset[object]] = {}
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -79,8 +81,11 @@ class KdumpReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Task)
-        for batch in reading.read(partition.work, Options(self._given)):
-            yield batch.rename_columns(list(self._names)) if batch.schema.names != list(self._names) else batch
+        options = Options(self._given)
+        columns = zip(options.schema, self._fields, strict=True)
+        schema = pa.schema([ours.with_name(name).with_nullable(is_nullable) for ours, (name, is_nullable) in columns])
+        for batch in reading.read(partition.work, options):
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 _PRUNING = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from kdump.tables import Column
 
-BATCH_ROWS = 8192
+BATCH_ROWS = 16384
 BATCH_BYTES = 8 << 20
 MAX_VALUE_BYTES = 1 << 20
 
 _FEW = 64  # rows of which an array takes longer to make than to fill
+_SMALL_PART = 4  # what has less than this part of the rows and of the bytes that a batch may have is joined with others
 _SMALL = 64 << 10  # bytes of what of variable size such rows hold
 
 
@@ -129,9 +130,15 @@ def _headers_array(values: Sequence[Any]) -> pa.Array:
 def record_batch(
     columns: Sequence[Column], values: dict[str, Any], count: int, schema: pa.Schema | None = None
 ) -> pa.RecordBatch:
-    """A record batch of these columns, given by our names; those that are not given are null. `schema` is that of the columns."""
+    """A record batch of these columns, given by our names; those that are not given are null. `schema` is that of the columns.
+
+    Raises ValueError where a column is null that must not be.
+    """
     nothing = Constant(None)
     arrays = [arrow_array(column.type, values.get(column.name, nothing), count) for column in columns]
+    for column, values_of_column in zip(columns, arrays, strict=True):
+        if not column.is_nullable and values_of_column.null_count:
+            raise ValueError(f"{column.key} is null in a row")
     return pa.RecordBatch.from_arrays(arrays, schema=schema or schema_of(columns))
 
 
@@ -184,15 +191,22 @@ def cut(values: Sequence[Any], sizes: Sequence[int | None], limit: int) -> tuple
 
 
 def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of at most so many rows and about so many bytes: large ones are cut, small ones joined."""
+    """The same rows in batches of at most so many rows and about so many bytes: large ones are cut, small ones joined.
+
+    What is neither goes on as it is, for to join is to copy.
+    """
     held: list[pa.RecordBatch] = []
     held_rows = held_size = 0
     for whole in batches:
         for batch in _pieces(whole, rows, size):
             batch_size = batch.nbytes
-            if held and (held_rows + batch.num_rows > rows or held_size + batch_size > size):
+            is_small = _SMALL_PART * max(batch.num_rows / rows, batch_size / size) < 1
+            if held and (not is_small or held_rows + batch.num_rows > rows or held_size + batch_size > size):
                 yield _joined(held)
                 held, held_rows, held_size = [], 0, 0
+            if not is_small:
+                yield batch
+                continue
             held.append(batch)
             held_rows += batch.num_rows
             held_size += batch_size
@@ -207,8 +221,10 @@ def _pieces(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBa
             yield batch
         return
     if batch.nbytes <= size:
-        for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows)
+        count = -(-batch.num_rows // rows)
+        edges = [batch.num_rows * part // count for part in range(count + 1)]
+        for start, end in pairwise(edges):
+            yield batch.slice(start, end - start)
         return
     half = batch.num_rows // 2
     yield from _pieces(batch.slice(0, half), rows, size)

@@ -49,13 +49,14 @@ class FileDetails(Row):
 class BatchDetails(Row):
     """What the header of a batch also says, and what became of it (intact, salvaged, damaged).
 
-    `uncompressed_size` is that of its records, where it was asked for.
+    `uncompressed_size` is that of its records, where it was asked for; `isvalid` and `status` are null where checksums were not.
     """
 
+    isvalid: Bool | None
     base_timestamp: Int64 | None
     attributes: Int16
     uncompressed_size: Int64 | None
-    status: Text
+    status: Text | None
 
 
 class BatchPosition(Row):
@@ -136,7 +137,7 @@ TABLES: dict[str, tuple[type[Row], ...]] = {
     "checkpoints": (Place, Checkpoint),
     "findings": (Place, Finding),
 }
-"""What stands side by side in each table. A column that several classes have is there once."""
+"""What stands side by side in each table. A column that several classes have is there once, as the last of them declares it."""
 
 
 def columns_of(table: str, keys: Sequence[str] = ()) -> tuple[Column, ...]:
@@ -146,7 +147,7 @@ def columns_of(table: str, keys: Sequence[str] = ()) -> tuple[Column, ...]:
     """
     if table not in TABLES:
         raise UsageError(f"there is no table {table!r}", remedy=f"there are {', '.join(TABLES)}")
-    columns = {column.name: column for row_class in reversed(TABLES[table]) for column in row_class.schema}
+    columns = {column.name: column for row_class in TABLES[table] for column in row_class.schema}
     ordered = {column.name: columns[column.name] for row_class in TABLES[table] for column in row_class.schema}
     if not keys:
         return tuple(ordered.values())

@@ -1,7 +1,7 @@
 """Arrow's schemas of tables, made from the row classes.
 
-What has no unsigned type elsewhere is a larger signed one, and every column may be null, so that readers of other languages
-find one schema whatever the data.
+What has no unsigned type elsewhere is a larger signed one. A column may be null where its row class says so, whatever the data:
+readers of other languages find one schema, and Spark does without looking where there is no null.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TYPES: dict[str, pa.DataType] = {
 
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
     """The schema of these columns, by their names in camel case."""
-    return pa.schema([pa.field(column.key, TYPES[column.type]) for column in columns])
+    return pa.schema([pa.field(column.key, TYPES[column.type], nullable=column.is_nullable) for column in columns])
 
 
 def table_schema(table: str, keys: Sequence[str] = ()) -> pa.Schema:
