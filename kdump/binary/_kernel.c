@@ -1529,7 +1529,8 @@ static PyObject *dump_log(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OiLLLw*nnw*nw*:dump_log", &plan, &descriptor, &first, &stop, &end, &window, &start, &held,
                           &out, &filled, &state))
         return NULL;
-    if (first < 0 || stop < first || end < stop || start < 0 || held < 0 || start > window.len || held > window.len - start || held > end - first) {
+    if (first < 0 || stop < first || end < stop || start < 0 || held < 0 || start > window.len || held > window.len - start ||
+        held > end - first) {
         PyErr_SetString(PyExc_ValueError, "position, stop, end, start or held is out of bounds");
         goto end;
     }

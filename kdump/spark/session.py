@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 MIN_JAVA = 17
 _JAVA_OPTIONS = "-XX:+UseSerialGC -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Of a session that is all in this process; Arrow does not check each access, which Spark does before it."""
+"""Of a session of this machine alone. Arrow checks no access: Spark asks for rows that there are, and for nulls first."""
 
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
 _PATIENCE = 1.0  # seconds
