@@ -10,7 +10,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from pathlib import Path
 
 from tests.campaigns.sanitized import ROOT, SOURCE
 
