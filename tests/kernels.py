@@ -82,6 +82,7 @@ def sizes(given: Sizes) -> Iterator[None]:
                 parallel,
                 _UNIT=given.piece,
                 _FIRST_UNITS=1,
+                _LEAST_UNITS=1,
                 _TEXT_SIZE=given.piece,
                 _SLOT_SIZE=2 * given.out,
                 _PAUSE=2 * given.piece,

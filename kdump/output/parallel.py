@@ -58,6 +58,7 @@ _SLOWER = 8  # the kernel in Python, and so much smaller may a log be
 _UNIT = 64 << 10  # pieces are so large, or several times as large
 _MOST_UNITS = 4096  # of a log; then they are larger
 _FIRST_UNITS = 4  # of the first piece that a process takes
+_LEAST_UNITS = 4  # of any
 _LARGEST_PIECE = 64 << 20
 _TEXT_SIZE = 4 << 20  # that a piece is to make: one may wait while the next is made
 _SMALLER = 4  # times as small are pieces best for the kernel in Python
@@ -212,7 +213,7 @@ class _Run:
         self._is_over = False
         self._children: list[_Child] = []
         self._tickets = -1
-        self._taken = 0  # the latest unit that this process knows to be taken
+        self._taken = 0  # about so many units, the others' included
 
     def to_end(self) -> None:
         """Go on as far as can be."""
@@ -264,11 +265,11 @@ class _Run:
         units = _FIRST_UNITS
         if text_ratio:
             units = int(min(self._text_size / text_ratio, _LARGEST_PIECE) / self._unit)
-        units = max(min(units, (self._unit_count - self._taken) // (2 * self._jobs)), 1)
+        units = max(min(units, (self._unit_count - self._taken) * 2 // (3 * self._jobs)), _LEAST_UNITS)
         tickets = os.read(self._tickets, units * _TICKET_SIZE)
-        if tickets:
-            self._taken = int.from_bytes(tickets[:_TICKET_SIZE], sys.byteorder)
-        return self._taken, len(tickets) // _TICKET_SIZE
+        first, units = int.from_bytes(tickets[:_TICKET_SIZE], sys.byteorder), len(tickets) // _TICKET_SIZE
+        self._taken = first + self._jobs * units  # until this process comes again, each of the others takes as much
+        return first, units
 
     def start_of(self, unit: int) -> int:
         """Where a unit nominally begins."""
