@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MIN_JAVA = 17
-_ARROW_OPTIONS = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Of the Java that takes rows. Arrow checks no access then: Spark asks for rows that there are, and for nulls first."""
+_JAVA_OPTIONS = "-XX:+UseSerialGC -Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
+"""Of a session of this machine alone. Arrow checks no access: Spark asks for rows that there are, and for nulls first."""
 
 _ATTEMPTS = 4  # of a task, also in a session of this machine alone, where Spark makes one
 _PATIENCE = 1.0  # seconds
@@ -166,10 +166,8 @@ def settings(master: str | None, conf: Mapping[str, str], cores: int, folder: st
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.local.dir": os.path.join(folder, "local"),
-            "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {_ARROW_OPTIONS}",
+            "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
         }
-    else:
-        ours["spark.executor.extraJavaOptions"] = _ARROW_OPTIONS
     return {**ours, **conf}
 
 
