@@ -81,7 +81,6 @@ def sizes(given: Sizes) -> Iterator[None]:
             put(
                 parallel,
                 _UNIT=given.piece,
-                _FIRST_UNITS=1,
                 _LEAST_UNITS=1,
                 _TEXT_SIZE=given.piece,
                 _SLOT_SIZE=2 * given.out,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 
 TYPE_CHECKING = False
@@ -32,6 +33,20 @@ def fork() -> int:
         if process:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     return process
+
+
+def wait_for(descriptor: int, seconds: float | None = None) -> bool:
+    """Whether there is something to read from a pipe, or its end, within this time; None is for ever."""
+    news = select.poll()
+    news.register(descriptor, select.POLLIN)
+    return bool(news.poll(None if seconds is None else int(1000 * seconds)))
+
+
+def write_all(descriptor: int, data: bytes | memoryview) -> None:
+    """Write all bytes into a pipe, which may take them in parts."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def kill(process: int) -> None:

@@ -317,9 +317,7 @@ def _work(jobs: dict[int, Job], settings: Settings, teller: _Teller) -> None:
 
 def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
     data = marshal.dumps(message)
-    rest = memoryview(_FRAME.pack(len(data)) + data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    processes.write_all(descriptor, _FRAME.pack(len(data)) + data)
 
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:

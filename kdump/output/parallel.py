@@ -13,7 +13,6 @@ from __future__ import annotations
 import mmap
 import os
 import select
-import sys
 import time
 from struct import Struct, pack, unpack
 
@@ -57,8 +56,7 @@ Below these, what is gained is lost by starting them.
 _SLOWER = 8  # the kernel in Python, and so much smaller may a log be
 _UNIT = 64 << 10  # pieces are so large, or several times as large
 _MOST_UNITS = 4096  # of a log; then they are larger
-_FIRST_UNITS = 4  # of the first piece that a process takes
-_LEAST_UNITS = 4  # of any
+_LEAST_UNITS = 4  # of a piece; the first that a process takes has no more
 _LARGEST_PIECE = 64 << 20
 _TEXT_SIZE = 4 << 20  # that a piece is to make: one may wait while the next is made
 _SMALLER = 4  # times as small are pieces best for the kernel in Python
@@ -233,7 +231,7 @@ class _Run:
         try:
             self._tickets, writing = os.pipe()
             os.set_blocking(writing, False)
-            tickets = pack(f"={self._unit_count}i", *range(self._unit_count))
+            tickets = pack(f">{self._unit_count}i", *range(self._unit_count))
             written = os.write(writing, tickets)
             os.close(writing)
             if written < len(tickets):
@@ -262,12 +260,12 @@ class _Run:
 
         There are so many as make enough text, if each byte makes so much; less towards the end, so that all are through then.
         """
-        units = _FIRST_UNITS
+        units = _LEAST_UNITS
         if text_ratio:
             units = int(min(self._text_size / text_ratio, _LARGEST_PIECE) / self._unit)
         units = max(min(units, (self._unit_count - self._taken) * 2 // (3 * self._jobs)), _LEAST_UNITS)
         tickets = os.read(self._tickets, units * _TICKET_SIZE)
-        first, units = int.from_bytes(tickets[:_TICKET_SIZE], sys.byteorder), len(tickets) // _TICKET_SIZE
+        first, units = int.from_bytes(tickets[:_TICKET_SIZE], "big"), len(tickets) // _TICKET_SIZE
         self._taken = first + self._jobs * units  # until this process comes again, each of the others takes as much
         return first, units
 
@@ -593,8 +591,6 @@ class _SharedOutlet(Outlet):
         self._talking = talking
         self._freed = freed
         os.set_blocking(freed, False)
-        self._news = select.poll()
-        self._news.register(freed, select.POLLIN)
         self._piece = 0, 0, NOWHERE
         self._parts: list[int] = []
 
@@ -617,7 +613,7 @@ class _SharedOutlet(Outlet):
     def _wait_for_slot(self) -> None:
         if self._parts:
             self._say(_MORE)
-        self._news.poll()
+        processes.wait_for(self._freed)
         self._look_for_slots()
 
     def _look_for_slots(self) -> None:
@@ -633,9 +629,7 @@ class _SharedOutlet(Outlet):
         gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else []
         counts = len(self._parts), len(gaps)
         head = _HEAD.pack(*self._piece, reached, what, first_offset, last_offset, *counts)
-        rest = memoryview(head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
-        while rest:
-            rest = rest[os.write(self._talking, rest) :]
+        processes.write_all(self._talking, head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
         self._parts = []
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
-import select
 import signal
 import struct
 from itertools import chain, islice
@@ -177,24 +176,18 @@ class _Outlet:
         sink = pa.BufferOutputStream() if slot == _BEHIND else pa.FixedSizeBufferWriter(self._slots[slot])
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
-        self._write(_HEAD.pack(slot, sink.tell()))
+        processes.write_all(self._writing, _HEAD.pack(slot, sink.tell()))
         if slot == _BEHIND:
-            self._write(sink.getvalue())
+            processes.write_all(self._writing, memoryview(sink.getvalue()))
 
     def _has_slot(self) -> bool:
         """Whether there is a free one, waiting for a while if there is not, but only once in vain."""
         if not self._free:
-            if not select.select([self._freed], [], [], self._patience)[0]:
+            if not processes.wait_for(self._freed, self._patience):
                 self._patience = 0
                 return False
             self._free += os.read(self._freed, _SLOTS)
         return bool(self._free)
-
-    def _write(self, data: bytes | pa.Buffer) -> None:
-        with memoryview(data) as view:
-            written = 0
-            while written < len(view):
-                written += os.write(self._writing, view[written:])
 
 
 def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, outlet: _Outlet) -> None:

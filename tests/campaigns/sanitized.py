@@ -19,10 +19,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = Path("kdump", "binary", "_kernel.c")
 MODULE = "_kernel.abi3.so"
+WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror")
 FLAGS = (
     *("-std=c11", "-O1", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared"),
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-    *("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror"),
+    *WARNINGS,
 )
 
 

@@ -21,8 +21,8 @@ BATCH_BYTES = 8 << 20
 MAX_VALUE_BYTES = 1 << 20
 
 _FEW = 64  # rows of which an array takes longer to make than to fill
-_SMALL_PART = 4  # what has less than this part of the rows and of the bytes that a batch may have is joined with others
 _SMALL = 64 << 10  # bytes of what of variable size such rows hold
+_SMALL_PART = 4  # what has less than this part of the rows and of the bytes that a batch may have is joined with others
 
 
 class Constant:
@@ -200,7 +200,7 @@ def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: 
     for whole in batches:
         for batch in _pieces(whole, rows, size):
             batch_size = batch.nbytes
-            is_small = _SMALL_PART * max(batch.num_rows / rows, batch_size / size) < 1
+            is_small = _SMALL_PART * batch.num_rows < rows and _SMALL_PART * batch_size < size
             if held and (not is_small or held_rows + batch.num_rows > rows or held_size + batch_size > size):
                 yield _joined(held)
                 held, held_rows, held_size = [], 0, 0
