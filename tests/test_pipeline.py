@@ -322,6 +322,18 @@ def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
         assert pieces > (1200 if target == 1 << 10 else 600)
 
 
+@pytest.mark.parametrize("size", [300, 21_000, 108_000, 1 << 20])
+@pytest.mark.parametrize("target", [1 << 18, 1 << 20])
+def test_every_record_is_in_one_piece_however_large_batches_are(tmp_path: Path, size: int, target: int) -> None:
+    """Eight batches, so many are looked back at, may be less than a window that is read at once, or several."""
+    count = min(3000, (5 << 20) // size)
+    data = [batch(records=[record(value=bytes(size // 3))] * 3, base_offset=3 * number) for number in range(count)]
+    path = _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
+    (item,) = discovery.discover(str(path))
+    assert len(planning.split(item, target)) >= 2
+    assert [row["offset"] for row in _cut_rows(path, target, "records")] == list(range(3 * count))
+
+
 def _damaged(data: bytearray, chance: random.Random) -> bytes:
     """A log with some damage of a kind that happens."""
     for _ in range(chance.choice([0, 1, 1, 2, 3])):

@@ -73,7 +73,7 @@ def walk(source: Source, piece: Piece) -> Iterator[Batches | salvage.Damage]:
                 inside = held.between(start, piece.end)
                 if inside is not None:
                     yield inside
-                start = _end(held.chunk)
+                start = max(start, _end(held.chunk))  # batches that are looked back at may all end in front of the cut
                 if piece.end is not None and start >= piece.end:
                     return
             held = Batches(item.chunk, item.statuses)
