@@ -61,6 +61,10 @@ class Fault(KdumpError):
         self.through = through
         self.variants: dict[str, Fault] = {}
 
+    def __reduce__(self) -> Any:
+        """How it goes to another process: with what the constructor needs, then all else."""
+        return type(self), (self.code, self.message), self.__dict__
+
 
 class CorruptData(Fault):
     """The bytes of a file are not what its format asks for."""

@@ -45,6 +45,10 @@ class Column:
         self.type = annotation.removesuffix(" | None")
         self.is_nullable = self.type != annotation
 
+    def nullable(self) -> Column:
+        """The same column where any row may lack it."""
+        return Column(self.name, f"{self.type} | None")
+
 
 class Row:
     """One row of a table. Subclasses only declare fields."""

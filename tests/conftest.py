@@ -30,6 +30,7 @@ WITHOUT_KERNEL = {
     "test_partitions",
     "test_pieces",
     "test_readme",
+    "test_reconciliation",
     "test_releases",
     "test_report",
     "test_restart_records",

@@ -1,5 +1,6 @@
 """Tables of a fleet, without Spark: what is found, how it is cut into tasks, which rows come out."""
 
+import faulthandler
 import json
 import os
 import random
@@ -13,7 +14,7 @@ from unittest import mock
 import pytest
 
 import kdump
-from kdump.errors import CorruptData, KdumpError, UsageError
+from kdump.errors import CorruptData, KdumpError, MissingPackage, UsageError
 from kdump.formats import records as record_readers
 
 from .builders.compression import Codec
@@ -27,6 +28,7 @@ from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
 from kdump.pipeline import apart, discovery, planning, reading  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
+from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
 
 CORPUS = Path(__file__).parent.parent / "golden_outputs" / "cases"
 
@@ -291,7 +293,7 @@ def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
     assert _picked(_rows("records", tmp_path, fromOffset=3, toOffset=8), "offset") == [(3,), (4,), (5,), (6,), (7,), (8,)]
     assert _picked(_rows("batches", tmp_path, fromOffset=3, toOffset=7), "baseOffset") == [(0,), (4,)]
     assert _picked(_rows("records", tmp_path, fromTimestamp=50, toTimestamp=60), "offset") == [(5,), (6,)]
-    with mock.patch.object(reading, "Source", side_effect=AssertionError("was opened")):
+    with mock.patch.object(reading, "opened", side_effect=AssertionError("was opened")):
         assert _rows("records", tmp_path, fromOffset=12, topics="b") == []
 
 
@@ -313,7 +315,7 @@ def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
         cut: Rows = []
         options = Options({"table": table, "path": str(CORPUS), "isolated": "false"})
         for item in discovery.files_of(options):
-            if item.kind in ("log", "checkpoint") and item.is_readable and item.state is None:
+            if item.kind in ("log", "checkpoint") and item.state is None:
                 for piece in planning.split(item, target):
                     pieces += 1
                     cut += [row for read in reading.read_piece(piece, options) for row in read.to_pylist()]
@@ -462,7 +464,11 @@ def test_what_is_no_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: Path
     (directory / file_name(1, ".log")).symlink_to(elsewhere)
     (directory / file_name(2, ".log")).symlink_to(directory / "nowhere")
     assert [row[3::2] for row in _found(directory.parent)] == [(0, "not-regular"), (1, "link-outside"), (2, None)]
-    assert _rows("batches", directory.parent) == []
+    assert _rows("batches", directory.parent, unreadable="skip") == []
+    assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row")] == [
+        "link-outside: it is a symbolic link that leads out of what is read; name its target as well, or follow links",
+        "file-missing: no such file",
+    ]
     codes = {row["code"] for row in _rows("findings", directory.parent)}
     assert {"not-regular", "symlink-outside", "symlink-loop"} <= codes
 
@@ -537,13 +543,15 @@ def test_large_logs_are_cut_only_where_there_are_too_few_for_all_cores(tmp_path:
 # --- What goes wrong
 
 
-def _crashing(name: str) -> Any:
+def _crashing(name: str, *others_first: signal.Signals) -> Any:
     """A reader of records that ends its process at a file of this name, as a native codec may."""
     read = record_readers.read
+    signals = [*others_first, signal.SIGSEGV]
 
     def crash(source: Any, chunk: Any, *others: Any) -> Iterator[Any]:
         if source.path.endswith(name):
-            os.kill(os.getpid(), signal.SIGKILL)
+            faulthandler.disable()  # which would tell of it
+            os.kill(os.getpid(), signals.pop(0) if len(signals) > 1 else signals[0])
         return read(source, chunk, *others)
 
     return mock.patch.object(record_readers, "read", crash)
@@ -553,9 +561,10 @@ def test_a_crash_costs_one_file(tmp_path: Path) -> None:
     for number in range(5):
         _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
     with _crashing(file_name(2, ".log")):
-        assert _picked(_rows("records", tmp_path), "partition") == [(0,), (1,), (3,), (4,)]
-        with pytest.raises(KdumpError, match="not fit to be read"):
-            _rows("records", tmp_path, mode="FAILFAST")
+        assert _picked(_rows("records", tmp_path, unreadable="skip"), "partition") == [(0,), (1,), (3,), (4,)]
+        for given in ({}, {"mode": "FAILFAST"}, {"mode": "FAILFAST", "unreadable": "skip"}):
+            with pytest.raises(KdumpError, match=f"{file_name(2, '.log')}: the process that read it was killed by SIGSEGV"):
+                _rows("records", tmp_path, **given)
 
 
 def test_a_crash_among_files_of_few_and_of_many_rows_costs_one_file(tmp_path: Path) -> None:
@@ -568,7 +577,8 @@ def test_a_crash_among_files_of_few_and_of_many_rows_costs_one_file(tmp_path: Pa
     assert len(read) > 8 * large
     for crashing in (0, 1, 7, 27, 28, 100, 149):
         with _crashing(file_name(crashing, ".log")):
-            assert _rows("records", tmp_path) == [row for row in read if row["partition"] != crashing]
+            left = _rows("records", tmp_path, unreadable="skip")
+        assert left == [row for row in read if row["partition"] != crashing]
     assert _rows("records", tmp_path) == read
 
 
@@ -634,7 +644,7 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
     options = Options({"table": "records", "path": str(tmp_path), "batchRows": "1", "parallelism": "1"})
     (work,) = planning.plan(options)
     rows = apart.read_apart(
-        [piece for piece in work if isinstance(piece, planning.Piece)], options, reading.piece_rows, reading.built
+        [piece for piece in work if isinstance(piece, planning.Piece)], options, reading.piece_rows, reading.built, ignore
     )
     next(rows)
     rows.close()  # type: ignore[attr-defined]  # it is a generator
@@ -643,14 +653,77 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
         os.waitpid(child, os.WNOHANG)
 
 
-def test_files_that_are_gone_when_they_are_read_cost_only_their_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", ["batches", "records", "segments"])
+@pytest.mark.parametrize("what", ["vanished", "shorter", "no file"])
+def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_path: Path, table: str, what: str) -> None:
     paths = [_log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record()])) for number in range(3)]
-    options = Options({"table": "batches", "path": str(tmp_path)})
-    works = planning.plan(options)
+
+    def read(unreadable: str) -> tuple[Rows, list[SliceReport]]:
+        reports: list[SliceReport] = []
+        options = Options({"table": table, "path": str(tmp_path), "unreadable": unreadable, "filelist": str(tmp_path / "list")})
+        works = planning.plan(options)
+        batches = [batch for work in works for batch in reading.read(work, options, reports.append)]
+        return [row for batch in batches for row in batch.to_pylist()], reports
+
+    discovery.write_list(discovery.discover(str(tmp_path)), str(tmp_path / "list"))
+    size = paths[1].stat().st_size
     paths[1].unlink()
-    paths[2].chmod(0)
-    rows = [row for work in works for read in reading.read(work, options) for row in read.to_pylist()]
-    assert _picked(rows, "partition") == [(0,)] if os.geteuid() else [(0,), (2,)]
+    reason = "no such file"
+    if what == "shorter":
+        paths[1].write_bytes(b"")
+        reason = f"it has 0 bytes, and had {size} when it was listed"
+    if what == "no file":
+        paths[1].mkdir()
+        reason = "is a directory"
+    with pytest.raises(KdumpError, match=f'a-1/{file_name(0, ".log")}: {reason}; mend that, or take unreadable="row"'):
+        read("fail")
+    rows, reports = read("skip")
+    assert [row["partition"] for row in rows] == [0, 2]
+    assert [[str(skipped) for skipped in report.skipped] for report in reports] == [[], [reason], []]
+    rows, _ = read("row")
+    assert [(row["partition"], (row["error"] or "").partition(": ")[2]) for row in rows] == [(0, ""), (1, reason), (2, "")]
+    assert [row["path"] for row in rows] == [str(path) for path in paths]
+
+
+def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]))
+    assert _rows("records", tmp_path, unreadable="row", columns="offset,error") == [{"offset": 0, "error": None}]
+    with pytest.raises(UsageError, match="need the column error; add it to the columns"):
+        _rows("records", tmp_path, unreadable="row", columns="offset")
+    with pytest.raises(UsageError, match="the table records has no column 'error'"):
+        _rows("records", tmp_path, columns="offset,error")
+
+
+def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path) -> None:
+    broken = batch(records=[record(value=b"v")] * 5, base_offset=1, records_count=9, last_offset_delta=8)
+    data = [batch(records=[record()]), broken, batch(records=[record()], base_offset=10)]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
+    options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
+    reports: list[SliceReport] = []
+    read = [part for work in planning.plan(options) for part in reading.read(work, options, reports.append)]
+    rows = [row for part in read for row in part.to_pylist()]
+    assert [row["offset"] for row in rows] == [0, 1, 2, 3, 4, 5, 10]
+    (report,) = reports
+    assert (report.rows, report.batches, report.records) == (7, 3, 11)
+    assert [(one.code, one.position, one.records) for one in report.skipped] == [("record-count-too-high", len(data[0]), 4)]
+    rows = _rows("records", tmp_path, unreadable="row")
+    assert [(row["offset"], row["position"]) for row in rows if row["error"]] == [(None, len(data[0]))]
+    assert len(rows) == 8
+
+
+def test_a_process_that_is_killed_is_no_crash_of_a_codec(tmp_path: Path) -> None:
+    for number in range(5):
+        _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
+    with _crashing(file_name(2, ".log"), signal.SIGKILL), pytest.raises(apart.ReaderKilled, match="was killed by SIGKILL"):
+        _rows("records", tmp_path, unreadable="skip")
+
+
+def test_a_package_that_is_missing_is_no_damage(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()], codec="lz4"))
+    missing = mock.patch.object(record_readers, "read", side_effect=MissingPackage("lz4 payloads need the package lz4"))
+    for isolated in ("true", "false"):
+        with missing, pytest.raises(MissingPackage, match=r"\.log: lz4 payloads need the package lz4"):
+            _rows("records", tmp_path, unreadable="skip", isolated=isolated)
 
 
 def test_two_thousand_files_with_one_in_a_hundred_poisoned(tmp_path: Path) -> None:
@@ -673,7 +746,7 @@ def test_two_thousand_files_with_one_in_a_hundred_poisoned(tmp_path: Path) -> No
                 case _:
                     path.unlink()
                     path.symlink_to(tmp_path / "nowhere")
-    rows = _rows("records", tmp_path)
+    rows = _rows("records", tmp_path, unreadable="skip")
     assert Counter(row["partition"] for row in rows if row["partition"] not in poisoned) == Counter(set(range(2000)) - poisoned)
     findings = _rows("findings", tmp_path, level="deep")
     assert {row["partition"] for row in findings if row["severity"] != "info" or row["code"] == "sparse-file"} == poisoned

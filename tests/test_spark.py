@@ -14,6 +14,8 @@ from unittest import mock
 
 import pytest
 
+from kdump.checks.catalogue import SCAN
+
 from .builders.files import file_name
 from .builders.records import batch, record
 from .campaigns import pieces
@@ -127,7 +129,8 @@ def test_a_cluster_writes_the_same_rows(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "segments"):
         assert _written(tmp_path / "out", table) == _in_process(table, CORPUS, uncompressed="sample")
-    assert _written(tmp_path / "out", "findings").total() == _in_process("findings", CORPUS).total()
+    of_check = [row for row in _written(tmp_path / "out", "findings").elements() if not any(f"'{code}'" in row for code in SCAN)]
+    assert len(of_check) == _in_process("findings", CORPUS).total()
     assert json.loads(done.stdout)["tables"]["records"] == _in_process("records", CORPUS).total()
 
 

@@ -52,3 +52,15 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 def kill(process: int) -> None:
     """End a copy at once, wherever it is."""
     os.kill(process, _signal.SIGKILL)
+
+
+def how_it_ended(code: int) -> str:
+    """How a process with this exit code ended, negative for a signal: "was killed by SIGKILL", "ended with exit code 1"."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    import signal
+
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"

@@ -1,4 +1,8 @@
-"""Reads in a process of its own: what a native codec crashes at costs the rest of one file, and nothing else."""
+"""Reads in a process of its own: what a native codec crashes at costs the rest of one file, and nothing else.
+
+The process sends rows, and the report of each slice when all its rows are sent. So it is known of every row whether it counts,
+whenever the process dies. A crash of a codec is the file's; whoever else ends the process, the task has failed.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kdump.binary import processes
-from kdump.errors import KdumpError
+from kdump.errors import KdumpError, MissingPackage
 from kdump.output.arrow.builder import bounded, is_few, joined
+from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,14 +28,15 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.options import Options
     from kdump.pipeline.planning import Piece
+    from kdump.pipeline.slice_report import OnReport
 
     Part = tuple[dict[str, Any], int]  # columns, and how many rows they have
-    ReadPiece = Callable[[Piece, Options], Iterator[Part]]
+    ReadPiece = Callable[[Piece, Options, SliceReport], Iterator[Part]]
     Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
-_STATE = struct.Struct(">III")  # the number of the piece that is read, pieces whose rows are sent, bytes of the error behind it
-_HEAD = struct.Struct(">iQ")  # of a batch: the slot where it lies, or that it comes behind this; its size in bytes
-_BEHIND = -1
+_STATE = struct.Struct(">II")  # the number of the piece that is read, bytes of the error behind it
+_HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes behind this; its size in bytes
+_BEHIND, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
 _PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all
 _PAGE_SIZE = 64 << 10
@@ -38,18 +44,26 @@ _FAILED = 70
 _MOST_HELD = 64  # pieces of few rows that wait to be sent
 _SCHEMA_SIZE = 256 << 10  # what stands around a batch is less
 _MAX_CRASHES = 1000  # of one task, which is given up then
+_CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE))
+"""The signals that the bytes of a file may be to blame for. All others come from outside: SIGKILL where memory is short."""
 
 
-def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece, build: Build) -> Iterator[pa.RecordBatch]:
-    """The rows of all pieces, read by another process; where that dies, a new one goes on without the piece it was at.
+class ReaderKilled(KdumpError):
+    """The process that read files was ended from outside: what it read is to be read again."""
 
-    Raises what the other process raised.
+
+def read_apart(
+    work: Sequence[Piece], options: Options, read_piece: ReadPiece, build: Build, on_report: OnReport
+) -> Iterator[pa.RecordBatch]:
+    """The rows of all pieces, read by another process; where that crashes, a new one goes on without the piece it was at.
+
+    Raises what the other process raised, and ReaderKilled.
     """
     left = list(work)
     for _ in range(_MAX_CRASHES):
         if not left:
             return
-        process = _Process(left, options, read_piece, build)
+        process = _Process(left, options, read_piece, build, on_report)
         try:
             yield from process.batches()
         finally:
@@ -58,16 +72,45 @@ def read_apart(work: Sequence[Piece], options: Options, read_piece: ReadPiece, b
             raise process.error
         if process.is_through:
             return
-        if options.fails_fast:
-            raise KdumpError("a process that read files ended; one of them is not fit to be read", path=left[process.at].path)
-        left = left[process.sent : process.at] + left[process.at + 1 :]
+        at = max(0, process.at - process.reported)
+        left = left[process.reported :]
+        if not left:
+            return
+        if process.signal not in _CRASHES:
+            raise ReaderKilled(
+                f"the process that read files {process.how_it_ended}, as by a machine that is short of memory", path=left[at].path
+            )
+        if process.rows and at:
+            raise ReaderKilled(f"the process that read files {process.how_it_ended} while it sent rows", path=left[at].path)
+        yield from _crashed(left[at], process, options, build, on_report)
+        left = left[:at] + left[at + 1 :]
     raise KdumpError(f"a task was given up after {_MAX_CRASHES} crashes")
 
 
-class _Process:
-    """A fork that reads pieces, and what comes from it."""
+def _crashed(piece: Piece, process: _Process, options: Options, build: Build, on_report: OnReport) -> Iterator[pa.RecordBatch]:
+    """Report the piece at which a process crashed. The rows that had come are rows; what is behind them is left out."""
+    from kdump.pipeline.logs import unread_row
+    from kdump.pipeline.reading import place_of
 
-    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece, build: Build) -> None:
+    message = f"the process that read it {process.how_it_ended}; what is behind the rows that had come is not read"
+    if options.fails_fast or options.unreadable == options.FAIL:
+        raise KdumpError(message, path=piece.path, remedy='unreadable="row" or "skip" goes on without it')
+    report = SliceReport.of(piece)
+    report.rows = process.rows
+    skipped = Skipped(CRASHED, message, None, None, is_damage=False)
+    report.skipped.append(skipped)
+    for columns, count in unread_row(skipped, options):
+        yield build({**place_of(piece.item), **columns}, count, options)
+    on_report(report)
+
+
+class _Process:
+    """A fork that reads pieces, and what comes from it.
+
+    `reported` counts the pieces of which all rows came, `rows` those that came since.
+    """
+
+    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, on_report: OnReport) -> None:
         self._page = mmap.mmap(-1, _PAGE_SIZE)
         shared = mmap.mmap(-1, _SLOTS * _SLOT_SIZE)
         self._memory = pa.py_buffer(shared)
@@ -82,8 +125,13 @@ class _Process:
         os.close(freed)
         self._pipe = os.fdopen(reading, "rb", buffering=0)
         self._freeing = os.fdopen(freeing, "wb", buffering=0)
+        self._on_report = on_report
         self._has_ended = False
+        self.reported = 0
+        self.rows = 0
         self.is_through = False
+        self.signal = 0
+        self.how_it_ended = ""
         self.error: Exception | None = None
 
     @property
@@ -92,21 +140,26 @@ class _Process:
         number: int = _STATE.unpack_from(self._page)[0]
         return number
 
-    @property
-    def sent(self) -> int:
-        """How many pieces there are of which all rows were sent. Of those behind none were, but for the one it is reading."""
-        count: int = _STATE.unpack_from(self._page)[1]
-        return count
-
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that comes, up to the end or to a crash."""
         while (head := self._bytes(_HEAD.size)) is not None:
             slot, size = _HEAD.unpack(head)
-            data = self._bytes(size) if slot == _BEHIND else self._in_slot(slot, size)
+            data = self._bytes(size) if slot < 0 else self._in_slot(slot, size)
             if data is None:
                 break  # it died amid a batch
-            yield pa.ipc.open_stream(data).read_next_batch()
+            if slot == _REPORTS:
+                self._take(pickle.loads(data))
+                continue
+            batch = pa.ipc.open_stream(data).read_next_batch()
+            self.rows += batch.num_rows
+            yield batch
         self._has_ended = True
+
+    def _take(self, reports: list[SliceReport]) -> None:
+        self.reported += len(reports)
+        self.rows = 0
+        for report in reports:
+            self._on_report(report)
 
     def _in_slot(self, slot: int, size: int) -> pa.Buffer:
         """What is in a slot, which is free again when nothing is left that was made of it."""
@@ -133,7 +186,9 @@ class _Process:
         self._freeing.close()
         _, status = os.waitpid(self._process, 0)
         self.is_through = status == 0
-        size = _STATE.unpack_from(self._page)[2]
+        self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        self.how_it_ended = processes.how_it_ended(os.waitstatus_to_exitcode(status))
+        size = _STATE.unpack_from(self._page)[1]
         if size:
             self.error = pickle.loads(self._page[_STATE.size : _STATE.size + size])
         elif os.waitstatus_to_exitcode(status) == _FAILED:
@@ -180,6 +235,11 @@ class _Outlet:
         if slot == _BEHIND:
             processes.write_all(self._writing, memoryview(sink.getvalue()))
 
+    def report(self, reports: list[SliceReport]) -> None:
+        """Send the accounts of slices; all their rows were sent."""
+        data = pickle.dumps(reports)
+        processes.write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
+
     def _has_slot(self) -> bool:
         """Whether there is a free one, waiting for a while if there is not, but only once in vain."""
         if not self._free:
@@ -202,45 +262,47 @@ def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Bui
         code = _FAILED
         data = pickle.dumps(_portable(error))[: _PAGE_SIZE - _STATE.size]
         page[_STATE.size : _STATE.size + len(data)] = data
-        _STATE.pack_into(page, 0, *_STATE.unpack_from(page)[:2], len(data))
+        _STATE.pack_into(page, 0, _STATE.unpack_from(page)[0], len(data))
     finally:
         os._exit(code)
 
 
 def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, outlet: _Outlet) -> None:
-    """Read all pieces, and write their rows. Pieces of few rows wait until there are more, or one that has many."""
+    """Read all pieces, and send their rows. Pieces of few rows wait until there are more, or one that has many."""
     held: list[Part] = []
+    waiting: list[SliceReport] = []  # of the pieces whose rows are held
 
-    def write(parts: Iterable[Part]) -> None:
+    def send(parts: Iterable[Part], reports: list[SliceReport]) -> None:
         batches = (build(columns, count, options) for columns, count in parts)
         for batch in bounded(batches, rows=options.batch_rows, size=options.batch_bytes):
             outlet.send(batch)
+        if reports:
+            outlet.report(reports)
 
-    sent = 0
     for number, piece in enumerate(work):
-        _STATE.pack_into(page, 0, number, sent, 0)
-        parts = read_piece(piece, options)
+        _STATE.pack_into(page, 0, number, 0)
+        report = SliceReport.of(piece)
+        parts = read_piece(piece, options, report)
         first = list(islice(parts, 1))
         waits = all(is_few(*part) for part in first)
         if waits:
             first += islice(parts, 1)
-            waits = len(first) < 2
-        if not waits or len(held) == _MOST_HELD:
-            write(joined(held))
+            waits = len(first) < 2  # so all its rows are here
+        if not waits or len(waiting) == _MOST_HELD:
+            send(joined(held), waiting)
             held.clear()
-            sent = number
-            _STATE.pack_into(page, 0, number, sent, 0)
+            waiting = []
         if waits:
             held += first
+            waiting.append(report)
         else:
-            write(chain(first, parts))
-            sent = number + 1
-    write(joined(held))
-    _STATE.pack_into(page, 0, len(work), len(work), 0)
+            send(chain(first, parts), [report])
+    send(joined(held), waiting)
 
 
 def _portable(error: Exception) -> KdumpError:
-    """An error that can be told to the other process."""
+    """An error that can be told to the other process, which has to know what kind of error it is."""
     if isinstance(error, KdumpError):
-        return KdumpError(error.message[:4096], path=error.path, position=error.position, remedy=error.remedy)
+        kind = MissingPackage if isinstance(error, MissingPackage) else KdumpError
+        return kind(error.message[:4096], path=error.path, position=error.position, remedy=error.remedy)
     return KdumpError(f"{type(error).__name__}: {error}"[:4096])

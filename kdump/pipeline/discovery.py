@@ -38,11 +38,6 @@ class FileItem(NamedTuple):
     state: str | None = None
 
     @property
-    def is_readable(self) -> bool:
-        """Whether it is a file that can be read, and not one that leads elsewhere."""
-        return self.state not in (NOT_REGULAR, LINK_OUTSIDE)
-
-    @property
     def weight(self) -> int:
         """How many bytes are to be read: holes are not."""
         return min(self.size, self.allocated)
@@ -56,7 +51,11 @@ def files_of(options: Options) -> list[FileItem]:
     if options.file_list is not None:
         found = list(read_list(options.file_list))
     else:
-        found = [item for path in tree.matching(options.paths) for item in discover(path, options.broker, options.follows_links)]
+        found = [
+            item
+            for path in tree.matching(options.paths)
+            for item in discover(path, options.broker, options.follows_links, skips_unlisted=options.unreadable == options.SKIP)
+        ]
     return [item for item in found if is_wanted(item, options)]
 
 
@@ -72,15 +71,17 @@ def is_partition_wanted(topic: str | None, partition: int | None, options: Optio
     return options.partitions is None or partition in options.partitions
 
 
-def discover(root: str, broker: str | None = None, follows_links: bool = False) -> Iterator[FileItem]:
+def discover(
+    root: str, broker: str | None = None, follows_links: bool = False, *, skips_unlisted: bool = True
+) -> Iterator[FileItem]:
     """The files below a path: of a partition, of a log directory, or of directories that hold such.
 
     A broker is told by `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else by the name of its log
-    directory. Raises Unreadable for a path that leads nowhere.
+    directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
     """
     if not os.path.lexists(root):
         raise Unreadable("file-missing", "no such file", path=root)
-    walk = _Walk(root, broker, follows_links)
+    walk = _Walk(root, broker, follows_links, skips_unlisted)
     if not os.path.isdir(root):
         directory = tree.parent(root)
         return walk.files_at([root], directory, walk.broker_of(tree.parent(directory)))
@@ -98,16 +99,17 @@ def tree_is_partition(path: str) -> bool:
 
 
 class _Walk:
-    """One walk below a root. What cannot be listed is left out: a check says so."""
+    """One walk below a root. What cannot be listed ends it, or is left out where a check says so."""
 
-    def __init__(self, root: str, broker: str | None, follows_links: bool) -> None:
+    def __init__(self, root: str, broker: str | None, follows_links: bool, skips_unlisted: bool) -> None:
+        self._skips_unlisted = skips_unlisted
         self._broker = broker
         self._real_root = os.path.realpath(root)
         self._follows_links = follows_links
 
     def directory(self, path: str, depth: int = tree.MAX_DEPTH) -> Iterator[FileItem]:
         """A log directory, or one above such, so many levels of them at most, as a check takes it."""
-        entries = _entries(path)
+        entries = self._entries(path)
         folders = _folders(path) if depth else []
         broker = None if folders else self.broker_of(path)
         for entry in entries:
@@ -120,7 +122,7 @@ class _Walk:
 
     def partition(self, path: str, broker: str | None) -> Iterator[FileItem]:
         """The files of one partition."""
-        entries = [entry.path for entry in _entries(path) if _is_of_segment(entry.name) or not _is_directory(entry)]
+        entries = [entry.path for entry in self._entries(path) if _is_of_segment(entry.name) or not _is_directory(entry)]
         return self.files_at(entries, path, broker)
 
     def files_at(
@@ -134,6 +136,16 @@ class _Walk:
     def broker_of(self, log_directory: str) -> str | None:
         """What the broker of a log directory is called."""
         return broker_of(log_directory, self._broker)
+
+    def _entries(self, path: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(path) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            if self._skips_unlisted:
+                return []
+            message = f"the directory cannot be listed: {(error.strerror or str(error)).lower()}"
+            raise Unreadable("directory-unlisted", message, path=path) from error
 
     def _item(self, path: str, broker: str | None, directory: tree.DirectoryName | None) -> FileItem:
         name = os.path.basename(path)
@@ -210,14 +222,6 @@ def read_list(path: str) -> Iterator[FileItem]:
         raise UsageError(f"filelist {path}: {(error.strerror or str(error)).lower()}")
     except (ValueError, TypeError) as error:
         raise UsageError(f"filelist {path}, line {number}: is no file of a list ({error})")
-
-
-def _entries(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kdump.binary import compression, kernel
 from kdump.checks import salvage
-from kdump.errors import CorruptData, KdumpError
+from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import record_batch, records
 from kdump.formats.log import Chunk
 from kdump.formats.record import bytes_of
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.binary.source import Source
+    from kdump.formats.record import RecordChunk
     from kdump.pipeline.options import Options
+    from kdump.pipeline.slice_report import Skipped, SliceReport
 
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
@@ -103,7 +105,7 @@ def _end(chunk: Chunk) -> int:
 
 
 Notice = Callable[[salvage.Damage | CorruptData], None]
-"""Is told of damage: of a range without batches, and of a batch that is damaged itself or whose records cannot be read."""
+"""Is told of damage: of a range without batches, and of a batch that is damaged itself."""
 
 
 def fail(damage: salvage.Damage | CorruptData) -> None:
@@ -113,17 +115,30 @@ def fail(damage: salvage.Damage | CorruptData) -> None:
     raise damage
 
 
-def sections(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[Batches]:
-    """The batches of a piece, those that may hold what is asked for."""
+def sections(
+    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+) -> Iterator[Batches]:
+    """The batches of a piece, those that may hold what is asked for. The report covers all bytes, and counts what comes out."""
     for item in walk(source, piece):
         if isinstance(item, salvage.Damage):
+            report.cover(item.start, item.end)
             if notice is not None:
                 notice(item)
             continue
+        report.cover(item.chunk.batches["position"][0], _end(item.chunk))
         for part in _in_range(item, options):
             if notice is not None and salvage.DAMAGED in part.statuses:
                 _notice_damaged(part, source.path, notice)
+            report.count(len(part.statuses), records_said(part.chunk))
             yield part
+
+
+def records_said(chunk: Chunk) -> int | None:
+    """How many records the headers of these batches say there are; None of old messages, which do not say."""
+    if chunk.is_legacy:
+        return None
+    counts: Sequence[int] = chunk.batches["count"]
+    return sum(counts) if min(counts) >= 0 else sum(max(count, 0) for count in counts)
 
 
 def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
@@ -166,15 +181,17 @@ def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
 # --- Rows
 
 
-def batches(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
+def batches(
+    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
     scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
-    for item in sections(source, piece, options, notice):
+    for item in sections(source, piece, options, report, notice):
         sizes = scales.sizes(item.chunk) if scales is not None else None
         yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
 
 
-def header_rows(source: Source, piece: Piece, options: Options) -> Iterator[tuple[Columns, int]]:
+def header_rows(source: Source, piece: Piece, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
     """The columns of batches by their headers alone, one led to by the other: whether they are valid is not known.
 
     From the first on that is old or not plausible, the log is read in full.
@@ -185,14 +202,16 @@ def header_rows(source: Source, piece: Piece, options: Options) -> Iterator[tupl
         if headers:
             table = record_batch.table_of_batches(headers, positions, [True] * len(headers))
             item = Batches(Chunk(table, headers, [0] * len(headers), b"", False), [salvage.INTACT] * len(headers))
+            report.cover(position, end)
             for part in _in_range(item, options):
+                report.count(len(part.statuses), records_said(part.chunk))
                 unknown = {"isvalid": Constant(None), "status": Constant(None)}
                 yield {**batch_columns(part.chunk, part.statuses), **unknown}, len(part.statuses)
         if len(headers) < _HEADERS_AT_ONCE:
             break
         position = end
     if end < source.size:
-        yield from batches(source, Piece(piece.item, end), options)
+        yield from batches(source, Piece(piece.item, end), options, report)
 
 
 def _headers(source: Source, position: int) -> tuple[list[kernel.BatchHeader], list[int], int]:
@@ -216,18 +235,27 @@ def _headers(source: Source, position: int) -> tuple[list[kernel.BatchHeader], l
     return headers, positions, position
 
 
-def record_rows(source: Source, piece: Piece, options: Options, notice: Notice | None = None) -> Iterator[tuple[Columns, int]]:
-    """The columns of records, and how many there are; those of a batch that cannot be read are left out."""
-    for item in sections(source, piece, options, notice):
+def record_rows(
+    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+) -> Iterator[tuple[Columns, int]]:
+    """The columns of records, and how many there are. One that does not decode is left out, with all after it in its batch.
+
+    Raises KdumpError where a batch gives other than as many records as its header says, and nothing was wrong with it.
+    """
+    for item in sections(source, piece, options, report, notice):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
         row_at = {position: row for row, position in enumerate(positions)}
-        first = 0
+        first = rows = 0
+        given = _LastBatch()
+        missing: int | None = 0
         while first < len(positions):
             rest = item.chunk.slice(first, len(positions)) if first else item.chunk
             try:
                 for part in records.read(source, rest):
+                    given.add(part)
                     if len(part.records):
+                        rows += len(part.records)
                         yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
                 break
             except CorruptData as fault:
@@ -235,7 +263,42 @@ def record_rows(source: Source, piece: Piece, options: Options, notice: Notice |
                     raise
                 if notice is not None:
                     notice(fault)
-                first = row_at[fault.position] + 1
+                row = row_at[fault.position]
+                said = records_said(item.chunk.slice(row, row + 1))
+                left_out = None if said is None else max(0, said - given.count_at(fault.position))
+                missing = None if missing is None or left_out is None else missing + left_out
+                yield from unread_row(report.skip(fault, left_out), options)
+                first = row + 1
+        said = records_said(item.chunk)
+        if said is not None and missing is not None and rows + missing != said:
+            message = f"{rows} records were read of batches that hold {said}, and {missing} were left out"
+            raise KdumpError(message, path=source.path, position=positions[0], remedy="please report it")
+
+
+class _LastBatch:
+    """How many records of the last batch there were so far, which may come in several parts."""
+
+    __slots__ = ("_count", "_position")
+
+    def __init__(self) -> None:
+        self._position = -1
+        self._count = 0
+
+    def add(self, part: RecordChunk) -> None:
+        if not part.counts:
+            return
+        before = self._count if part.continues and len(part.counts) == 1 else 0
+        self._position, self._count = part.batches["position"][-1], before + part.counts[-1]
+
+    def count_at(self, position: int) -> int:
+        """Those of the batch at this position: none, unless it is the last."""
+        return self._count if position == self._position else 0
+
+
+def unread_row(skipped: Skipped, options: Options) -> Iterator[tuple[Columns, int]]:
+    """A row that says what is missing in its place, where rows of that kind are asked for."""
+    if options.unreadable == options.AS_ROW:
+        yield {"position": Constant(skipped.position), "error": Constant(f"{skipped.code}: {skipped}")}, 1
 
 
 class _Scales:
@@ -284,6 +347,8 @@ class _Scales:
                 if self._samples and size > self._left:
                     return None
             return size
+        except MissingPackage:
+            raise
         except KdumpError:
             return None
         finally:

@@ -44,6 +44,7 @@ NAMES = (
     "maxValueBytes",
     "pushdown",
     "mode",
+    "unreadable",
     "includeDeleted",
     "filelist",
     "broker",
@@ -57,7 +58,13 @@ NAMES = (
 
 
 class Options:
-    """Options as they were understood. Raises UsageError, which names the option, for what cannot be."""
+    """Options as they were understood. Raises UsageError, which names the option, for what cannot be.
+
+    `unreadable` says what becomes of a file that cannot be read, or not to its end: it fails the task, it is a row with the
+    column `error`, or it is left out and reported to the caller of the pipeline. `kdump scan` makes findings of these reports.
+    """
+
+    FAIL, AS_ROW, SKIP = "fail", "row", "skip"
 
     def __init__(self, given: Mapping[str, str], *, path: str = "") -> None:
         values = {name.lower(): value for name, value in given.items()}
@@ -76,7 +83,10 @@ class Options:
         self.to_offset = self._integer("toOffset")
         self.from_timestamp = self._integer("fromTimestamp")
         self.to_timestamp = self._integer("toTimestamp")
-        self.columns = columns_of(self.table, self._list("columns"))
+        self.unreadable = values.get("unreadable", self.FAIL).lower()
+        if self.unreadable not in (self.FAIL, self.AS_ROW, self.SKIP):
+            raise UsageError(f"unreadable is {self.FAIL}, {self.AS_ROW} or {self.SKIP}, not {self.unreadable!r}")
+        self.columns = columns_of(self.table, self._list("columns"), with_error=self.unreadable == self.AS_ROW)
         self.schema = schema_of(self.columns)
         self.checks_crcs = self._truth("crc", True)
         self.samples_uncompressed = values.get("uncompressed", "").lower() == SAMPLE

@@ -132,14 +132,17 @@ def _item_of(job: Job) -> FileItem:
 def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
     """The files that a table is read from, without segments that hold none of the offsets asked for."""
     kinds = _KINDS[options.table]
-    chosen = [
-        item
-        for item in items
-        if item.kind in kinds and item.is_readable and (item.state is None or options.includes_deleted) and _is_whole_name(item)
-    ]
+    chosen = [item for item in items if item.kind in kinds and _has_rows(item, options) and _is_whole_name(item)]
     if options.from_offset is None and options.to_offset is None or options.table == "producers":
         return chosen
     return [item for item, following in _with_following(chosen) if _may_hold(item, following, options)]
+
+
+def _has_rows(item: FileItem, options: Options) -> bool:
+    """Whether rows of an item are asked for. What is no file has none; a link that leads out fails when it is read."""
+    if item.state == discovery.NOT_REGULAR:
+        return False
+    return item.state in (None, discovery.LINK_OUTSIDE) or options.includes_deleted
 
 
 def _is_whole_name(item: FileItem) -> bool:

@@ -1,4 +1,7 @@
-"""Reads what one task is to read: rows of a table as Arrow's record batches. What cannot be read costs its own rows only."""
+"""Reads what one task is to read: rows of a table as Arrow's record batches, with an account of each slice of a file.
+
+What cannot be read fails the task, is a row of its own, or is left out and reported: `Options.unreadable` says which.
+"""
 
 from __future__ import annotations
 
@@ -7,55 +10,68 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from kdump.binary.source import Source
 from kdump.checks.check import Job, run
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.isolation import Isolation
-from kdump.errors import CorruptData, KdumpError
+from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
 from kdump.formats.text_checkpoint import OFFSET_FIELDS, TextCheckpoint
 from kdump.output.arrow.builder import Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
+from kdump.pipeline.listed_source import opened
 from kdump.pipeline.planning import CheckPiece, Piece
+from kdump.pipeline.slice_report import SliceReport, ignore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
 
+    from kdump.binary.source import Source
     from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.logs import Columns
     from kdump.pipeline.options import Options
     from kdump.pipeline.planning import Work
+    from kdump.pipeline.slice_report import OnReport
     from kdump.tables import Row, Table
 
     Rows = Iterator[tuple[Columns, int]]
-    Reader = Callable[[Source, Piece, Options], Rows]
+    Reader = Callable[[Source, Piece, Options, SliceReport], Rows]
 
 NATIVE_TABLES = ("records",)
 """Tables for which packages in C read what files hold: a crash of one ends its process."""
 
 
-def read(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
-    """The rows of a table that a task is to read, in bounded batches.
+_ANOTHER_WAY = 'mend that, or take unreadable="row", which gives a row with the column error in place of what the file holds'
 
-    What may crash is read in a process of its own. Raises KdumpError at damage only with mode=FAILFAST.
+
+def read(work: Work, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
+    """The rows of a table that a task is to read, in bounded batches. `on_report` is told of each slice when all its rows came.
+
+    What may crash is read in a process of its own. Raises KdumpError where a file cannot be read, unless that is to be a row or
+    left out; at damage only with mode=FAILFAST; and where a package is missing.
     """
     pieces = [piece for piece in work if isinstance(piece, Piece)]
     if options.table == "findings":
-        batches = _findings(work, options)
+        batches = _findings(work, options, on_report)
     elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
         from kdump.pipeline.apart import read_apart
 
-        batches = read_apart(pieces, options, piece_rows, built)
+        batches = read_apart(pieces, options, piece_rows, built, on_report)
     elif options.table in NATIVE_TABLES:
-        batches = (batch for piece in pieces for batch in read_piece(piece, options))
+        batches = (batch for piece in pieces for batch in read_piece(piece, options, on_report))
     else:
-        parts = (part for piece in pieces for part in piece_rows(piece, options))
+        parts = (part for piece in pieces for part in _reported(piece, options, on_report))
         batches = (built(columns, count, options) for columns, count in joined(parts, rows=options.batch_rows))
     return _without_collector(bounded(batches, rows=options.batch_rows, size=options.batch_bytes))
+
+
+def _reported(piece: Piece, options: Options, on_report: OnReport) -> Rows:
+    report = SliceReport.of(piece)
+    yield from piece_rows(piece, options, report)
+    on_report(report)
 
 
 def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -70,26 +86,36 @@ def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
         gc.enable()
 
 
-def read_piece(piece: Piece, options: Options) -> Iterator[pa.RecordBatch]:
+def read_piece(piece: Piece, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
     """The rows of one piece."""
-    for columns, count in piece_rows(piece, options):
+    for columns, count in _reported(piece, options, on_report):
         yield built(columns, count, options)
 
 
-def piece_rows(piece: Piece, options: Options) -> Rows:
-    """The columns of the rows of one piece, and how many there are."""
+def piece_rows(piece: Piece, options: Options, report: SliceReport) -> Rows:
+    """The columns of the rows of one piece, and how many there are. Raises KdumpError as `read`."""
     place = place_of(piece.item)
     if options.table == "files":
+        report.rows += 1
         yield {**place, **{column.name: [getattr(piece.item, column.name)] for column in FileDetails.schema}}, 1
         return
     try:
-        with Source(piece.item.path) as source:
-            for columns, count in _READERS[options.table](source, piece, options):
+        with opened(piece.item) as source:
+            report.size, report.inode = source.size, os.fstat(source.fileno()).st_ino
+            for columns, count in _READERS[options.table](source, piece, options, report):
+                report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count
-    except KdumpError as error:
+    except (CorruptData, Unreadable) as error:
         error.path = error.path or piece.path
-        if options.fails_fast:
+        is_damage = isinstance(error, CorruptData)
+        if options.fails_fast or not is_damage and options.unreadable == options.FAIL:
+            error.remedy = error.remedy or ("" if is_damage else _ANOTHER_WAY)
             raise
+        for columns, count in logs.unread_row(report.skip(error), options):
+            yield {**place, **columns}, count
+    except KdumpError as error:  # a package that is missing, or something that does not add up
+        error.path = error.path or piece.path
+        raise
 
 
 def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
@@ -135,19 +161,19 @@ def _entries(table: Table[Row], first: int) -> tuple[Columns, int]:
     return {**table.columns, "entry": range(first, first + len(table))}, len(table)
 
 
-def _index(source: Source, piece: Piece, _options: Options) -> Rows:
+def _index(source: Source, piece: Piece, _options: Options, _report: SliceReport) -> Rows:
     yield from _used(offset_index.read(source, piece.item.base_offset or 0), used_entries(source, offset_index.ENTRY_SIZE))
 
 
-def _time_index(source: Source, piece: Piece, _options: Options) -> Rows:
+def _time_index(source: Source, piece: Piece, _options: Options, _report: SliceReport) -> Rows:
     yield from _used(time_index.read(source, piece.item.base_offset or 0), used_entries(source, time_index.ENTRY_SIZE))
 
 
-def _transaction_index(source: Source, _piece: Piece, _options: Options) -> Rows:
+def _transaction_index(source: Source, _piece: Piece, _options: Options, _report: SliceReport) -> Rows:
     yield from _used(transaction_index.read(source), source.size // transaction_index.ENTRY_SIZE)
 
 
-def _producers(source: Source, _piece: Piece, _options: Options) -> Rows:
+def _producers(source: Source, _piece: Piece, _options: Options, _report: SliceReport) -> Rows:
     yield from _used(producer_snapshot.read(source), source.size)
 
 
@@ -162,14 +188,14 @@ def _used(tables: Iterator[Table[Row]], count: int) -> Rows:
         first += len(part)
 
 
-def _segments(source: Source, piece: Piece, options: Options) -> Rows:
-    columns: Columns = dict(segments.segment_row(source, piece))
+def _segments(source: Source, piece: Piece, options: Options, report: SliceReport) -> Rows:
+    columns: Columns = dict(segments.segment_row(source, piece, report))
     if options.fails_fast and columns["valid_bytes"][0] < source.size:
         raise CorruptData("damage", "is not intact from here on", path=source.path, position=columns["valid_bytes"][0])
     yield columns, 1
 
 
-def _checkpoints(source: Source, piece: Piece, options: Options) -> Rows:
+def _checkpoints(source: Source, piece: Piece, options: Options, _report: SliceReport) -> Rows:
     """The entries of all partitions that are asked for; what is wrong in the file is left out."""
     rows = []
     for line in TextCheckpoint(source, OFFSET_FIELDS).lines():
@@ -184,14 +210,14 @@ def _checkpoints(source: Source, piece: Piece, options: Options) -> Rows:
         yield {"topic": topics, "partition": partitions, "offset": offsets, "kind": Constant(piece.item.kind)}, len(rows)
 
 
-def _batches(source: Source, piece: Piece, options: Options) -> Rows:
+def _batches(source: Source, piece: Piece, options: Options, report: SliceReport) -> Rows:
     if not (options.checks_crcs or options.measures_uncompressed or options.fails_fast):
-        return logs.header_rows(source, piece, options)
-    return logs.batches(source, piece, options, logs.fail if options.fails_fast else None)
+        return logs.header_rows(source, piece, options, report)
+    return logs.batches(source, piece, options, report, logs.fail if options.fails_fast else None)
 
 
-def _records(source: Source, piece: Piece, options: Options) -> Rows:
-    return logs.record_rows(source, piece, options, logs.fail if options.fails_fast else None)
+def _records(source: Source, piece: Piece, options: Options, report: SliceReport) -> Rows:
+    return logs.record_rows(source, piece, options, report, logs.fail if options.fails_fast else None)
 
 
 _READERS: dict[str, Reader] = {
@@ -209,11 +235,12 @@ _READERS: dict[str, Reader] = {
 # --- Findings
 
 
-def _findings(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
+def _findings(work: Work, options: Options, on_report: OnReport) -> Iterator[pa.RecordBatch]:
     """What `kdump check` finds in partitions, and in what else stands for a job of its own."""
     brokers: dict[str, str | None] = {}
-    pieces = [piece for piece in work if isinstance(piece, CheckPiece)]
-    for piece, rows in _found(pieces, options):
+    reports = {piece: SliceReport.of(piece) for piece in work if isinstance(piece, CheckPiece)}
+    for piece, rows in _found(list(reports), options):
+        reports[piece].rows += len(rows)
         if not rows:
             continue
         columns: Columns = {column.name: [getattr(row, column.name) for row in rows] for column in Finding.schema}
@@ -224,6 +251,8 @@ def _findings(work: Work, options: Options) -> Iterator[pa.RecordBatch]:
         worst = next((row for row in rows if row.severity == ERROR), None)
         if options.fails_fast and worst is not None:
             raise CorruptData(worst.code, worst.message, path=worst.path, position=worst.start)
+    for report in reports.values():
+        on_report(report)
 
 
 def _found(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[CheckPiece, list[Finding]]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.pipeline.logs import Batches
     from kdump.pipeline.planning import Piece
+    from kdump.pipeline.slice_report import SliceReport
 
 _UNKNOWN_EPOCH = -1
 
@@ -112,14 +113,18 @@ class _Sum:
         return int.from_bytes(whole.digest(), "big", signed=True)
 
 
-def segment_row(source: Source, piece: Piece) -> dict[str, list[Any]]:
+def segment_row(source: Source, piece: Piece, report: SliceReport) -> dict[str, list[Any]]:
     """The columns of the row for one log, those of the class Segment."""
     total = _Sum(source.size)
     for item in walk(source, piece):
         if isinstance(item, salvage.Damage):
+            start = item.start
             total.add_damage(item)
         else:
+            start = item.chunk.batches["position"][0]
             total.add(item)
+        report.cover(start, total.accounts.position)
+    report.count(total.batches, total.records)
     total.accounts.take(Accounts.NOT_EXAMINED, max(source.size, total.accounts.position))
     counted = total.accounts.bytes
     values = {

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import socket
+import sys
 import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kdump.errors import MissingPackage
 from kdump.pipeline.fleet import written
-from kdump.spark import read
+from kdump.pipeline.options import Options
+from kdump.pipeline.tasks import ATTEMPTS, attempt, tasks_of_all
 from kdump.spark.checks import ask
 from kdump.spark.session import run_interruptible
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kdump.pipeline.fleet.query import Query
+    from kdump.pipeline.reconciliation import Reconciliation
+    from kdump.pipeline.tasks import Task, TaskReport
 
 FEW_ROWS = 500_000
 """Of so many rows SQLite tells in some seconds what Spark takes as long to plan."""
@@ -29,19 +35,40 @@ _INTERVAL = 0.2  # seconds between two looks at how far all has come
 def write_tables(
     session: SparkSession,
     given: Sequence[Mapping[str, str]],
-    paths: Sequence[str],
     folder: str,
+    reconciliation: Reconciliation,
     on_task: Callable[[str, int, int], None],
 ) -> None:
-    """Write a table for each set of options into a folder of its own below `folder`.
+    """Write a table for each set of options into a folder of its own below `folder`, and report all tasks.
 
-    `on_task` is told the table, how many of its tasks are done and how many there are.
+    Tasks write their files themselves, all of them in one job. Spark tries those again that fail, and gives back one report for
+    each, whose file is the one that counts. `on_task` is told how many are done and how many there are.
     """
-    for options in given:
-        table = options["table"]
-        others = {name: value for name, value in options.items() if name != "table"}
-        frame = partial(read, session, paths, table=table, **others)
-        _write(session, frame, table, os.path.join(folder, table), on_task)
+    attempts = os.path.join(folder, ATTEMPTS)
+    os.mkdir(attempts)
+    context = session.sparkContext
+    all_options = [Options({"parallelism": str(context.defaultParallelism), **options}) for options in given]
+    tasks = list(tasks_of_all(all_options, folder))
+    progress = _Progress(session)
+    try:
+        reports = run_interruptible(
+            session,
+            lambda: context.parallelize(tasks, len(tasks)).map(_attempt).collect(),
+            lambda: on_task("", progress.done, len(tasks)),
+        )
+    finally:
+        progress.end()
+    for task, report in zip(tasks, reports, strict=True):
+        reconciliation.take(task, [report])
+
+
+def _attempt(task: Task) -> TaskReport:
+    """Do a task on a worker, which may lack what the driver has."""
+    try:
+        return attempt(task)
+    except MissingPackage as error:
+        where = f"on every worker: this one is {socket.gethostname()}, its Python {sys.executable}"
+        raise MissingPackage(error.message, path=error.path, remedy=f"{error.remedy} {where}") from error
 
 
 def ask_tables(session: SparkSession, queries: Sequence[Query], folder: str) -> list[pa.Table]:
@@ -61,31 +88,11 @@ def _answer(query: Query, frames: Mapping[str, DataFrame]) -> pa.Table:
     return ask(query, frames).toArrow()
 
 
-def _write(
-    session: SparkSession,
-    frame: Callable[[], DataFrame],
-    table: str,
-    directory: str,
-    on_task: Callable[[str, int, int], None],
-) -> None:
-    """Write a table; `frame` makes it, which asks Java already, so that an interrupt must not meet it either."""
-    progress = _Progress(session)
-    on_task(table, 0, 0)
-    try:
-        run_interruptible(
-            session,
-            lambda: frame().write.option("compression", "zstd").parquet(directory),
-            lambda: on_task(table, progress.done, progress.total),
-        )
-    finally:
-        progress.end()
-
-
 class _Progress:
     """How many tasks are done, asked for by a thread of its own: an interrupt must not meet a call into Java."""
 
     def __init__(self, session: SparkSession) -> None:
-        self.done = self.total = 0
+        self.done = 0
         self._context = session.sparkContext
         self._is_over = threading.Event()
         threading.Thread(target=self._ask, daemon=True).start()
@@ -100,5 +107,4 @@ class _Progress:
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
             except Exception:  # the session has ended
                 return
-            known = [stage for stage in stages if stage is not None]
-            self.done, self.total = sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known)
+            self.done = sum(stage.numCompletedTasks for stage in stages if stage is not None)

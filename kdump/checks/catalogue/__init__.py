@@ -14,13 +14,14 @@ from kdump.checks.catalogue import (
     indexes,
     order,
     records,
+    scans,
     snapshots,
     timestamps,
     transactions,
 )
 from kdump.checks.catalogue.entry import FORECASTS, FaultKind
 
-__all__ = ["FAULTS", "FLEET", "FORECASTS", "SECTIONS", "FaultKind"]
+__all__ = ["FAULTS", "FLEET", "FORECASTS", "SCAN", "SECTIONS", "FaultKind"]
 
 SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Framing and batch headers": framing.FAULTS,
@@ -33,10 +34,14 @@ SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Partition and log directories": directories.FAULTS,
     "Files, and limits of a run": files.FAULTS,
     "Several brokers": fleet.FAULTS,
+    "Tables of a scan": scans.FAULTS,
 }
 """All faults, by the part of a log directory that they are faults of."""
 
 FLEET = frozenset(fault.code for fault in fleet.FAULTS)
 """What `kdump scan` adds to the findings of `kdump check`: a finding is of a fleet where its code is one of these."""
+
+SCAN = frozenset(fault.code for fault in scans.FAULTS)
+"""What `kdump scan` reports of the tables that it wrote, not of Kafka's files."""
 
 FAULTS: dict[str, FaultKind] = {fault.code: fault for section in SECTIONS.values() for fault in section}

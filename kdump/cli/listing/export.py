@@ -23,6 +23,7 @@ from kdump.output.arrow.schemas import schema_of
 from kdump.pipeline import discovery, logs, reading
 from kdump.pipeline.options import Options
 from kdump.pipeline.planning import Piece
+from kdump.pipeline.slice_report import SliceReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +119,7 @@ class _Export:
 
         with Source(path) as source:
             rows = logs.record_rows if self._request.is_deep else logs.batches
-            for columns, count in rows(source, Piece(item), self.options, notice):
+            for columns, count in rows(source, Piece(item), self.options, SliceReport(path), notice):
                 yield reading.built({**place, **columns}, count, self.options)
 
     def _say(self, message: str) -> None:

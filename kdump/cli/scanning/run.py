@@ -24,12 +24,18 @@ from kdump.cli.scanning.summary import ScanSummary
 from kdump.formats import tree
 from kdump.pipeline import discovery
 from kdump.pipeline.fleet import written
+from kdump.pipeline.fleet.written import TABLES_FILE
 from kdump.pipeline.options import Options
+from kdump.pipeline.reconciliation import Reconciliation
+from kdump.pipeline.tasks import ATTEMPTS
 
 if TYPE_CHECKING:
     from kdump.cli.scanning.request import ScanRequest
 
 NOT_EXAMINED = 3
+
+INCOMPLETE = ".incomplete"
+"""What is added to the name of a table that does not add up: nobody is to take it for whole."""
 
 _MANIFEST = "kdump.json"
 
@@ -42,15 +48,25 @@ def scan_paths(request: ScanRequest) -> int:
     folder = tempfile.mkdtemp(prefix=f".{os.path.basename(request.out)}.incomplete-", dir=parent)
     os.chmod(folder, 0o755)  # for processes of a cluster, which may be another user's
     try:
-        _write(request, folder)
-        summary = ScanSummary(folder, request.tables, request.failing)
+        incomplete = _write(request, folder)
+        summary = ScanSummary(folder, request.tables, request.failing, incomplete)
+        for table in incomplete:
+            os.rename(os.path.join(folder, table), os.path.join(folder, table + INCOMPLETE))
         seconds = time.monotonic() - started
         manifest = summary.json(request.out, request.engine, seconds) | {"kdump": __version__, "paths": request.paths}
         with open(os.path.join(folder, _MANIFEST), "w", encoding="utf-8") as file:
             json.dump(manifest, file, indent=2)
         os.rename(folder, request.out)
+    except UsageError:
+        raise
     except Unreadable as error:
         raise UsageError(str(error)) from error
+    except KdumpError as error:
+        sys.stderr.write(f"kdump: {error}\n")
+        return NOT_EXAMINED
+    except MemoryError:
+        sys.stderr.write("kdump: out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)\n")
+        return NOT_EXAMINED
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if request.output == "json":
@@ -61,38 +77,46 @@ def scan_paths(request: ScanRequest) -> int:
     return summary.exit_code
 
 
-def _write(request: ScanRequest, folder: str) -> None:
-    """Write all tables. One list of files serves all but the findings, which look into directories themselves."""
+def _write(request: ScanRequest, folder: str) -> list[str]:
+    """Write all tables, and the findings about them. Returns the tables that do not add up.
+
+    One list of files serves all but the findings, which look into directories themselves.
+    """
     paths = tree.matching(request.paths)
     if request.is_on_cluster:
         paths = [os.path.abspath(path) for path in paths]  # its processes work in directories of their own
     file_list = os.path.join(folder, "_files.jsonl")
-    everything = Options({**request.given, "paths": json.dumps(paths), "table": "files"})
-    discovery.write_list(discovery.files_of(everything), file_list)
+    common = {**request.given, "paths": json.dumps(paths), "unreadable": Options.SKIP}
+    discovery.write_list(discovery.files_of(Options({**common, "table": "files"})), file_list)
     given = []
     for table in request.tables:
-        options = {**request.given, "table": table}
+        options = {**common, "table": table}
         if table == BATCHES:
             options["uncompressed"] = request.savings
         if table != "findings":
             options["filelist"] = file_list
         given.append(options)
-    with ScanProgress(len(given), shows=sys.stderr is not None and os.isatty(2)) as progress:
-        if request.engine == LOCAL:
+    reconciliation = Reconciliation(folder)
+    is_local = request.engine == LOCAL
+    with ScanProgress(len(given) if is_local else 1, shows=sys.stderr is not None and os.isatty(2)) as progress:
+        if is_local:
             from kdump.pipeline.local import write_tables
 
-            all_options = [
-                Options({**options, "paths": json.dumps(paths), "parallelism": str(request.cores)}) for options in given
-            ]
-            write_tables(all_options, folder, request.cores, progress.show)
-            written.add_findings(folder, written.ask(folder, request.questions))
+            all_options = [Options({**options, "parallelism": str(request.cores)}) for options in given]
+            write_tables(all_options, folder, request.cores, reconciliation, progress.show)
+            answers = written.ask(folder, request.questions)
         else:
-            written.add_findings(folder, _write_with_spark(request, given, paths, folder, progress))
+            answers = _write_with_spark(request, given, folder, reconciliation, progress)
+    reconciliation.finish()
+    written.add_findings(folder, answers)
+    written.add_findings(folder, list(reconciliation.findings()), TABLES_FILE)
     os.unlink(file_list)
+    shutil.rmtree(os.path.join(folder, ATTEMPTS))
+    return reconciliation.incomplete_tables()
 
 
 def _write_with_spark(
-    request: ScanRequest, given: list[dict[str, str]], paths: list[str], folder: str, progress: ScanProgress
+    request: ScanRequest, given: list[dict[str, str]], folder: str, reconciliation: Reconciliation, progress: ScanProgress
 ) -> list[pyarrow.Table]:
     """The same with Spark; gives back the findings that only a fleet shows. Raises UsageError where it cannot be had."""
     from kdump.spark.session import SessionFailed, embedded, last_line
@@ -102,14 +126,14 @@ def _write_with_spark(
             from kdump.spark.writing import ask_tables, write_tables
 
             try:
-                write_tables(session, given, paths, folder, progress.show)
+                write_tables(session, given, folder, reconciliation, progress.show)
                 return ask_tables(session, request.questions, folder)
             except KdumpError:
                 raise
             except Exception as error:
                 if "KDUMP_DEBUG" in os.environ:
                     raise
-                raise UsageError(f"Spark failed: {last_line(error)}; KDUMP_DEBUG=1 shows all") from error
+                raise KdumpError(f"Spark failed: {last_line(error)}; KDUMP_DEBUG=1 shows all") from error
     except MissingPackage as error:
         raise UsageError(str(error) + ", or take --engine local") from error
     except SessionFailed as error:

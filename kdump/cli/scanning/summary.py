@@ -32,7 +32,8 @@ _WORST = 1000  # findings of a severity that are looked at for people
 class ScanSummary:
     """The sums of a scan, from the tables in a folder. `exit_code` is that which `kdump check` would end with."""
 
-    def __init__(self, folder: str, tables: Sequence[str], failing: Sequence[str]) -> None:
+    def __init__(self, folder: str, tables: Sequence[str], failing: Sequence[str], incomplete: Sequence[str] = ()) -> None:
+        self.incomplete = list(incomplete)
         self.rows = {table: _row_count(os.path.join(folder, table)) for table in tables}
         files = _columns(folder, "files", ["size"])
         segments = _columns(folder, "segments", ["batches", "records", "minTimestamp", "maxTimestamp"])
@@ -75,6 +76,7 @@ class ScanSummary:
             "topics": [_object(line) for line in self.topics],
             "codecs": [_object(line) for line in self.codecs],
             "tables": self.rows,
+            "incompleteTables": self.incomplete,
             "exitCode": self.exit_code,
         }
 
@@ -89,7 +91,11 @@ class ScanSummary:
         lines = [what, *([period] if period else []), "", *text_of_topics(self.topics, is_terminal=is_terminal)]
         lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs)) else []
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
-        tables = " ".join(table for table, count in self.rows.items() if count)
+        tables = " ".join(table for table, count in self.rows.items() if count and table not in self.incomplete)
+        if self.incomplete:
+            lines.append(
+                f"Not to be computed with, for they do not add up: {' '.join(f'{name}.incomplete' for name in self.incomplete)}."
+            )
         lines += [
             f"Tables in {out}: {tables} (Parquet). Exit status {self.exit_code}.",
             f'Ask on: spark.read.parquet("{out}/findings")',

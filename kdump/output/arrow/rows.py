@@ -125,6 +125,12 @@ class Segment(Row):
     digest: Int64
 
 
+class Unread(Row):
+    """Why there are no rows in place of this one: what could not be read, and from which byte on. Null in all other rows."""
+
+    error: Text | None
+
+
 TABLES: dict[str, tuple[type[Row], ...]] = {
     "files": (Place, FileDetails),
     "batches": (Place, RecordBatch, BatchDetails),
@@ -140,15 +146,20 @@ TABLES: dict[str, tuple[type[Row], ...]] = {
 """What stands side by side in each table. A column that several classes have is there once, as the last of them declares it."""
 
 
-def columns_of(table: str, keys: Sequence[str] = ()) -> tuple[Column, ...]:
+def columns_of(table: str, keys: Sequence[str] = (), *, with_error: bool = False) -> tuple[Column, ...]:
     """The columns of a table, or those with these names, in any case, in the order given.
 
-    Raises UsageError for a table or a column that does not exist.
+    With `with_error`, the table has a column `error`, and all but where a row is from may be null: some rows stand for what could
+    not be read. Raises UsageError for a table or a column that does not exist, and for names without `error` where it has to be.
     """
     if table not in TABLES:
         raise UsageError(f"there is no table {table!r}", remedy=f"there are {', '.join(TABLES)}")
-    columns = {column.name: column for row_class in TABLES[table] for column in row_class.schema}
-    ordered = {column.name: columns[column.name] for row_class in TABLES[table] for column in row_class.schema}
+    classes: tuple[type[Row], ...] = (*TABLES[table], Unread) if with_error else TABLES[table]
+    columns = {column.name: column for row_class in classes for column in row_class.schema}
+    ordered = {column.name: columns[column.name] for row_class in classes for column in row_class.schema}
+    if with_error:
+        places = {column.name for column in Place.schema}
+        ordered = {name: column if name in places else column.nullable() for name, column in ordered.items()}
     if not keys:
         return tuple(ordered.values())
     by_key = {column.key.lower(): column for column in ordered.values()}
@@ -156,4 +167,6 @@ def columns_of(table: str, keys: Sequence[str] = ()) -> tuple[Column, ...]:
     if unknown:
         names = ", ".join(column.key for column in ordered.values())
         raise UsageError(f"the table {table} has no column {unknown[0]!r}", remedy=f"it has {names}")
+    if with_error and "error" not in map(str.lower, keys):
+        raise UsageError("rows for what could not be read need the column error", remedy="add it to the columns")
     return tuple(by_key[key.lower()] for key in keys)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 FLEET_FILE = "fleet.parquet"
 """The file in the table of findings that holds those which only a fleet shows."""
 
+TABLES_FILE = "tables.parquet"
+"""The file in the table of findings that holds those about the tables themselves."""
+
 _ROWS_AT_ONCE = 65_536
 _CODEC_SUMS = (
     ("size", "count"),
@@ -59,14 +62,19 @@ def _files(folder: str, table: str) -> list[str]:
     return [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".parquet")]
 
 
-def add_findings(folder: str, answers: Sequence[pa.Table]) -> None:
-    """Write findings into the table of findings in a folder, as a file of their own; none is written without any."""
+def add_findings(folder: str, answers: Sequence[pa.Table | pa.RecordBatch], name: str = FLEET_FILE) -> None:
+    """Write findings into the table of findings in a folder, as a file of this name; none is written without any."""
     schema = table_schema("findings")
-    found = pa.concat_tables([answer.cast(schema) for answer in answers]) if answers else schema.empty_table()
-    if found.num_rows:
-        with TableFile(os.path.join(folder, "findings", FLEET_FILE), schema) as file:
-            for batch in found.to_batches():
+    batches = [batch for answer in answers for batch in _batches(answer, schema) if batch.num_rows]
+    if batches:
+        with TableFile(os.path.join(folder, "findings", name), schema) as file:
+            for batch in batches:
                 file.write(batch)
+
+
+def _batches(answer: pa.Table | pa.RecordBatch, schema: pa.Schema) -> list[pa.RecordBatch]:
+    batches: list[pa.RecordBatch] = answer.cast(schema).to_batches() if isinstance(answer, pa.Table) else [answer]
+    return batches
 
 
 def topic_sizes(folder: str) -> list[TopicSize]:

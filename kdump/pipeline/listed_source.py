@@ -1,0 +1,51 @@
+"""A log as it was when its directory was listed: all tables of a scan hold the same of it, also while a broker appends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
+from kdump.pipeline.discovery import LINK_OUTSIDE
+
+if TYPE_CHECKING:
+    from kdump.pipeline.discovery import FileItem
+
+_LOGS = ("log", "checkpoint")
+
+
+class ListedSource(Source):
+    """A file of which no more is read than there was when it was listed.
+
+    Raises Unreadable (`file-shrank`) where there is less than that, when it is opened or later.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, path: str, size: int) -> None:
+        super().__init__(path)
+        if self.size < size:
+            found = self.size
+            self.close()
+            raise Unreadable("file-shrank", f"it has {found:,} bytes, and had {size:,} when it was listed", path=path)
+        self.size = size
+
+    def read(self, position: int, count: int) -> bytes:
+        count = max(0, min(count, self.size - position))
+        data = super().read(position, count)
+        if len(data) < count:
+            raise Unreadable("file-shrank", "it became shorter while it was read", path=self.path, position=position + len(data))
+        return data
+
+
+def opened(item: FileItem) -> Source:
+    """The file of an item; logs as they were listed, where that is known. Indexes may shrink: brokers preallocate them.
+
+    Raises Unreadable as Source does, and for a link that is not to be followed (`link-outside`).
+    """
+    if item.state == LINK_OUTSIDE:
+        message = "it is a symbolic link that leads out of what is read; name its target as well, or follow links"
+        raise Unreadable("link-outside", message, path=item.path)
+    if item.kind in _LOGS and item.modified_ms is not None:
+        return ListedSource(item.path, item.size)
+    return Source(item.path)

@@ -1,0 +1,271 @@
+"""Whether the tables of a scan add up: every slice read once, every byte covered once, every record there once.
+
+Tasks report counts and sums with their rows, so this reads nothing again but the row counts of files of Parquet:
+
+- each slice that was planned is reported by one task, and the rows of its report are those of the file that it wrote;
+- the slices of a log cover its bytes from the first to the last, once;
+- a log has as many batches in `batches` as in `segments`, and as many records in `records` as the headers in both say,
+  those that do not decode counted in.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow.parquet as pq
+
+from kdump.checks.catalogue.entry import IGNORE
+from kdump.checks.finding import ERROR, NONE, Finding
+from kdump.checks.wording import counted
+from kdump.errors import KdumpError, Unreadable
+from kdump.output.arrow.builder import Constant, record_batch
+from kdump.output.arrow.rows import columns_of
+from kdump.pipeline import discovery
+from kdump.pipeline.planning import Piece
+from kdump.pipeline.slice_report import Skipped, SliceReport
+from kdump.pipeline.tasks import ATTEMPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from kdump.pipeline.discovery import FileItem
+    from kdump.pipeline.planning import CheckPiece
+    from kdump.pipeline.tasks import Task, TaskReport
+
+BATCHES, RECORDS, SEGMENTS = "batches", "records", "segments"
+LOG_TABLES = (BATCHES, RECORDS, SEGMENTS)
+"""The tables that are read from every byte of a log."""
+
+
+class Disagreement(NamedTuple):
+    """Tables that do not add up about a file, and how."""
+
+    path: str
+    tables: tuple[str, ...]
+    message: str
+
+
+class _LogAccount:
+    """What one table says of one log so far."""
+
+    __slots__ = ("batches", "covered", "inode", "is_partial", "missing", "records", "rows", "size")
+
+    def __init__(self) -> None:
+        self.size: int | None = None
+        self.inode: int | None = None
+        self.rows = self.batches = 0
+        self.records: int | None = 0
+        self.missing: int | None = 0  # records that do not decode
+        self.covered: list[tuple[int, int]] = []  # ranges of bytes, in any order
+        self.is_partial = False  # something could not be read
+
+    def add(self, report: SliceReport) -> bool:
+        """Take another slice. Whether it was of the same file as those before."""
+        is_same = self.size is None or report.size is None or (self.size, self.inode) == (report.size, report.inode)
+        if report.size is not None:
+            self.size, self.inode = report.size, report.inode
+        self.rows += report.rows
+        self.batches += report.batches
+        self.records = _sum(self.records, report.records)
+        for skipped in report.skipped:
+            self.is_partial = self.is_partial or not skipped.is_damage
+            self.missing = _sum(self.missing, skipped.records)
+        if report.first is not None and report.last is not None:
+            self.covered.append((report.first, report.last))
+        return is_same
+
+    def uncovered(self) -> str:
+        """What is wrong with the bytes that were covered; empty if they are all there, once."""
+        position = 0
+        for start, end in sorted(self.covered):
+            if start != position:
+                return f"bytes {min(start, position):,} to {max(start, position) - 1:,} were read {_times(start, position)}"
+            position = end
+        if self.size is not None and position != self.size:
+            return (
+                f"bytes {min(position, self.size):,} to {max(position, self.size) - 1:,} were read {_times(self.size, position)}"
+            )
+        self.covered = [(0, position)]
+        return ""
+
+
+def _times(start: int, position: int) -> str:
+    return "by no task" if start > position else "twice"
+
+
+def _sum(total: int | None, count: int | None) -> int | None:
+    return None if total is None or count is None else total + count
+
+
+class Reconciliation:
+    """Adds up what tasks report. `skipped` is what tables lack of a file, `disagreements` what must not be."""
+
+    def __init__(self, folder: str) -> None:
+        self.disagreements: list[Disagreement] = []
+        self.skipped: list[tuple[FileItem, str, Skipped]] = []
+        self._folder = folder
+        self._logs: dict[str, dict[str, _LogAccount]] = {}  # by path and table
+
+    def take(self, task: Task, reports: Iterable[TaskReport]) -> None:
+        """A task is done, in one attempt or in one for each slice: put its files in their place, and add up what they hold.
+
+        Raises KdumpError where a file is not where its attempt left it.
+        """
+        directory = os.path.join(self._folder, task.table)
+        os.makedirs(directory, exist_ok=True)
+        slices: list[SliceReport] = []
+        for part, report in enumerate(reports):
+            slices += report.slices
+            if report.file:
+                suffix = f"-{part}" if part else ""
+                self._place(task, report, os.path.join(directory, f"part-{task.number:05d}{suffix}.parquet"))
+        self._compare_with_plan(task, slices)
+        items = {piece.path: piece.item for piece in task.work if isinstance(piece, Piece)}
+        for account in slices:
+            for skipped in account.skipped:
+                self.skipped.append((items[account.path], task.table, skipped))
+            if task.table in LOG_TABLES:
+                self._add(task.table, account)
+
+    def _place(self, task: Task, report: TaskReport, path: str) -> None:
+        """Put the file of an attempt in its place, and compare its rows with those that were reported."""
+        attempted = os.path.join(self._folder, ATTEMPTS, report.file)
+        if not os.path.exists(attempted):
+            message = f"a task wrote {report.file}, which is not there"
+            raise KdumpError(message, path=self._folder, remedy="--out has to lie on a disk that all workers share")
+        rows = pq.read_metadata(attempted).num_rows
+        reported = sum(account.rows for account in report.slices)
+        os.rename(attempted, path)
+        if rows != reported or report.rows != reported:
+            message = f"the file of Parquet has {rows:,} rows, {reported:,} were read and {report.rows:,} written"
+            self.disagreements.append(Disagreement(os.path.basename(path), (task.table,), message))
+
+    def _compare_with_plan(self, task: Task, slices: list[SliceReport]) -> None:
+        planned = sorted(map(_key, task.work))
+        reported = sorted(account.key_in_order for account in slices)
+        if planned == reported:
+            return
+        for path in sorted({key[0] for key in {*planned} ^ {*reported}} or {key[0] for key in planned}):
+            counts = [sum(key[0] == path for key in keys) for keys in (planned, reported)]
+            message = f"{counts[0]} slices were planned, and {counts[1]} read"
+            self.disagreements.append(Disagreement(path, (task.table,), message))
+
+    def _add(self, table: str, account: SliceReport) -> None:
+        of_log = self._logs.setdefault(account.path, {}).setdefault(table, _LogAccount())
+        if not of_log.add(account):
+            self.disagreements.append(Disagreement(account.path, (table,), "another file took its place, or it was cut off"))
+
+    def finish(self) -> None:
+        """All tasks are done: compare what the tables say of each log."""
+        for path, tables in self._logs.items():
+            whole: dict[str, _LogAccount] = {}
+            for table in LOG_TABLES:
+                account = tables.get(table)
+                if account is None or account.is_partial:
+                    continue
+                wrong = account.uncovered()
+                if wrong:
+                    self.disagreements.append(Disagreement(path, (table,), wrong))
+                else:
+                    whole[table] = account
+            self._compare_tables(path, whole)
+        self._logs.clear()
+
+    def _compare_tables(self, path: str, whole: dict[str, _LogAccount]) -> None:
+        batches, records, segments = (whole.get(table) for table in LOG_TABLES)
+        if len({(account.size, account.inode) for account in whole.values()}) > 1:
+            self.disagreements.append(Disagreement(path, tuple(whole), "another file took its place, or it was cut off"))
+            return
+        if batches is not None and batches.rows != batches.batches:
+            message = f"{batches.rows:,} batches are in the table, and {batches.batches:,} were met"
+            self.disagreements.append(Disagreement(path, (BATCHES,), message))
+        if batches is not None and segments is not None:
+            self._compare(path, (BATCHES, SEGMENTS), "batches", batches.batches, segments.batches)
+            self._compare(path, (BATCHES, SEGMENTS), "records", batches.records, segments.records)
+        if records is not None:
+            there = None if records.missing is None else records.rows + records.missing
+            other = SEGMENTS if segments is not None else BATCHES if batches is not None else RECORDS
+            said = (segments or batches or records).records
+            if records.records is not None:
+                self._compare(path, (RECORDS, other), "records", there, said)
+
+    def _compare(self, path: str, tables: tuple[str, str], what: str, first: int | None, second: int | None) -> None:
+        if first is not None and second is not None and first != second:
+            message = f"{first:,} {what} by the table {tables[0]}, {second:,} by the table {tables[1]}"
+            self.disagreements.append(Disagreement(path, tables, message))
+
+    # What comes of it
+
+    def incomplete_tables(self) -> list[str]:
+        """The tables that cannot be computed with."""
+        return sorted({table for disagreement in self.disagreements for table in disagreement.tables})
+
+    def findings(self) -> Iterator[pa.RecordBatch]:
+        """What is missing and what does not add up, as rows of the table of findings."""
+        items = {item.path: item for item, _, _ in self.skipped}
+        items |= {path: item for path, _, _ in self.disagreements if path not in items and (item := _item_at(path))}
+        for finding in [*self._missing_rows(), *self._unread_records(), *self._disagreeing()]:
+            columns = {column.name: [getattr(finding, column.name)] for column in Finding.schema}
+            item = items.get(finding.path)
+            if item is not None:
+                place = {
+                    "broker": item.broker,
+                    "topic": item.topic,
+                    "partition": item.partition,
+                    "segment_base": item.base_offset,
+                }
+                columns |= {name: [value] for name, value in place.items()}
+            yield record_batch(columns_of("findings"), {"path": Constant(finding.path), **columns}, 1)
+
+    def _missing_rows(self) -> Iterator[Finding]:
+        """One for each file and reason, however many tables lack it."""
+        tables: dict[tuple[FileItem, str, int | None], list[str]] = {}
+        for item, table, skipped in self.skipped:
+            if not skipped.is_damage:
+                lacking = tables.setdefault((item, skipped.message, skipped.position), [])
+                lacking += [table] if table not in lacking else []
+        for (item, message, position), names in tables.items():
+            where = "" if position is None else f" from byte {position:,} on"
+            text = f"Rows of this file{where} are missing in {_listed(names)}: {message}."
+            yield _finding("scan-rows-missing", item.path, item.kind, position or 0, max(item.size, position or 0), text)
+
+    def _unread_records(self) -> Iterator[Finding]:
+        for item, table, skipped in self.skipped:
+            if skipped.is_damage and table == RECORDS:
+                position = skipped.position or 0
+                count = counted(skipped.records, "record") if skipped.records else "Some records"
+                verb = "is" if skipped.records == 1 else "are"
+                reason = f"{skipped.message} ({skipped.code})"
+                text = f"{count} of the batch at byte {position:,} {verb} not in the table records: {reason}."
+                yield _finding("scan-records-unread", item.path, item.kind, position, position, text)
+
+    def _disagreeing(self) -> Iterator[Finding]:
+        for path, tables, message in self.disagreements:
+            kind = os.path.splitext(path)[1].removeprefix(".") or "directory"
+            text = f"The rows of this file in {_listed(tables)} do not add up: {message}."
+            yield _finding("scan-tables-disagree", path, kind, 0, 0, text)
+
+
+def _item_at(path: str) -> FileItem | None:
+    """What its path tells of a file; None where there is none, as of a file of ours."""
+    try:
+        return next(discovery.discover(path), None)
+    except Unreadable:
+        return None
+
+
+def _listed(tables: Sequence[str]) -> str:
+    return f"the table {tables[0]}" if len(tables) == 1 else f"the tables {', '.join(tables)}"
+
+
+def _key(piece: Piece | CheckPiece) -> tuple[str, int, int]:
+    return SliceReport.of(piece).key_in_order
+
+
+def _finding(code: str, path: str, file_type: str, start: int, end: int, message: str) -> Finding:
+    return Finding(
+        code, ERROR, path, file_type, start, end, None, None, None, None, None, None, 1, NONE, 0, IGNORE, message
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+"""What a task reports of a slice of a file: the bytes it covered, the rows it made, and what it had to leave out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdump.errors import CorruptData, Fault, KdumpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.pipeline.planning import CheckPiece, Piece
+
+CRASHED = "reader-crashed"
+"""The code of what was left out because the process that read it died."""
+
+
+class Skipped(NamedTuple):
+    """Something that a slice has no rows of: from byte `position` on, where that is known.
+
+    `is_damage` says that the bytes are wrong, not that they could not be read. `records` counts what is missing, where the header
+    of the batch says so.
+    """
+
+    code: str
+    message: str
+    position: int | None
+    records: int | None
+    is_damage: bool
+
+    def __str__(self) -> str:
+        return self.message if self.position is None else f"byte {self.position:,}: {self.message}"
+
+
+class SliceReport:
+    """The account of one slice of a file, `start` up to but not including `end`; to the end of the file where that is None.
+
+    `size` and `inode` are those of the file when it was opened. `first` and `last` are the range of bytes of the batches and
+    damaged ranges that start in the slice: None where there are none. `rows` counts rows of the table; `batches` and `records`
+    what headers of batches say, `records` None where old messages do not tell.
+    """
+
+    __slots__ = ("batches", "end", "first", "inode", "last", "path", "records", "rows", "size", "skipped", "start")
+
+    def __init__(self, path: str, start: int = 0, end: int | None = None) -> None:
+        self.path = path
+        self.start = start
+        self.end = end
+        self.size: int | None = None
+        self.inode: int | None = None
+        self.first: int | None = None
+        self.last: int | None = None
+        self.rows = 0
+        self.batches = 0
+        self.records: int | None = 0
+        self.skipped: list[Skipped] = []
+
+    @classmethod
+    def of(cls, piece: Piece | CheckPiece) -> SliceReport:
+        """The empty account of what is to be read."""
+        end = getattr(piece, "end", None)
+        return cls(piece.path, getattr(piece, "start", 0), end)
+
+    @property
+    def key_in_order(self) -> tuple[str, int, int]:
+        """What tells this slice from all others of a table."""
+        return self.path, self.start, -1 if self.end is None else self.end
+
+    def cover(self, start: int, end: int) -> None:
+        """These bytes are a batch, several, or a damaged range. Raises KdumpError unless they follow those before."""
+        if self.last is None:
+            self.first = start
+        elif start != self.last:
+            message = (
+                f"the walk went from byte {self.last} to byte {start}, so batches would be {_lost_or_doubled(start, self.last)}"
+            )
+            raise KdumpError(message, path=self.path, remedy="scan again; if nothing wrote to the file, please report it")
+        self.last = end
+
+    def count(self, batches: int, records: int | None) -> None:
+        """So many batches, and records that their headers say; None where they do not."""
+        self.batches += batches
+        if records is None:
+            self.records = None
+        elif self.records is not None:
+            self.records += records
+
+    def skip(self, error: KdumpError, records: int | None = None) -> Skipped:
+        """Something is left out for this reason."""
+        code = error.code if isinstance(error, Fault) else "unreadable"
+        skipped = Skipped(code, error.message, error.position, records, isinstance(error, CorruptData))
+        self.skipped.append(skipped)
+        return skipped
+
+
+def _lost_or_doubled(start: int, last: int) -> str:
+    return "lost" if start > last else "there twice"
+
+
+if TYPE_CHECKING:
+    OnReport = Callable[[SliceReport], None]
+
+
+def ignore(_report: SliceReport) -> None:
+    """Nobody wants to know."""
