@@ -35,6 +35,7 @@ WITHOUT_KERNEL = {
     "test_report",
     "test_restart_records",
     "test_restarts",
+    "test_slices",
     "test_spark",
     "test_spark_checks",
     "test_spark_cookbook",
