@@ -74,6 +74,23 @@ def test_a_crash_costs_one_file(tmp_path: Path, number: signal.Signals) -> None:
     assert len([row for row in rows if isinstance(row, FileReport) and row.path.endswith(f"b-0/{file_name(0, '.log')}")]) == 1
 
 
+def test_a_check_that_is_killed_once_is_done_again(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path / "data", segments={number: _batches(number, 1) for number in range(6)})
+
+    def die(context: FileContext) -> None:
+        done = tmp_path / str(context.base_offset)
+        if context.base_offset in (0, 2, 3) and not done.exists():
+            done.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with _before_each(die):
+        rows = _rows(jobs(str(directory)))
+    assert len(list(tmp_path.iterdir())) == 4
+    assert _crashes(rows) == []
+    paths = [row.path for row in rows if isinstance(row, FileReport)]
+    assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))
+
+
 def test_each_crash_is_told_and_nothing_twice(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={number: _batches(number, 1) for number in range(6)})
 

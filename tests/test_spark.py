@@ -1,5 +1,6 @@
 """Tables of a fleet in Spark: the rows are those that are read without it, whatever the pieces, the cores and the cluster."""
 
+import contextlib
 import json
 import os
 import signal
@@ -137,6 +138,23 @@ def test_a_cluster_writes_the_same_rows(tmp_path: Path) -> None:
 # --- The data source
 
 
+def test_a_worker_without_the_package_of_a_codec_fails_the_scan(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "a-0" / file_name(0, ".log")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(batch(records=[record(value=b"v")], codec="lz4"))
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "lz4.py").write_text("raise ImportError('not here')\n")
+    settings = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m"]
+    settings += [f"spark.executorEnv.PYTHONPATH={tmp_path / 'without'}{os.pathsep}{ROOT}"]
+    conf = [argument for setting in settings for argument in ("--conf", setting)]
+    with cluster(tmp_path, workers=1) as url:
+        done = _scan("data", "--out", "out", "--master", url, *conf, "--records", cwd=tmp_path)
+    assert done.returncode == 3
+    assert 'lz4 payloads need the package "lz4"; pip install lz4 on every worker: this one is ' in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".out*"))
+
+
 def test_the_format_is_found_without_ceremony(spark: "SparkSession", log: Path) -> None:
     assert spark.read.format("kdump").option("table", "records").load(str(log)).count() == 6
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW segments USING kdump OPTIONS (path '{log}', table 'segments')")
@@ -267,7 +285,9 @@ def _command(process: int) -> str:
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
-def test_a_worker_that_is_killed_changes_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", ["worker", "reader"])
+def test_a_process_that_is_killed_changes_nothing(spark: "SparkSession", tmp_path: Path, which: str) -> None:
+    """A worker of Spark's, or the process below it that reads records: the task is tried again."""
     from kdump.spark import read
 
     batches = b"".join(batch(records=[record(value=b"v" * 20)] * 500, base_offset=500 * row) for row in range(100))
@@ -286,8 +306,9 @@ def test_a_worker_that_is_killed_changes_nothing(spark: "SparkSession", tmp_path
         workers = {worker for process in below for worker in below[process]}
         busy = [worker for worker in workers if len(below.get(worker, ())) == 1]  # it has forked the process that reads
         for worker in busy[:1]:
-            os.kill(worker, signal.SIGKILL)
-            killed += 1
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker if which == "worker" else below[worker][0], signal.SIGKILL)
+                killed += 1
         time.sleep(0.01)
     query.join(120)
     assert killed

@@ -42,6 +42,7 @@ _GRACE = 5.0  # seconds beyond the time limit, before a process that does not an
 _FRAME = struct.Struct(">I")
 _STATE = struct.Struct(">QQQH")  # position, bytes and files that are through, length of the path behind it
 _STATE_SIZE = 8192
+_SIGKILL = 9
 _FAILED = 70  # the exit code of a process that has said why it ends
 
 
@@ -83,6 +84,7 @@ class Isolation:
         self._row_count = 0
         self._told: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
         self._skipped: dict[int, set[str]] = {}
+        self._tried_again: set[tuple[int, str]] = set()  # jobs and files at which a process was killed from outside
         self._done: set[int] = set()
         self._through = [0, 0]  # bytes and files of processes that have ended
         self._turn = 0
@@ -157,8 +159,15 @@ class Isolation:
             self._take_crash(worker, position, path)
 
     def _take_crash(self, worker: _Worker, position: int, path: str) -> None:
-        """A process died at its first job that is left: do that again without the file it was at, and all others behind it."""
+        """A process died at its first job that is left: do that again without the file it was at, and all others behind it.
+
+        SIGKILL comes from outside, as where memory is short: the file is tried once more before it is left out.
+        """
         number = worker.left[0]
+        if worker.is_killed and (number, path) not in self._tried_again:
+            self._tried_again.add((number, path))
+            self._waiting.insert(0, worker.left)
+            return
         skipped = self._skipped.setdefault(number, set())
         if path and path not in skipped and len(skipped) < _MAX_CRASHES:
             self._add(number, _crash_rows(path, position, worker.reason, self._settings))
@@ -190,6 +199,7 @@ class _Worker:
         self.left = list(jobs)
         self.threads = settings.threads
         self.reason = ""
+        self.is_killed = False  # from outside, not by us
         self.is_over = False
         self._buffer = bytearray()
         self._page = mmap.mmap(-1, _STATE_SIZE)
@@ -242,6 +252,7 @@ class _Worker:
         if self.left and not self.reason:
             code = os.waitstatus_to_exitcode(status)
             self.reason = _signal_name(-code) if code < 0 else f"exit code {code}"
+            self.is_killed = code == -_SIGKILL
 
 
 class _Teller(Watch):
