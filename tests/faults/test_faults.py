@@ -14,7 +14,7 @@ from kdump.checks.isolation import Isolation
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
-from . import directories, files, framing, indexes, metadata_files, order, records, snapshots, timestamps, transactions
+from . import directories, files, framing, indexes, metadata_files, order, producer_snapshots, records, timestamps, transactions
 from .case import NOW, FaultCase, write
 
 CASES = (
@@ -24,14 +24,19 @@ CASES = (
     *transactions.CASES,
     *records.CASES,
     *indexes.CASES,
-    *snapshots.CASES,
+    *producer_snapshots.CASES,
     *metadata_files.CASES,
     *directories.CASES,
     *files.CASES,
 )
-GOLDEN = Path(__file__).parents[2] / "golden_outputs" / "faults"
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+"""What kdump itself printed for each case, whole. They show what a change changes; what is right, the cases say."""
+
 REMAKE = "KDUMP_REMAKE_FAULTS"
-"""Set to write the golden finding lists anew; what changed is then to be read in the diff."""
+"""Set to write the snapshots again. The tests then fail, and what changed is to be read in the diff."""
+
+WITHOUT_REPORT = {"file-vanished-named", "permission-denied", "not-regular"}
+"""Cases in which no file can be opened, so that no bytes are counted."""
 
 
 def _rows(files_root: Path, case: FaultCase) -> list[Row]:
@@ -83,17 +88,24 @@ def test_a_near_miss_is_none(case: FaultCase, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
-def test_findings_are_what_they_were(case: FaultCase, tmp_path: Path) -> None:
+def test_findings_are_as_in_the_snapshot(case: FaultCase, tmp_path: Path) -> None:
     text = "".join(line + "\n" for line in _lines(_shown_rows(case, tmp_path), tmp_path))
-    golden = GOLDEN / f"{_id(case)}.ndjson"
+    snapshot = SNAPSHOTS / f"{_id(case)}.ndjson"
     if REMAKE in os.environ:
-        golden.write_text(text)
-    assert text == golden.read_text()
+        snapshot.write_text(text)
+        pytest.fail(f"{snapshot.name} was written, not compared: unset {REMAKE}, and read what changed")
+    assert text == snapshot.read_text()
+
+
+def test_every_snapshot_belongs_to_a_case() -> None:
+    assert {path.name for path in SNAPSHOTS.iterdir()} == {f"{_id(case)}.ndjson" for case in CASES}
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> None:
     reports = [row for row in _shown_rows(case, tmp_path) if isinstance(row, FileReport)]
+    assert bool(reports) == (_id(case) not in WITHOUT_REPORT)
+    assert len({report.path for report in reports}) == len(reports)
     for report in reports:
         counted = (report.bytes_intact, report.bytes_salvaged, report.bytes_damaged, report.bytes_zero, report.bytes_not_examined)
         assert min(counted) >= 0
