@@ -14,8 +14,20 @@ from kdump.checks.isolation import Isolation
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
-from . import directories, files, framing, indexes, metadata_files, order, producer_snapshots, records, timestamps, transactions
-from .case import NOW, FaultCase, write
+from . import (
+    directories,
+    files,
+    fleet,
+    framing,
+    indexes,
+    metadata_files,
+    order,
+    producer_snapshots,
+    records,
+    timestamps,
+    transactions,
+)
+from .case import NOW, UNSTATED, At, FaultCase, path_of, write
 
 CASES = (
     *framing.CASES,
@@ -39,6 +51,10 @@ WITHOUT_REPORT = {"file-vanished-named", "permission-denied", "not-regular"}
 """Cases in which no file can be opened, so that no bytes are counted."""
 
 
+Told = tuple[str, str, tuple[int, int], str, tuple[int | None, ...], str]
+"""Of a finding: its code, the path inside what is checked, the range of bytes, severity, offsets and their certainty."""
+
+
 def _rows(files_root: Path, case: FaultCase) -> list[Row]:
     rows: list[Row] = []
     settings = Settings(now=NOW, **case.settings)  # type: ignore[arg-type]  # of any setting's type
@@ -60,6 +76,28 @@ def _findings(rows: list[Row]) -> list[Finding]:
     return [row for row in rows if isinstance(row, Finding)]
 
 
+def _told(finding: Finding, checked: Path) -> Told:
+    """What is compared of a finding."""
+    path = os.path.relpath(finding.path, checked)
+    offsets = () if finding.offset_first is None else (finding.offset_first, finding.offset_last)
+    return (
+        finding.code,
+        "" if path == "." else path,
+        (finding.start, finding.end),
+        finding.severity,
+        offsets,
+        finding.offset_certainty or "",
+    )
+
+
+def _stated(case: FaultCase) -> Iterator[tuple[Told, At]]:
+    """The same as a case states it."""
+    for code, stated in {case.code: case.at, **case.also}.items():
+        for at in (stated,) if isinstance(stated, At) else stated:
+            certainty = "" if at.offsets is None else "estimated" if at.is_estimated else "exact"
+            yield (code, at.file, at.extent_in(case), at.severity, at.offsets or (), certainty), at
+
+
 def _lines(rows: list[Row], root: Path) -> Iterator[str]:
     for row in rows:
         values = {column.key: getattr(row, column.name) for column in row.schema}
@@ -73,10 +111,15 @@ def _id(case: FaultCase) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
-def test_a_fault_is_found(case: FaultCase, tmp_path: Path) -> None:
-    codes = {finding.code for finding in _findings(_shown_rows(case, tmp_path))}
-    assert case.code in codes
-    assert codes - {case.code} == set(case.also)
+def test_a_fault_is_found_where_its_builder_says(case: FaultCase, tmp_path: Path) -> None:
+    findings = _findings(_shown_rows(case, tmp_path))
+    checked = path_of(case.shown, tmp_path, case.scope)
+    found = sorted((_told(finding, checked), finding.expected or "", finding.found or "") for finding in findings)
+    stated = sorted(_stated(case), key=lambda pair: pair[0])
+    assert [told for told, _, _ in found] == [told for told, _ in stated]
+    for (told, expected, value), (_, at) in zip(found, stated, strict=True):
+        assert at.expected in (UNSTATED, expected or None), told
+        assert at.found in (UNSTATED, value or None), told
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
@@ -112,5 +155,12 @@ def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> No
         assert sum(counted) == report.size
 
 
-def test_every_code_has_a_case() -> None:
+def test_every_code_has_a_case_that_says_where_it_is() -> None:
     assert {case.code for case in CASES} == set(FAULTS) - FLEET  # those have theirs in test_fleet.py
+    assert all(case.at for case in CASES)
+
+
+def test_some_case_states_the_severity_of_the_catalogue_for_every_code() -> None:
+    stated = {(code, at.severity) for case in CASES for (code, *_), at in _stated(case)}
+    stated |= {(case.code, case.at.severity) for case in fleet.CASES}
+    assert {(fault.code, fault.severity) for fault in FAULTS.values()} <= stated
