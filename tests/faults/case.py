@@ -6,7 +6,8 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,66 @@ def sparse(begin: bytes, size: int) -> Sparse:
 FILE, PARTITION_DIRECTORY, LOG_DIRECTORY = "file", "partition", "log-dir"
 
 
+class _WholeFile:
+    """All bytes of the file, as large as the case writes it."""
+
+
+class _Unstated:
+    """What a case leaves open."""
+
+
+WHOLE_FILE = _WholeFile()
+NO_BYTES = (0, 0)
+"""The finding is about a file or directory, not about any of its bytes."""
+UNSTATED = _Unstated()
+
+Extent = tuple[int, int] | _WholeFile
+
+
+@dataclass(frozen=True)
+class At:
+    """What one finding says, worked out from how the files were built; it is never copied from the output of a check.
+
+    `extent` is the range of bytes, its end exclusive; numbers below 0 count from the end of the file, as in a slice. `file` is a
+    path inside the directory that is checked; if empty, it is what is checked itself. `offsets` are the first and the last that
+    the finding touches; they are estimated where no sound header gives them. `expected` and `found` are compared if stated.
+    """
+
+    severity: str
+    extent: Extent
+    _: KW_ONLY
+    file: str = ""
+    offsets: tuple[int, int] | None = None
+    is_estimated: bool = False
+    expected: str | _Unstated | None = UNSTATED
+    found: str | _Unstated | None = UNSTATED
+
+    def extent_in(self, case: FaultCase) -> tuple[int, int]:
+        """The range of bytes, where the files of this case are written."""
+        if not isinstance(self.extent, _WholeFile) and min(self.extent) >= 0:
+            return self.extent
+        data = case.shown[self.file or next(iter(case.shown))]
+        size = data.size if isinstance(data, Sparse) else len(data)
+        start, end = (0, size) if isinstance(self.extent, _WholeFile) else self.extent
+        return start + (size if start < 0 else 0), end + (size if end < 0 else 0)
+
+
+error, warning, info = partial(At, "error"), partial(At, "warning"), partial(At, "info")
+
+
+def place(parts: Sequence[bytes], row: int) -> tuple[int, int]:
+    """Where one of these parts of a file stands in it."""
+    start = sum(map(len, parts[:row]))
+    return start, start + len(parts[row])
+
+
 @dataclass(frozen=True)
 class FaultCase:
-    """Files that show the fault `code`, and files that differ little but must not raise it.
+    """Files that show the fault `code` where `at` says, and files that differ little but must not raise it.
 
     `scope` is what is checked: the first file alone, all of them as the partition directory `orders-3`, or as a log directory:
-    then their paths begin with a partition's name. `also` names other codes that the shown files lawfully raise, `near_also`
-    those of the near miss; anything else is a failure. `settings` are those of the check, for both.
+    then their paths begin with a partition's name. `also` says what else the shown files lawfully raise, and where; `near_also`
+    names the codes of the near miss. Anything else is a failure. `settings` are those of the check, for both.
 
     What bytes alone cannot show is arranged: `arranged` changes the files that were written before they are checked,
     `near_arranged` those of the near miss; `during` stands around the check of the shown files, and may interfere. All are
@@ -51,9 +105,10 @@ class FaultCase:
 
     code: str
     shown: Files
+    at: At | Sequence[At]
     near_miss: Files
     scope: str = FILE
-    also: frozenset[str] | set[str] = frozenset()
+    also: Mapping[str, At | Sequence[At]] = field(default_factory=dict)
     near_also: frozenset[str] | set[str] = frozenset()
     settings: Mapping[str, object] = field(default_factory=dict)
     name: str = ""  # where a code has several cases
@@ -77,6 +132,12 @@ def partition_files(
     return files
 
 
+def path_of(files: Files, root: Path, scope: str) -> Path:
+    """What is to be checked of files that are written below `root`."""
+    directory = root if scope == LOG_DIRECTORY else root / PARTITION
+    return directory / next(iter(files)) if scope == FILE else directory
+
+
 def write(files: Files, root: Path, scope: str) -> Path:
     """Write files, and say what is to be checked."""
     directory = root if scope == LOG_DIRECTORY else root / PARTITION
@@ -86,4 +147,4 @@ def write(files: Files, root: Path, scope: str) -> Path:
         path.write_bytes(data)
         if isinstance(data, Sparse):
             os.truncate(path, data.size)
-    return directory / next(iter(files)) if scope == FILE else directory
+    return path_of(files, root, scope)

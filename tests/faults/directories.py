@@ -3,7 +3,11 @@
 from tests.builders.files import checkpoint, file_name
 from tests.builders.records import batch, record
 
-from .case import LOG_DIRECTORY, PARTITION_DIRECTORY, FaultCase, partition_files
+from .case import LOG_DIRECTORY, NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, error, info, partition_files, warning
+
+
+def _log(base_offset: int) -> str:
+    return file_name(base_offset, ".log")
 
 
 def _batch(offset: int, count: int = 2) -> bytes:
@@ -38,35 +42,56 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "segments-overlap",
         shown=partition_files({0: [_batch(0), _batch(2)], 3: [_batch(3, 3)]}),
+        at=error(NO_BYTES, file=_log(3), offsets=(3, 3), expected="at least 4", found="3"),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "segments-gap",
         shown=partition_files({0: [_batch(0)], 4: [_batch(4)]}),
+        at=info(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "segments-gap",
         shown=partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
+        at=(
+            error(NO_BYTES, file=_log(4), offsets=(2, 3), expected="2", found="4"),
+            error(NO_BYTES, file=_log(9), offsets=(6, 8), expected="6", found="9"),
+        ),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
         settings={"cleanup_policy": "delete"},
         name="not-compacted",
     ),
     FaultCase(
+        "segments-gap",
+        shown=partition_files({0: [_batch(0)], 4: [_batch(4)], 9: [_batch(9)]}),
+        at=info(NO_BYTES, file=_log(4), offsets=(2, 8), expected="2", found="4"),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+        name="two",
+    ),
+    FaultCase(
         "segment-empty-middle",
         shown=partition_files({0: [_batch(0)], 2: [], 4: [_batch(4)]}),
+        at=warning(NO_BYTES, file=_log(2)),
         near_miss=partition_files({0: [_batch(0)], 2: []}),
-        also={"segments-gap"},
+        also={"segments-gap": info(NO_BYTES, file=_log(4), offsets=(2, 3))},
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "segment-empty-newest",
         shown=partition_files({0: [_batch(0)], 2: []}),
+        at=info(NO_BYTES, file=_log(2)),
         near_miss=partition_files({0: [_batch(0)]}),
-        also={"file-empty"},
+        also={
+            "file-empty": [
+                info(NO_BYTES, file=name)
+                for name in (file_name(0, ".index"), _log(2), file_name(2, ".index"), file_name(2, ".timeindex"))
+            ]
+        },
         near_also={"file-empty"},
         scope=PARTITION_DIRECTORY,
         settings={"is_pedantic": True},
@@ -74,51 +99,83 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "log-start-beyond-end",
         shown=_log_dir(log_start_offset_checkpoint=_offsets(7)),
+        at=error((16, 26), file="log-start-offset-checkpoint", expected="at most 6", found="7"),
         near_miss=_log_dir(log_start_offset_checkpoint=_offsets(6)),
         scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "recovery-point-beyond-end",
         shown=_log_dir(recovery_point_offset_checkpoint=_offsets(7)),
+        at=info((16, 26), file="recovery-point-offset-checkpoint", expected="at most 6", found="7"),
         near_miss=_log_dir(recovery_point_offset_checkpoint=_offsets(6)),
         scope=LOG_DIRECTORY,
     ),
-    FaultCase("leftover-cleaned", shown=_with_suffix(".cleaned"), near_miss=_SOUND, scope=PARTITION_DIRECTORY),
-    FaultCase("leftover-swap", shown=_with_suffix(".swap"), near_miss=_SOUND, scope=PARTITION_DIRECTORY),
+    FaultCase(
+        "leftover-cleaned",
+        shown=_with_suffix(".cleaned"),
+        at=info(NO_BYTES, file=_log(0) + ".cleaned"),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "leftover-swap",
+        shown=_with_suffix(".swap"),
+        at=warning(NO_BYTES, file=_log(0) + ".swap"),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
     FaultCase(
         "leftover-swap",
         shown=_with_suffix(".swap", base_offset=4) | {f"{0:020d}.log.cleaned": b""},
+        at=warning(NO_BYTES, file=_log(4) + ".swap"),
         near_miss=_SOUND,
-        also={"leftover-cleaned"},
+        also={"leftover-cleaned": info(NO_BYTES, file=_log(0) + ".cleaned")},
         scope=PARTITION_DIRECTORY,
         name="above-cleaned",
     ),
     FaultCase(
         "leftover-swap",
         shown=_SOUND | {f"{4:020d}.index.swap": b"", f"{4:020d}.timeindex.swap": b""},
+        at=warning(NO_BYTES, file=file_name(4, ".index") + ".swap"),
         near_miss=_SOUND | {f"{4:020d}.log.bak": b""},
         scope=PARTITION_DIRECTORY,
         name="without-log",
     ),
-    FaultCase("leftover-deleted", shown=_with_suffix(".deleted"), near_miss=_SOUND, scope=PARTITION_DIRECTORY),
+    FaultCase(
+        "leftover-deleted",
+        shown=_with_suffix(".deleted"),
+        at=info(NO_BYTES, file=_log(0) + ".deleted"),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+    ),
     FaultCase(
         "dir-odd",
         shown=_log_dir("orders-3.0123456789abcdef0123456789abcdef-delete")
         | {"meta.properties": _META, "lost+found/x": b"", "orders-1-delete/x": b""},
+        at=(
+            info(NO_BYTES, file="orders-3.0123456789abcdef0123456789abcdef-delete"),
+            error(NO_BYTES, file="lost+found"),
+            error(NO_BYTES, file="orders-1-delete"),
+        ),
         near_miss=_log_dir() | {"meta.properties": _META, "remote-log-index-cache/0_a.index": b""},
         scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "name-not-numeric",
         shown=_SOUND | {"foo.snapshot.bak": b"", "99999999999999999999.timeindex": b"", "-0000000000000000005.timeindex": b""},
+        at=(error(NO_BYTES, file="99999999999999999999.timeindex"), warning(NO_BYTES, file="-0000000000000000005.timeindex")),
         near_miss=_SOUND | {"foo.log.bak": b"", "foo.txt": b"text"},
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "name-not-numeric",
         shown=_SOUND | {"foo.log.swap": b"", "bar.log.cleaned": b""},
+        at=(error(NO_BYTES, file="foo.log.swap"), error(NO_BYTES, file="bar.log.cleaned")),
         near_miss=_SOUND | {"foo.log.deleted": b""},
-        also={"leftover-swap", "leftover-cleaned"},
+        also={
+            "leftover-swap": warning(NO_BYTES, file="foo.log.swap"),
+            "leftover-cleaned": info(NO_BYTES, file="bar.log.cleaned"),
+        },
         near_also={"leftover-deleted"},
         scope=PARTITION_DIRECTORY,
         name="of-leftovers",
@@ -126,31 +183,44 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "name-width-odd",
         shown={name.replace(f"{4:020d}.log", "4.log"): data for name, data in _SOUND.items()},
+        at=error(NO_BYTES, file="4.log", expected=_log(4), found="4.log"),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "name-width-odd",
         shown=_SOUND | {"4.log": _OF_SECOND[file_name(4, ".log")]},
+        at=warning(NO_BYTES, file="4.log"),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
         name="twice",
     ),
     FaultCase(
+        "name-width-odd",
+        shown={name.replace(f"{4:020d}.timeindex", "4.timeindex"): data for name, data in _SOUND.items()},
+        at=warning(NO_BYTES, file="4.timeindex", expected=file_name(4, ".timeindex"), found="4.timeindex"),
+        near_miss=_SOUND,
+        scope=PARTITION_DIRECTORY,
+        name="of-an-index",
+    ),
+    FaultCase(
         "name-not-utf8",
         shown=_SOUND | {"no\nte,s": b"", "\x1b[31mred": b""},
+        at=[info(NO_BYTES, file=name) for name in ("no\nte,s", "\x1b[31mred")],
         near_miss=_SOUND | {"größe 4": b""},
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "log-dir-file-bad",
         shown=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n2\norders 3 6\n", "meta.properties": b"\0" * 80},
+        at=(error(WHOLE_FILE, file="recovery-point-offset-checkpoint"), error(WHOLE_FILE, file="meta.properties")),
         near_miss=_log_dir() | {"recovery-point-offset-checkpoint": b"0\n1\norders 3 6\n", "meta.properties": _META},
         scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "log-dir-file-bad",
         shown={"replication-offset-checkpoint": b"0\n2\norders 3 6\norders three 1\n"},
+        at=error((15, 30)),
         near_miss={"replication-offset-checkpoint": b"0\n2\norders 3 6\norders 4 1\n"},
         name="alone",
     ),

@@ -15,7 +15,7 @@ from kdump.checks.segment import SegmentFacts
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 
-from .case import PARTITION_DIRECTORY, FaultCase, partition_files
+from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, error, info, partition_files
 
 _LOG = file_name(0, ".log")
 _NEXT_LOG = file_name(1, ".log")
@@ -25,6 +25,7 @@ _PARTITION = partition_files({0: [_BATCH], 1: [_NEXT]}, topic="orders", partitio
 _WITHOUT_NEXT = {name: data for name, data in _PARTITION.items() if name != _NEXT_LOG}
 _BROKEN = _BATCH[:-1] + b"X"
 _ZSTD = batch(records=[record(key=b"key", value=b"value" * 20)], base_offset=1, codec="zstd")
+_AGED = [batch(records=[record(value=b"value", timestamp=-2)], base_offset=offset) for offset in range(2)]
 _HOLE = 2 << 20
 
 
@@ -132,31 +133,53 @@ CASES = (
     FaultCase(
         "active-tail",
         shown={_LOG: _BATCH + _NEXT[:30]},
-        also={"torn-tail"},
+        also={"torn-tail": info((76, 106))},
+        at=info((106, 106), expected="106", found="152"),
         near_miss={_LOG: _BATCH + _NEXT},
         during=_once_open(_append),
     ),
-    FaultCase("file-shrank", shown={_LOG: _BATCH + _NEXT}, near_miss={_LOG: _BATCH}, during=_once_open(_truncate)),
-    FaultCase("file-replaced", shown={_LOG: _BATCH + _NEXT}, near_miss={_LOG: _BATCH}, during=_once_open(_replace)),
+    FaultCase(
+        "file-shrank",
+        shown={_LOG: _BATCH + _NEXT},
+        at=error((76, 152), expected="152", found="76"),
+        near_miss={_LOG: _BATCH},
+        during=_once_open(_truncate),
+    ),
+    FaultCase(
+        "file-replaced", shown={_LOG: _BATCH + _NEXT}, at=info(WHOLE_FILE), near_miss={_LOG: _BATCH}, during=_once_open(_replace)
+    ),
     FaultCase(
         "file-vanished",
         shown=_PARTITION,
+        at=info(NO_BYTES, file=_NEXT_LOG),
         near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         during=_once_open(_remove_next),
     ),
-    FaultCase("file-vanished", name="named", shown={_LOG: _BATCH}, near_miss={_LOG: _BATCH}, arranged=Path.unlink),
-    FaultCase("permission-denied", shown={_LOG: _BATCH}, near_miss={_LOG: _BATCH}, during=_refused),
+    FaultCase(
+        "file-vanished", name="named", shown={_LOG: _BATCH}, at=error(NO_BYTES), near_miss={_LOG: _BATCH}, arranged=Path.unlink
+    ),
+    FaultCase(
+        "file-vanished",
+        name="while-read",
+        shown={_LOG: _BATCH + _NEXT},
+        at=info(WHOLE_FILE),
+        near_miss={_LOG: _BATCH},
+        during=_once_open(os.unlink),
+    ),
+    FaultCase("permission-denied", shown={_LOG: _BATCH}, at=error(NO_BYTES), near_miss={_LOG: _BATCH}, during=_refused),
     FaultCase(
         "io-error",
         shown={_LOG: _BATCH * 54 + _NEXT},
+        at=error((0, 4096)),
         near_miss={_LOG: _BATCH},
         during=_bad_sector,
     ),
-    FaultCase("not-regular", shown={_LOG: b""}, near_miss={_LOG: b""}, arranged=_fifo),
+    FaultCase("not-regular", shown={_LOG: b""}, at=error(NO_BYTES), near_miss={_LOG: b""}, arranged=_fifo),
     FaultCase(
         "symlink-loop",
         shown=_WITHOUT_NEXT,
+        at=error(NO_BYTES, file=_NEXT_LOG),
         near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         arranged=_link(_NEXT_LOG),
@@ -165,32 +188,53 @@ CASES = (
     FaultCase(
         "symlink-outside",
         shown=_WITHOUT_NEXT,
+        at=info(NO_BYTES, file=_NEXT_LOG),
         near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         arranged=_link(f"../elsewhere/{_NEXT_LOG}"),
         near_arranged=_link_inside,
     ),
-    FaultCase("sparse-file", shown={_LOG: _BATCH}, also={"zero-tail"}, near_miss={_LOG: _BATCH}, arranged=_with_hole),
-    FaultCase("file-empty", shown={_LOG: b""}, near_miss={_LOG: _BATCH}, settings={"is_pedantic": True}),
+    FaultCase(
+        "sparse-file",
+        shown={_LOG: _BATCH},
+        also={"zero-tail": error((len(_BATCH), len(_BATCH) + _HOLE))},
+        at=info((0, len(_BATCH) + _HOLE)),
+        near_miss={_LOG: _BATCH},
+        arranged=_with_hole,
+    ),
+    FaultCase("file-empty", shown={_LOG: b""}, at=info(NO_BYTES), near_miss={_LOG: _BATCH}, settings={"is_pedantic": True}),
     FaultCase(
         "finding-flood",
         shown={_LOG: _BROKEN * 3 + _NEXT},
-        also={"crc-mismatch"},
+        also={"crc-mismatch": error((0, 76), offsets=(0, 0))},
+        at=info((76, 3 * 76), found="2"),
         near_miss={_LOG: _BROKEN + _NEXT},
         near_also={"crc-mismatch"},
         settings={"max_findings": 1},
     ),
     FaultCase(
+        "finding-flood",
+        name="of-one-more",
+        shown={_LOG: b"".join(_AGED)},
+        at=info((len(_AGED[0]), 2 * len(_AGED[0])), found="1"),
+        also={"timestamp-negative": error((0, len(_AGED[0])), offsets=(0, 0), expected="-1", found="-2")},
+        near_miss={_LOG: _AGED[0]},
+        near_also={"timestamp-negative"},
+        settings={"max_findings": 1},
+    ),
+    FaultCase(
         "codec-package-missing",
         shown={_LOG: _BATCH + _ZSTD},
+        at=error((len(_BATCH), len(_BATCH) + len(_ZSTD))),
         near_miss={_LOG: _BATCH + _ZSTD},
         settings={"level": "deep"},
         during=_without_zstd,
     ),
-    FaultCase("time-limit", shown={_LOG: _BATCH}, near_miss={_LOG: b""}, settings={"time_limit": 0.0}),
+    FaultCase("time-limit", shown={_LOG: _BATCH}, at=error(WHOLE_FILE), near_miss={_LOG: b""}, settings={"time_limit": 0.0}),
     FaultCase(
         "check-crashed",
         shown=_PARTITION,
+        at=error(WHOLE_FILE, file=_LOG, found="SIGKILL"),
         near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         during=_killed,

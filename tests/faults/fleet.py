@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tests.builders.files import file_name
 from tests.builders.fleets import Partitions, data, flipped
 from tests.builders.records import TIMESTAMP, transaction_marker
 
-from .case import NOW
+from .case import NO_BYTES, NOW, At, error, info, place, warning
 
 Brokers = Mapping[str, Partitions]
 
@@ -17,8 +18,9 @@ HOUR, DAY = 3_600_000, 86_400_000
 
 @dataclass(frozen=True)
 class FleetCase:
-    """Brokers that show the fault `code` on `broker`, in these words, and brokers that nearly do.
+    """Brokers that show the fault `code` on `broker`, where `at` says and in these words, and brokers that nearly do.
 
+    Its file is a path inside the log directory of that broker.
     `cleaned` is how far cleaners came, for both; `near_cleaned` replaces it for the near miss. `settings` are those of the
     questions.
     """
@@ -27,9 +29,8 @@ class FleetCase:
     shown: Brokers
     near_miss: Brokers
     broker: str
+    at: At
     message: str
-    severity: str = "error"
-    offsets: tuple[int, int] = (0, 0)
     cleaned: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     near_cleaned: Mapping[str, Mapping[str, int]] | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class FleetCase:
 
 
 P = "orders-3"
+LOG, TABLE = (f"{partition}/{file_name(0, '.log')}" for partition in (P, "table-0"))
 
 
 def _on(**brokers: list[bytes]) -> Brokers:
@@ -94,11 +96,11 @@ CASES = (
         shown=_on(b1=_LOG, b2=_with(3, flipped(_LOG[3]))),
         near_miss=_on(b1=_LOG, b2=_LOG),
         broker="2",
+        at=error(place(_LOG, 3), file=LOG, offsets=(15, 19)),
         message=(
             "Broker 2 differs from broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
             "Its checksum does not fit, that of broker 1 does."
         ),
-        offsets=(15, 19),
         name="damaged-payload",
     ),
     FleetCase(
@@ -106,11 +108,11 @@ CASES = (
         shown=_on(b1=_with(7, flipped(_LOG[7])), b2=_LOG),
         near_miss=_on(b1=_LOG[:7], b2=_LOG),
         broker="1",
+        at=error(place(_LOG, 7), file=LOG, offsets=(35, 39)),
         message=(
             "Broker 1 differs from broker 2 in 1 batch, from offsets 35 to 39 on (leader epoch 3). "
             "Its checksum does not fit, that of broker 2 does."
         ),
-        offsets=(35, 39),
         name="damaged-last-batch",
     ),
     FleetCase(
@@ -118,11 +120,11 @@ CASES = (
         shown=_on(b1=_with(3, _OTHER), b2=_LOG, b3=_LOG),
         near_miss=_on(b1=_with(3, _OTHER), b2=_LOG[:3], b3=_LOG[:3]),  # nobody else has these offsets
         broker="1",
+        at=error(place(_with(3, _OTHER), 3), file=LOG, offsets=(15, 19)),
         message=(
             "Broker 1 differs from broker 2 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
             f"Checksum 0x{int.from_bytes(_OTHER[17:21], 'big'):08x} here and 0x{int.from_bytes(_LOG[3][17:21], 'big'):08x} there."
         ),
-        offsets=(15, 19),
         name="majority",
     ),
     FleetCase(
@@ -130,11 +132,11 @@ CASES = (
         shown=_on(b1=_with(3, _SHORTER), b2=_LOG, b3=_LOG),
         near_miss=_on(b1=_LOG, b2=_LOG, b3=_LOG[:3]),
         broker="1",
+        at=error(place(_with(3, _SHORTER), 3), file=LOG, offsets=(15, 17)),
         message=(
             "Broker 1 differs from broker 2 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
             "The batch ends at offset 17 here and 19 there."
         ),
-        offsets=(15, 17),
         name="other-end",
     ),
     FleetCase(
@@ -143,11 +145,11 @@ CASES = (
         near_miss=_on(b1=_LOG, b2=_with(3, _OTHER)),
         near_cleaned={"1": {P: 20}, "2": {P: 5}},  # one broker cleaned these offsets, the other did not yet
         broker="2",
+        at=error(place(_with(3, _OTHER), 3), file=LOG, offsets=(15, 19)),
         message=(
             "Broker 2 differs from broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1). "
             f"Checksum 0x{int.from_bytes(_OTHER[17:21], 'big'):08x} here and 0x{int.from_bytes(_LOG[3][17:21], 'big'):08x} there."
         ),
-        offsets=(15, 19),
         cleaned={"1": {P: 15}, "2": {P: 5}},
         name="behind-the-cleaners",
     ),
@@ -156,24 +158,24 @@ CASES = (
         shown=_on(b1=_LOG, b2=_with(3, _LATER), b3=_LOG),
         near_miss=_on(b1=_with(3, _LATER), b2=_with(3, _LATER), b3=_with(3, _LATER)),
         broker="2",
+        at=error(place(_with(3, _LATER), 3), file=LOG, offsets=(15, 19), expected="leader epoch 1", found="leader epoch 2"),
         message="Broker 2 has other leader epochs than broker 1 in 1 batch, from offsets 15 to 19 on (leader epoch 1): 2 here.",
-        offsets=(15, 19),
     ),
     FleetCase(
         "replica-missing-batches",
         shown=_on(b1=_LOG, b2=_without(3)),
         near_miss={"1": {P: {0: _LOG}}, "2": {P: {20: _LOG[4:]}}},  # another start is another retention
         broker="2",
+        at=error(NO_BYTES, file=LOG, offsets=(15, 19), found="nothing"),
         message="Broker 2 lacks 1 batch that broker 1 has, the first with offsets 15 to 19.",
-        offsets=(15, 19),
     ),
     FleetCase(
         "replica-missing-batches",
         shown={"1": {P: {0: _LOG[:4], 20: _LOG[4:6], 30: _LOG[6:]}}, "2": {P: {0: _LOG[:4], 30: _LOG[6:]}}},
         near_miss={"1": {P: {0: _LOG[:4], 20: _LOG[4:6], 30: _LOG[6:]}}, "2": {P: {0: _LOG[:6], 30: _LOG[6:]}}},
         broker="2",
+        at=error(NO_BYTES, file=LOG, offsets=(20, 29), found="nothing"),
         message="Broker 2 lacks 2 batches that broker 1 has, the first with offsets 20 to 24.",
-        offsets=(20, 29),
         name="segment",
     ),
     FleetCase(
@@ -182,9 +184,8 @@ CASES = (
         near_miss={"1": {"__consumer_offsets-3": {0: _LOG}}, "2": {"__consumer_offsets-3": {0: _without(3)}}},
         near_cleaned={"1": {"__consumer_offsets-3": 15}, "2": {"__consumer_offsets-3": 25}},
         broker="2",
+        at=warning(NO_BYTES, file=f"__consumer_offsets-3/{file_name(0, '.log')}", offsets=(15, 19), found="nothing"),
         message="Broker 2 lacks 1 batch that broker 1 has, the first with offsets 15 to 19.",
-        severity="warning",
-        offsets=(15, 19),
         name="compacted",
     ),
     FleetCase(
@@ -192,17 +193,16 @@ CASES = (
         shown=_on(b1=[data(0, at=TIMESTAMP - DAY), data(1)], b2=[data(0, at=TIMESTAMP - DAY)]),
         near_miss=_on(b1=[data(0, at=TIMESTAMP - 60_000), data(1)], b2=[data(0, at=TIMESTAMP - 60_000)]),
         broker="2",
+        at=warning(NO_BYTES, file=LOG, offsets=(1, 1), expected="1", found="0"),
         message=("Broker 2 ends at offset 0 and broker 1 at 1: it is 1 behind, and its newest batch is 86,400 s older."),
-        severity="warning",
-        offsets=(1, 1),
     ),
     FleetCase(
         "replica-behind",
         shown=_on(b1=[data(0)], b2=[]),
         near_miss={"1": {P: {0: [data(0)]}}, "2": {P: {1: []}}},  # all its segments were deleted
         broker="2",
+        at=warning(NO_BYTES, file=LOG, offsets=(0, 0), expected="0", found="-1"),
         message="Broker 2 ends at offset -1 and broker 1 at 0: it is 1 behind; it holds no batch.",
-        severity="warning",
         name="empty",
     ),
     FleetCase(
@@ -210,22 +210,22 @@ CASES = (
         shown=_transaction(TIMESTAMP - HOUR + 2000, TIMESTAMP),
         near_miss=_transaction(TIMESTAMP - HOUR + 2000, TIMESTAMP - HOUR + 60_000),  # the marker may be on its way
         broker="1",
+        at=error((73, 73 + 85), file=f"orders-0/{file_name(0, '.log')}", offsets=(1, 2)),
         message=(
             "Producer 9, epoch 0: its transaction is open since offset 1, but a marker ended it in orders-1 "
             "on broker 1 2 s after its last data here. The log went on to offset 3: the last stable offset stays at 1."
         ),
-        offsets=(1, 2),
     ),
     FleetCase(
         "txn-marker-missing",
         shown=_transaction(TIMESTAMP - HOUR + 2000, TIMESTAMP),
         near_miss=_transaction(TIMESTAMP - HOUR - 2000, TIMESTAMP),  # that marker ended an earlier transaction
         broker="1",
+        at=error((73, 73 + 85), file=f"orders-0/{file_name(0, '.log')}", offsets=(1, 2)),
         message=(
             "Producer 9, epoch 0: its transaction is open since offset 1, but a marker ended it in orders-1 "
             "on broker 1 2 s after its last data here. The log went on to offset 3: the last stable offset stays at 1."
         ),
-        offsets=(1, 2),
         name="earlier-transaction",
     ),
     FleetCase(
@@ -233,24 +233,22 @@ CASES = (
         shown=_three(TIMESTAMP, NOW + 365 * DAY, TIMESTAMP, TIMESTAMP),
         near_miss=_three(TIMESTAMP, TIMESTAMP, TIMESTAMP, NOW + 365 * DAY),  # the newest segment is not deleted in any case
         broker="1",
+        at=warning((0, len(data(1))), file=f"orders-3/{file_name(1, '.log')}", offsets=(1, 1), found=str(NOW + 365 * DAY)),
         message=(
             "The segment at 1 holds a record from the future, of 2024-11-13 22:21:40 UTC. Retention by time "
             f"deletes nothing from there on before 2024-11-13 22:21:40 UTC: 2 segments of {2 * len(data(1))} bytes."
         ),
-        severity="warning",
-        offsets=(1, 1),
     ),
     FleetCase(
         "retention-blocked",
         shown=_three(TIMESTAMP - 30 * DAY, TIMESTAMP - DAY, TIMESTAMP - 20 * DAY, TIMESTAMP),
         near_miss=_three(TIMESTAMP - 30 * DAY, TIMESTAMP - 20 * DAY, TIMESTAMP - DAY, TIMESTAMP),
         broker="1",
+        at=warning((0, len(data(1))), file=f"orders-3/{file_name(1, '.log')}", offsets=(1, 1), found=str(TIMESTAMP - DAY)),
         message=(
             "The segment at 1 holds a record that is younger than those behind it, of 2023-11-13 22:13:20 UTC. Retention by "
             f"time deletes nothing from there on before 2023-11-20 22:13:20 UTC: 2 segments of {2 * len(data(1))} bytes."
         ),
-        severity="warning",
-        offsets=(1, 1),
         settings={"retention_ms": 7 * DAY},
         name="known-retention",
     ),
@@ -259,10 +257,10 @@ CASES = (
         shown=_keys(b"a", b"b", b"a", b"c"),
         near_miss=_keys(b"a", b"b", b"c", b"a"),
         broker="1",
+        at=error(NO_BYTES, file=TABLE, offsets=(0, 2), expected="each key once", found="2"),
         message=(
             "1 key has several records below offset 3, up to which the log was cleaned: 1 record too many, the first at offset 0."
         ),
-        offsets=(0, 2),
         cleaned={"1": {"table-0": 3}},
     ),
     FleetCase(
@@ -270,9 +268,10 @@ CASES = (
         shown=_tombstones(NOW - 30 * DAY),
         near_miss=_tombstones(NOW - 2 * DAY),
         broker="1",
+        at=info(
+            place([data(0), data(1, delete_horizon_ms=NOW - 30 * DAY)], 1), file=TABLE, offsets=(1, 2), found=str(NOW - 30 * DAY)
+        ),
         message="2 batches keep tombstones or markers that could have gone, the oldest since 2023-10-15 22:21:40 UTC.",
-        severity="info",
-        offsets=(1, 2),
     ),
     FleetCase(
         "cleaner-behind",
@@ -281,12 +280,11 @@ CASES = (
         cleaned={"1": {"table-0": 40}, "2": {"table-0": 10}},
         near_cleaned={"1": {"table-0": 40}, "2": {"table-0": 20}},
         broker="2",
+        at=warning(NO_BYTES, file=f"table-0/{file_name(10, '.log')}", offsets=(10, 39), expected="40", found="10"),
         message=(
             f"Broker 2 cleaned up to offset 10, broker 1 up to 40: {3 * len(_SEGMENTS[10][0])} of "
             f"{4 * len(_SEGMENTS[10][0])} "
             "bytes in closed segments are not cleaned here."
         ),
-        severity="warning",
-        offsets=(10, 39),
     ),
 )

@@ -3,7 +3,7 @@
 from tests.builders.files import aborted_transaction, file_name, offset_index, time_index, transaction_index
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 
-from .case import PARTITION_DIRECTORY, FaultCase, Files, partition_files, sparse
+from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, Files, error, info, partition_files, sparse, warning
 
 _LOG, _INDEX, _TIME_INDEX, _TXN_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex"))
 
@@ -20,6 +20,19 @@ _SIZE = len(_BATCHES[0])
 _ENTRIES = [(3, _SIZE), (5, 2 * _SIZE), (7, 3 * _SIZE), (9, 4 * _SIZE)]
 _TIMES = [(TIMESTAMP + offset, offset) for offset in (3, 5, 7, 9)]
 _DATA = b"".join(_BATCHES)
+
+
+def _entry(first: int, last: int | None = None) -> tuple[int, int]:
+    """Where an entry of an offset index stands, or a run of them."""
+    return first * 8, ((first if last is None else last) + 1) * 8
+
+
+def _time_entry(row: int) -> tuple[int, int]:
+    return row * 12, row * 12 + 12
+
+
+def _abort_entry(row: int) -> tuple[int, int]:
+    return row * 34, row * 34 + 34
 
 
 def _index(*entries: tuple[int, int], log: bytes = _DATA, **others: int | bytes) -> Files:
@@ -72,39 +85,56 @@ _WRAPPERS = [
 _CLEANED = batch(records=[record(offset_delta=1)], base_offset=2, last_offset_delta=3)
 
 CASES = (
-    FaultCase("index-size-misaligned", shown=_index(*_ENTRIES, trailing=b"\0\1\2"), near_miss=_SOUND),
+    FaultCase(
+        "index-size-misaligned",
+        shown=_index(*_ENTRIES, trailing=b"\0\1\2"),
+        at=error((32, 35), expected="32", found="35"),
+        near_miss=_SOUND,
+    ),
     FaultCase(
         "index-entry-order",
         shown={_INDEX: offset_index(entries=[(3, 100), (9, 200), (7, 300), (11, 400)])},
+        at=error(_entry(1), expected="less than 7", found="9"),
         near_miss={_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 300), (11, 400)])},
     ),
     FaultCase(
         "index-position-order",
         shown={_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 200), (11, 400)])},
+        at=error(_entry(2), expected="more than 200", found="200"),
         near_miss={_INDEX: offset_index(entries=[(3, 100), (6, 200), (7, 201), (11, 400)])},
     ),
     FaultCase(
         "index-position-past-log",
         shown=_index(*_ENTRIES, (11, 5 * _SIZE)),
+        at=error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
         near_miss=_SOUND,
     ),
     FaultCase(
         "index-position-past-log",
         name="quick",
         shown=_index(*_ENTRIES, (11, 5 * _SIZE)),
+        at=error(_entry(4), expected=f"less than {5 * _SIZE}", found=str(5 * _SIZE)),
         near_miss=_index((3, _SIZE + 1), *_ENTRIES[1:]),  # against the log itself it is not compared
         settings={"level": "quick"},
     ),
     FaultCase(
         "index-position-not-boundary",
         shown=_index((3, _SIZE + 7), *_ENTRIES[1:]),
+        at=error(_entry(0), expected=f"{_SIZE} or {2 * _SIZE}", found=str(_SIZE + 7)),
         near_miss=_index(*_ENTRIES, log=_DATA[: _SIZE + 70] + b"X" + _DATA[_SIZE + 71 :]),  # the batch there is damaged
     ),
-    FaultCase("index-position-not-boundary", name="negative", shown=_index((3, -_SIZE), *_ENTRIES[1:]), near_miss=_SOUND),
+    FaultCase(
+        "index-position-not-boundary",
+        name="negative",
+        shown=_index((3, -_SIZE), *_ENTRIES[1:]),
+        at=error(_entry(0), found=str(-_SIZE)),
+        near_miss=_SOUND,
+    ),
     FaultCase(
         "index-offset-mismatch",
         shown=_index((1, _SIZE), *_ENTRIES[1:]),
         # brokers up to 1.1 write the first offset of each batch
+        at=error(_entry(0), offsets=(1, 3), expected="3", found="1"),
         near_miss=_index(*((offset - 1, position) for offset, position in _ENTRIES)),
     ),
     FaultCase(
@@ -112,18 +142,21 @@ CASES = (
         name="beyond",
         shown=_index((3, _SIZE), (8, 2 * _SIZE), (9, 4 * _SIZE)),
         # followers and the cleaner up to 3.9 append many batches at once, and write the last offset of all at the first
+        at=error(_entry(1), offsets=(4, 8), expected="5", found="8"),
         near_miss=_index((3, _SIZE), (7, 2 * _SIZE), (9, 4 * _SIZE)),
     ),
     FaultCase(
         "index-offset-mismatch",
         name="mixed",
         shown=_index((2, _SIZE), *_ENTRIES[1:]),
+        at=info(WHOLE_FILE, found="1"),
         near_miss=_SOUND,
     ),
     FaultCase(
         "index-offset-mismatch",
         name="wrapper",
         shown=_index((2, len(_WRAPPERS[0])), (8, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
+        at=error(_entry(0), offsets=(2, 5), expected="5", found="2"),
         near_miss=_index((3, len(_WRAPPERS[0])), (6, 2 * len(_WRAPPERS[0])), log=b"".join(_WRAPPERS)),
     ),
     FaultCase(
@@ -131,6 +164,7 @@ CASES = (
         name="cleaned",
         shown=_index((3, _SIZE), log=_BATCHES[0] + _batch(2, count=3)),
         # a batch that spans offsets 2 to 5 and kept its second record only
+        at=error(_entry(0), offsets=(2, 4), expected="4", found="3"),
         near_miss=_index(
             (3, _SIZE), log=_BATCHES[0] + batch(records=[record(offset_delta=1)], base_offset=2, last_offset_delta=3)
         ),
@@ -138,12 +172,14 @@ CASES = (
     FaultCase(
         "index-zero-entry-middle",
         shown=_index(_ENTRIES[0], (0, 0), (0, 0), _ENTRIES[3]),
+        at=error(_entry(1, 2), found="2"),
         near_miss=_index(*_ENTRIES, zero_entry_count=2),
         near_also={"index-zero-tail"},
     ),
     FaultCase(
         "index-zero-tail",
         shown=_index(*_ENTRIES, zero_entry_count=1000),
+        at=info((32, 32 + 8000), found="1000"),
         near_miss=_SOUND,
     ),
     FaultCase(
@@ -151,13 +187,27 @@ CASES = (
         name="sealed",
         shown=partition_files(_SEGMENTS, {_INDEX: offset_index(entries=_ENTRIES, zero_entry_count=10)}, index_interval_bytes=0),
         # a broker writes to it
+        at=info((32, 32 + 80), file=_INDEX, found="10"),
         near_miss=partition_files({0: _BATCHES}, index_interval_bytes=0, segment_index_bytes=4096),
         scope=PARTITION_DIRECTORY,
     ),
-    FaultCase("index-entry-below-base", shown=_index((-3, _SIZE), *_ENTRIES[1:]), near_miss=_SOUND),
+    FaultCase(
+        "index-zero-tail",
+        name="of-transactions",
+        shown=_aborts(_FIRST, _SECOND, trailing=bytes(2 * 34)),
+        at=warning((2 * 34, 4 * 34), found="2"),
+        near_miss=_SOUND_ABORTS,
+    ),
+    FaultCase(
+        "index-entry-below-base",
+        shown=_index((-3, _SIZE), *_ENTRIES[1:]),
+        at=error(_entry(0), expected="0 or more", found="-3"),
+        near_miss=_SOUND,
+    ),
     FaultCase(
         "index-missing",
         shown=partition_files(_SEGMENTS, {_INDEX: None}, index_interval_bytes=0),
+        at=warning(NO_BYTES, file=_LOG),
         near_miss=_SEALED,
         scope=PARTITION_DIRECTORY,
     ),
@@ -165,18 +215,27 @@ CASES = (
         "index-missing",
         name="none-needed",
         shown=partition_files({0: _BATCHES}, {_INDEX: None}, index_interval_bytes=0),
+        at=info(NO_BYTES, file=_LOG),
         near_miss=partition_files({0: _BATCHES}, index_interval_bytes=0),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "index-empty-large-log",
         shown={**_index(log=b"".join(_LARGE)), _TIME_INDEX: time_index(entries=_LARGE_TIMES)},
+        at=warning(NO_BYTES, expected="14", found="0"),
         near_miss=_index(log=_batch(0, value=bytes(10000))),  # all in one batch
     ),
-    FaultCase("index-empty-large-log", name="one-append", shown=_index(log=b"".join(_LARGE[:3])), near_miss=_index(log=_DATA)),
+    FaultCase(
+        "index-empty-large-log",
+        name="one-append",
+        shown=_index(log=b"".join(_LARGE[:3])),
+        at=info(NO_BYTES, expected="2", found="0"),
+        near_miss=_index(log=_DATA),
+    ),
     FaultCase(
         "index-sparse-gap",
         shown=_index((3, _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
+        at=info(_entry(0, 1), found=str(13 * _LARGE_SIZE)),
         near_miss=_index((3, _LARGE_SIZE), (15, 7 * _LARGE_SIZE), (29, 14 * _LARGE_SIZE), log=b"".join(_LARGE)),
         settings={"is_pedantic": True},
     ),
@@ -184,64 +243,85 @@ CASES = (
         "index-sparse-gap",
         name="lost-entries",
         shown=_index(*_MANY_ENTRIES[:10], *_MANY_ENTRIES[-10:], log=_MANY),
+        at=warning(_entry(9, 10)),
         near_miss=_index(*_MANY_ENTRIES[:200], *_MANY_ENTRIES[-10:], log=_MANY),
     ),
     FaultCase(
         "index-stale",
         shown=_index(*((offset + 2, position) for offset, position in _ENTRIES)),
+        at=warning(WHOLE_FILE, found="2"),
         near_miss=_index(_ENTRIES[0], *((offset + 2, position) for offset, position in _ENTRIES[1:])),
-        also={"index-offset-mismatch"},
+        also={
+            "index-offset-mismatch": [
+                error(_entry(row), offsets=(offset - 1, offset + 2), expected=str(offset), found=str(offset + 2))
+                for row, (offset, _) in enumerate(_ENTRIES)
+            ]
+        },
         near_also={"index-offset-mismatch"},
     ),
     FaultCase(
         "index-stale",
         name="far-behind",
         shown=_index(*_MANY_ENTRIES[:10], log=_MANY),
+        at=warning(_entry(9), found=str(len(_MANY) - _MANY_ENTRIES[9][1])),
         near_miss=_index(*_MANY_ENTRIES[:200], log=_MANY),
     ),
     FaultCase(
         "index-oversize",
         shown={_INDEX: sparse(offset_index(entries=_ENTRIES), (1 << 31) + 8)},
+        at=error(((1 << 31) - 1, (1 << 31) + 8), expected=str((1 << 31) - 1), found=str((1 << 31) + 8)),
         near_miss={_INDEX: sparse(offset_index(entries=_ENTRIES), (1 << 31) - 8)},
-        also={"index-zero-tail"},
+        also={"index-zero-tail": info((32, (1 << 31) + 8))},
         near_also={"index-zero-tail"},
     ),
     FaultCase(
         "index-orphan",
         shown=partition_files(_SEGMENTS, {_LOG: None}, index_interval_bytes=0),
+        at=(warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIME_INDEX)),
         near_miss=_SEALED,
         scope=PARTITION_DIRECTORY,
     ),
-    FaultCase("timeindex-size-misaligned", shown=_times(*_TIMES, trailing=b"\1"), near_miss=_SOUND_TIMES),
+    FaultCase(
+        "timeindex-size-misaligned",
+        shown=_times(*_TIMES, trailing=b"\1"),
+        at=error((48, 49), expected="48", found="49"),
+        near_miss=_SOUND_TIMES,
+    ),
     FaultCase(
         "timeindex-timestamp-order",
         shown={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 3)])},
+        at=error(_time_entry(1), expected=f"more than {TIMESTAMP}", found=str(TIMESTAMP)),
         near_miss={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP + 1, 3)])},
     ),
     FaultCase(
         "timeindex-offset-order",
         shown={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 4), (TIMESTAMP + 1, 3)])},
+        at=error(_time_entry(1), expected="4 or more", found="3"),
         near_miss={_TIME_INDEX: time_index(entries=[(TIMESTAMP, 3), (TIMESTAMP + 1, 3)])},
     ),
     FaultCase(
         "timeindex-timestamp-mismatch",
         shown=_times((TIMESTAMP + 2, 3), *_TIMES[1:]),
+        at=warning(_time_entry(0), offsets=(3, 3), expected=str(TIMESTAMP + 3), found=str(TIMESTAMP + 2)),
         near_miss=_SOUND_TIMES,
     ),
     FaultCase(
         "timeindex-offset-not-found",
         shown=_times(*_TIMES, (TIMESTAMP + 11, 11)),
+        at=error(_time_entry(4), offsets=(11, 11), found="11"),
         near_miss=_times(*_TIMES, log=_DATA[:-5]),  # the last batch is torn
     ),
     FaultCase(
         "timeindex-offset-not-found",
         name="behind-torn-tail",
         shown=_times(*_TIMES, (TIMESTAMP + 11, 11), log=_DATA[:-5]),
+        at=error(_time_entry(4), offsets=(11, 11), found="11"),
         near_miss=_times(*_TIMES, log=_DATA[:-5]),
     ),
     FaultCase(
         "timeindex-offset-inside-batch",
         shown=_times((TIMESTAMP + 3, 2), *_TIMES[1:]),
+        at=info(WHOLE_FILE, found="1"),
         near_miss=_SOUND_TIMES,
         settings={"is_pedantic": True},
     ),
@@ -249,54 +329,68 @@ CASES = (
         "timeindex-last-not-max",
         shown=partition_files(_SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
         # of the newest segment it is made when it is closed
+        at=warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
         near_miss=partition_files({0: _BATCHES}, {_TIME_INDEX: time_index(entries=_TIMES[:3])}, index_interval_bytes=0),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "timeindex-missing",
         shown=partition_files(_SEGMENTS, {_TIME_INDEX: None, file_name(10, ".timeindex"): None}, index_interval_bytes=0),
+        at=info(NO_BYTES, file=_LOG),
         near_miss=_SEALED,
         scope=PARTITION_DIRECTORY,
     ),
-    FaultCase("txnindex-size-misaligned", shown=_aborts(_FIRST, _SECOND, trailing=b"\0\0\1"), near_miss=_SOUND_ABORTS),
+    FaultCase(
+        "txnindex-size-misaligned",
+        shown=_aborts(_FIRST, _SECOND, trailing=b"\0\0\1"),
+        at=error((68, 71), expected="68", found="71"),
+        near_miss=_SOUND_ABORTS,
+    ),
     FaultCase(
         "txnindex-version-unknown",
         shown=_aborts(aborted_transaction(version=1, producer_id=7, last_offset=2, last_stable_offset=3), _SECOND),
+        at=error(_abort_entry(0), expected="0", found="1"),
         near_miss=_SOUND_ABORTS,
     ),
     FaultCase(
         "txnindex-order",
         shown=_aborts(aborted_transaction(producer_id=7, first_offset=3, last_offset=2, last_stable_offset=3), _SECOND),
+        at=error(_abort_entry(0), offsets=(3, 2), found="2"),
         near_miss=_SOUND_ABORTS,
     ),
     FaultCase(
         "txnindex-order",
         name="twice",
         shown=_aborts(_FIRST, _FIRST),
+        at=error(_abort_entry(1), offsets=(0, 2), found="2"),
         near_miss=_aborts(_FIRST),
-        also={"txnindex-lso-odd"},
+        also={"txnindex-lso-odd": warning(_abort_entry(1), offsets=(0, 2), found="3")},
     ),
     FaultCase(
         "txnindex-without-marker",
         shown=_aborts(_FIRST, aborted_transaction(producer_id=9, first_offset=3, last_offset=4, last_stable_offset=5)),
+        at=error(_abort_entry(1), offsets=(3, 4), found="9"),
         near_miss=_SOUND_ABORTS,
     ),
     FaultCase(
         "txnindex-without-marker",
         name="commit",
         shown=_aborts(_FIRST, log=_ABORT[0] + transaction_marker(base_offset=2, producer_id=7)),
+        at=error(_abort_entry(0), offsets=(0, 2), found="7"),
         near_miss=_aborts(_FIRST, log=_ABORT[0] + _ABORT[1]),
     ),
     FaultCase(
         "txnindex-without-marker",
         name="cleaned",
         shown=_aborts(_FIRST, _SECOND, log=_ABORT[0] + _ABORT[2] + _ABORT[3]),
+        at=info(_abort_entry(0), offsets=(0, 2), found="7"),
         near_miss=_SOUND_ABORTS,
     ),
     FaultCase(
         "txnindex-lso-odd",
         shown=_aborts(aborted_transaction(producer_id=7, first_offset=0, last_offset=2, last_stable_offset=4), _SECOND),
         # a transaction that began before was open still
+        at=warning(_abort_entry(0), offsets=(0, 2), found="4"),
         near_miss=_aborts(aborted_transaction(producer_id=7, first_offset=0, last_offset=2, last_stable_offset=1), _SECOND),
     ),
 )

@@ -1,19 +1,33 @@
 """Faults of leader epochs, partition metadata, and KRaft's snapshots and records."""
 
-from tests.builders.files import checkpoint, partition_metadata
+from tests.builders.files import checkpoint, file_name, partition_metadata
 from tests.builders.messages import int16, int32, string
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
 
-from .case import LOG_DIRECTORY, PARTITION_DIRECTORY, FaultCase, Files, partition_files
+from .case import (
+    LOG_DIRECTORY,
+    NO_BYTES,
+    PARTITION_DIRECTORY,
+    WHOLE_FILE,
+    FaultCase,
+    Files,
+    error,
+    info,
+    partition_files,
+    place,
+    warning,
+)
 
 
 def _epoch_batch(offset: int, epoch: int) -> bytes:
     return batch(base_offset=offset, records=[record(value=b"value")] * 2, partition_leader_epoch=epoch)
 
 
+_LOG = file_name(0, ".log")
 _EPOCHS = "leader-epoch-checkpoint"
 _METADATA = "partition.metadata"
 _SEGMENTS = {0: [_epoch_batch(0, 0), _epoch_batch(2, 3)], 4: [_epoch_batch(4, 3), _epoch_batch(6, 4)]}
+_EPOCHS_OF_BATCHES = "0 from 0 on, 3 from 2 on, 4 from 6 on"
 _SOUND = dict(partition_files(_SEGMENTS))
 
 
@@ -68,53 +82,62 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "epochs-malformed",
         shown=_with(_EPOCHS, b"0\n3\n0 0\n3 2 2\n4 6\n"),
+        at=error((8, 14), file=_EPOCHS),
         near_miss=_with(_EPOCHS, b"0\r\n3\r\n0\t0\r\n3  2\r\n+4 6"),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-malformed",
         shown={_EPOCHS: bytes(14)},
+        at=error(WHOLE_FILE),
         near_miss={_EPOCHS: b""},
         name="zeros",
     ),
     FaultCase(
         "epochs-malformed",
         shown={_EPOCHS: b"0\n2\nzero nought\n\xff\xfe 1\n"},
+        at=(error((4, 16)), error((16, 21))),
         near_miss={_EPOCHS: b"0\n0\n"},
         name="words",
     ),
     FaultCase(
         "epochs-malformed",
         shown={_EPOCHS: b"0\n"},
+        at=warning(WHOLE_FILE),
         near_miss={_EPOCHS: b"0\n0"},
         name="cut",
     ),
     FaultCase(
         "epochs-count-mismatch",
         shown=_with(_EPOCHS, checkpoint(entries=[(0, 0), (3, 2), (4, 6)], entry_count=4)),
+        at=error(WHOLE_FILE, file=_EPOCHS, expected="4", found="3"),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-version-unknown",
         shown={_EPOCHS: checkpoint(entries=[(0, 0)], version=1)},
+        at=error((0, 2), found="1"),
         near_miss={_EPOCHS: checkpoint(entries=[(0, 0)])},
     ),
     FaultCase(
         "epochs-not-monotonic",
         shown=_with_epochs((0, 0), (4, 6), (3, 2)),
+        at=error((12, 16), file=_EPOCHS),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-not-monotonic",
         shown={_EPOCHS: checkpoint(entries=[(-1, -1), (2, 5), (3, 5)])},
+        at=(error((4, 10), found="-1 -1"), info((14, 18))),
         near_miss={_EPOCHS: checkpoint(entries=[(0, 0), (2, 5), (3, 6)])},
         name="negative",
     ),
     FaultCase(
         "epochs-not-monotonic",
         shown=_with_epochs((0, 0), (2, 2), (3, 2), (4, 6)),
+        at=info((12, 16), file=_EPOCHS),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
         name="without-records",
@@ -122,66 +145,120 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "epochs-beyond-log",
         shown=_with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
+        at=warning((16, 20), file=_EPOCHS, expected="at most 8", found="9"),
         near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (7, 8)),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-disagree",
         shown=_with_epochs((0, 0), (4, 6)),
+        at=warning(
+            (4, 8),
+            file=_EPOCHS,
+            offsets=(2, 5),
+            expected=_EPOCHS_OF_BATCHES,
+            found="0 from 0 on, 4 from 6 on",
+        ),
         near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (5, 8)),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-disagree",
         shown=_with_epochs((4, 6)),
+        at=warning(WHOLE_FILE, file=_EPOCHS, offsets=(0, 1), expected=_EPOCHS_OF_BATCHES, found="4 from 6 on"),
         near_miss=_with_epochs((3, 3), (4, 6)),  # records up to offset 2 were deleted: the log starts inside the first segment
         scope=PARTITION_DIRECTORY,
         name="late",
     ),
     FaultCase(
+        "epochs-disagree",
+        shown=_with_epochs((2, 3), (3, 5), (4, 6)),
+        at=warning(
+            (4, 8), file=_EPOCHS, offsets=(3, 4), expected=_EPOCHS_OF_BATCHES, found="2 from 3 on, 3 from 5 on, 4 from 6 on"
+        ),
+        near_miss=_with_epochs((3, 3), (4, 6)),
+        scope=PARTITION_DIRECTORY,
+        name="late-and-wrong",
+    ),
+    FaultCase(
         "epochs-missing",
         shown=partition_files(_SEGMENTS, {_EPOCHS: None}),
+        at=warning(NO_BYTES, file=_EPOCHS),
         near_miss=partition_files({0: [_epoch_batch(0, -1)]}, {_EPOCHS: None}),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "epochs-missing",
         shown=_with(_EPOCHS, b""),
+        at=warning(NO_BYTES, file=_EPOCHS),
         near_miss=partition_files({0: []}, {_EPOCHS: b""}),
         scope=PARTITION_DIRECTORY,
         name="empty",
     ),
     FaultCase(
+        "epochs-missing",
+        shown=partition_files(_SEGMENTS, {_EPOCHS: None, _METADATA: None}),  # segments and indexes only: a copy
+        at=info(NO_BYTES, file=_EPOCHS, expected=_EPOCHS_OF_BATCHES),
+        also={"file-empty": (info(NO_BYTES, file=file_name(0, ".index")), info(NO_BYTES, file=file_name(4, ".index")))},
+        near_miss=_SOUND,
+        near_also={"file-empty"},
+        scope=PARTITION_DIRECTORY,
+        settings={"is_pedantic": True},
+        name="of-a-copy",
+    ),
+    FaultCase(
         "checkpoint-name-bad",
         shown={"0000000000000000001x-0000000003.checkpoint": _SNAPSHOT},
+        at=error(NO_BYTES),
         near_miss={"bootstrap.checkpoint": _SNAPSHOT},
     ),
-    FaultCase("checkpoint-no-header", shown={_SNAPSHOT_NAME: _DATA + _FOOTER}, near_miss={_SNAPSHOT_NAME: _SNAPSHOT}),
     FaultCase(
-        "checkpoint-no-header", shown={_SNAPSHOT_NAME: b""}, near_miss={_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER}, name="empty"
+        "checkpoint-no-header",
+        shown={_SNAPSHOT_NAME: _DATA + _FOOTER},
+        at=error(place([_DATA, _FOOTER], 0)),
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
     ),
-    FaultCase("checkpoint-no-footer", shown={_SNAPSHOT_NAME: _HEADER + _DATA}, near_miss={_SNAPSHOT_NAME: _SNAPSHOT}),
+    FaultCase(
+        "checkpoint-no-header",
+        shown={_SNAPSHOT_NAME: b""},
+        at=error(NO_BYTES),
+        near_miss={_SNAPSHOT_NAME: _HEADER + _EMPTY_FOOTER},
+        name="empty",
+    ),
+    FaultCase(
+        "checkpoint-no-footer",
+        shown={_SNAPSHOT_NAME: _HEADER + _DATA},
+        at=error(place([_HEADER, _DATA], 1)),
+        near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
+    ),
     FaultCase(
         "checkpoint-bad-batch",
         shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(key=b"key", value=_NO_OP)] * 2) + _FOOTER},
+        at=error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
         near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
     ),
     FaultCase(
         "checkpoint-bad-batch",
         shown={_SNAPSHOT_NAME: _HEADER + batch(base_offset=1, records=[record(value=_NO_OP)] * 2, codec="gzip") + _FOOTER},
+        at=error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2)),
         near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
         name="compressed",
     ),
     FaultCase(
         "checkpoint-bad-batch",
         shown={_SNAPSHOT_NAME: _HEADER + _DATA[:-1] + b"X" + _FOOTER},
+        at=error((len(_HEADER), -len(_FOOTER))),
         near_miss={_SNAPSHOT_NAME: _SNAPSHOT},
-        also={"crc-mismatch"},
+        also={"crc-mismatch": error((len(_HEADER), -len(_FOOTER)), offsets=(1, 2))},
         name="damaged",
     ),
     FaultCase(
         "metadata-record-undecodable",
         shown=_metadata_log({0: _metadata_batch(0) + _metadata_batch(1, b"\x01\x7f\x00\x00") + _metadata_batch(2, b"\x01\x14")}),
+        at=(
+            warning((72, 144), file=f"__cluster_metadata-0/{_LOG}", offsets=(1, 1)),
+            warning((144, 144 + 70), file=f"__cluster_metadata-0/{_LOG}", offsets=(2, 2)),
+        ),
         near_miss=_metadata_log({0: _metadata_batch(0)}),
         scope=LOG_DIRECTORY,
         settings={"level": "deep"},
@@ -189,6 +266,7 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "metadata-record-undecodable",
         shown=_offsets_log(_OFFSET_KEY, int16(99)),
+        at=warning(WHOLE_FILE, file=f"__consumer_offsets-7/{_LOG}", offsets=(0, 0)),
         near_miss=_offsets_log(_OFFSET_KEY, None),
         scope=LOG_DIRECTORY,
         settings={"level": "deep"},
@@ -197,6 +275,7 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "metadata-record-undecodable",
         shown=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "__share_group_state-0"),
+        at=warning(WHOLE_FILE, file=f"__share_group_state-0/{_LOG}", offsets=(0, 0)),
         near_miss=_in_log_dir(partition_files({0: [_metadata_batch(0)]}), "share_group_state-0"),
         scope=LOG_DIRECTORY,
         settings={"level": "deep"},
@@ -205,48 +284,56 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "checkpoint-leftover",
         shown=_with(_SNAPSHOT_NAME + ".part", _HEADER),
+        at=info(NO_BYTES, file=_SNAPSHOT_NAME + ".part"),
         near_miss=_with("quorum-state", _QUORUM_STATE),
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "snapshot-gap-metadata",
         shown=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT),
+        at=error(NO_BYTES, file=f"__cluster_metadata-0/{file_name(7, '.log')}", offsets=(5, 6)),
         near_miss=_metadata_log({7: _metadata_batch(7)}, _5=_SNAPSHOT, _7=_SNAPSHOT),
         scope=LOG_DIRECTORY,
     ),
     FaultCase(
         "partition-metadata-bad",
         shown=_with(_METADATA, b""),
+        at=error(NO_BYTES, file=_METADATA),
         near_miss=_SOUND,
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "partition-metadata-bad",
         shown={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA")},
+        at=error(WHOLE_FILE),
         near_miss={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==") + b"\n"},
         name="zero-id",
     ),
     FaultCase(
         "partition-metadata-bad",
         shown={_METADATA: bytes(43)},
+        at=error(WHOLE_FILE),
         near_miss={_METADATA: partition_metadata()},
         name="zeros",
     ),
     FaultCase(
         "partition-metadata-bad",
         shown={_METADATA: partition_metadata(version=1)},
+        at=info(WHOLE_FILE, expected="0", found="1"),
         near_miss={_METADATA: partition_metadata()},
         name="version",
     ),
     FaultCase(
         "partition-metadata-bad",
         shown={_METADATA: partition_metadata(topic_id="not-a-uuid-by-far-too-long")},
+        at=error(WHOLE_FILE),
         near_miss={_METADATA: partition_metadata()},
         name="id",
     ),
     FaultCase(
         "partition-metadata-bad",
         shown=_KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
+        at=warning(NO_BYTES, file=f"orders-3/{_METADATA}"),
         near_miss={"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
         scope=LOG_DIRECTORY,
         name="missing",
@@ -255,6 +342,7 @@ CASES: tuple[FaultCase, ...] = (
         "partition-metadata-bad",
         shown=_in_log_dir(_SOUND)
         | _in_log_dir(_with(_METADATA, partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAg")), "orders-4"),
+        at=warning(NO_BYTES, file=f"orders-4/{_METADATA}"),
         near_miss=_in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
         scope=LOG_DIRECTORY,
         name="of-another-topic",
@@ -263,6 +351,7 @@ CASES: tuple[FaultCase, ...] = (
         FaultCase(
             "quorum-state-bad",
             shown=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: data},
+            at=error(WHOLE_FILE, file=_QUORUM),
             near_miss=_metadata_log({0: _metadata_batch(0)}) | {_QUORUM: near},
             scope=LOG_DIRECTORY,
             name=name,

@@ -10,7 +10,7 @@ from tests.builders.files import file_name
 from tests.builders.records import Record, batch, encode_record, message_set, record, unsigned_varint, varint, wrapper
 from tests.builders.records import message as message_of
 
-from .case import FaultCase, Files
+from .case import WHOLE_FILE, FaultCase, Files, error, info, warning
 
 _LOG = file_name(0, ".log")
 _DEEP = {"level": "deep"}
@@ -32,6 +32,13 @@ def _compressed(codec: Codec, payload: bytes, records: list[Record] = _RECORDS) 
     """A batch with this payload, and a sound one behind it."""
     after = batch(records=[record(value=b"after")], base_offset=len(records))
     return {_LOG: batch(records=records, codec=codec, payload=payload) + after}
+
+
+_SECOND = 61 + 13  # where the second record starts
+_AFTER_SIZE = len(_AFTER)
+_FIRST = (0, -_AFTER_SIZE)  # all of the first batch
+_UNREAD = error((_SECOND, -_AFTER_SIZE), offsets=(0, 2), expected="3", found="1")
+"""One of three records can be read: not the second, and so not the third."""
 
 
 def _wrapped(**changes: object) -> Files:
@@ -58,16 +65,23 @@ CASES = (
         "record-length-bad",
         name="past-end",
         shown=_with(record(value=b"v", length=1000)),
+        at=_UNREAD,
         near_miss=_with(_RECORDS[1]),
         settings=_DEEP,
     ),
     FaultCase(
-        "record-length-bad", name="zero", shown=_with(record(value=b"v", length=0)), near_miss=_with(_RECORDS[1]), settings=_DEEP
+        "record-length-bad",
+        name="zero",
+        shown=_with(record(value=b"v", length=0)),
+        at=_UNREAD,
+        near_miss=_with(_RECORDS[1]),
+        settings=_DEEP,
     ),
     FaultCase(
         "record-length-bad",
         name="negative",
         shown=_with(record(value=b"v", length=-3)),
+        at=_UNREAD,
         near_miss=_with(_RECORDS[1]),
         settings=_DEEP,
     ),
@@ -75,6 +89,7 @@ CASES = (
         "record-length-bad",
         name="compressed",
         shown={_LOG: batch(records=[_RECORDS[0], record(value=b"v", length=-3), _RECORDS[2]], codec="gzip") + _AFTER},
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="1"),
         near_miss={_LOG: batch(records=_RECORDS, codec="gzip") + _AFTER},
         settings=_DEEP,
     ),
@@ -82,16 +97,22 @@ CASES = (
         "record-length-bad",
         name="inner-message",
         shown=_wrapped(messages=[message_of(value=b"first", size=3), message_of(value=b"second")]),
+        at=error(WHOLE_FILE, offsets=(1, 1)),
         near_miss=_wrapped(),
         settings=_DEEP,
     ),
     FaultCase(
-        "record-body-mismatch", shown=_with(record(value=b"v", trailing=b"??")), near_miss=_with(_RECORDS[1]), settings=_DEEP
+        "record-body-mismatch",
+        shown=_with(record(value=b"v", trailing=b"??")),
+        at=_UNREAD,
+        near_miss=_with(_RECORDS[1]),
+        settings=_DEEP,
     ),
     FaultCase(
         "varint-too-long",
         name="of-length",
         shown=_with(record(value=b"v", length=b"\xff" * 6)),
+        at=_UNREAD,
         near_miss=_with(record(value=b"v", length=unsigned_varint(14, size_in_bytes=5))),
         settings=_DEEP,
     ),
@@ -99,19 +120,22 @@ CASES = (
         "varint-too-long",
         name="of-offset",
         shown=_with(_raw(b"\0\0" + b"\xff" * 5 + b"\x01" * 10)),
+        at=_UNREAD,
         near_miss=_with(_raw(b"\0\0" + unsigned_varint(2, size_in_bytes=5) + b"\x01\x01\0")),
         settings=_DEEP,
     ),
     FaultCase(
         "varint-truncated",
         shown={_LOG: batch(records=[_RECORDS[0], b"\x80"], codec="gzip", last_offset_delta=1) + _AFTER_2},
+        at=error(_FIRST, offsets=(0, 1), expected="2", found="1"),
         near_miss={_LOG: batch(records=[_RECORDS[0]], codec="gzip")},
-        also={"record-count-too-high"},
+        also={"record-count-too-high": error(_FIRST, offsets=(0, 1), found="2")},
         settings=_DEEP,
     ),
     FaultCase(
         "varint-noncanonical",
         shown=_with(_raw(b"\0\0" + unsigned_varint(2, size_in_bytes=3) + b"\x01\x01\0")),
+        at=info((_SECOND, _SECOND + 9), offsets=(1, 1), found="1"),
         near_miss=_with(_raw(b"\0\0" + unsigned_varint(2) + b"\x01\x01\0")),
         settings=_BOTH,
     ),
@@ -119,6 +143,7 @@ CASES = (
         "key-length-bad",
         name="past-end",
         shown=_with(record(key=b"k", key_length=5000)),
+        at=_UNREAD,
         near_miss=_with(record()),
         settings=_DEEP,
     ),
@@ -126,6 +151,7 @@ CASES = (
         "key-length-bad",
         name="negative",
         shown=_with(record(key_length=-2)),
+        at=warning((_SECOND, _SECOND + 7), offsets=(1, 1), expected="-1", found="-2"),
         near_miss=_with(record(key_length=-1)),
         settings=_DEEP,
     ),
@@ -133,6 +159,7 @@ CASES = (
         "key-length-bad",
         name="negative-compressed",
         shown={_LOG: batch(records=[record(value_length=-7)], codec="zstd")},
+        at=warning(WHOLE_FILE, offsets=(0, 0), expected="-1", found="-7"),
         near_miss={_LOG: batch(records=[record()], codec="zstd")},
         settings=_DEEP,
     ),
@@ -140,18 +167,30 @@ CASES = (
         "key-length-bad",
         name="message",
         shown={_LOG: message_set(messages=[message_of(value=b"v", value_length=9), message_of(key_length=-5)])},
+        at=(error((0, 35), offsets=(0, 0)), warning((35, 35 + 34), offsets=(1, 1), expected="-1", found="-5")),
         near_miss={_LOG: message_set(messages=[message_of(value=b"v", value_length=1), message_of(key_length=-1)])},
         settings=_DEEP,
     ),
     FaultCase(
-        "header-count-bad", name="negative", shown=_with(record(headers_count=-1)), near_miss=_with(record()), settings=_DEEP
+        "header-count-bad",
+        name="negative",
+        shown=_with(record(headers_count=-1)),
+        at=_UNREAD,
+        near_miss=_with(record()),
+        settings=_DEEP,
     ),
     FaultCase(
-        "header-count-bad", name="too-high", shown=_with(record(headers_count=70)), near_miss=_with(record()), settings=_DEEP
+        "header-count-bad",
+        name="too-high",
+        shown=_with(record(headers_count=70)),
+        at=_UNREAD,
+        near_miss=_with(record()),
+        settings=_DEEP,
     ),
     FaultCase(
         "header-key-null",
         shown=_with(record(headers=[(None, b"v")])),
+        at=_UNREAD,
         near_miss=_with(record(headers=[("", b"v")])),
         settings=_DEEP,
     ),
@@ -159,6 +198,7 @@ CASES = (
         "header-bytes-odd",
         name="past-end",
         shown=_with(_raw(_RAW_START + b"\x01\x01" + varint(1) + varint(1) + b"k" + varint(3000))),
+        at=_UNREAD,
         near_miss=_with(record(headers=_HEADER)),
         settings=_DEEP,
     ),
@@ -166,6 +206,7 @@ CASES = (
         "header-bytes-odd",
         name="negative",
         shown=_with(_raw(_RAW_START + b"\x01\x01" + varint(1) + varint(1) + b"k" + varint(-2))),
+        at=warning((_SECOND, _SECOND + 10), offsets=(1, 1), expected="-1", found="-2"),
         near_miss=_with(record(headers=[("k", None)])),
         settings=_DEEP,
     ),
@@ -173,24 +214,34 @@ CASES = (
         "header-bytes-odd",
         name="no-text",
         shown=_with(record(headers=[(b"\xff\xfe", b"v")])),
+        at=info(_FIRST, offsets=(1, 1), found="1"),
         near_miss=_with(record(headers=[("é", b"v")])),
         settings=_DEEP,
     ),
-    FaultCase("record-attributes-set", shown=_with(_ATTRIBUTES_ONLY), near_miss=_with(_RECORDS[1]), settings=_DEEP),
+    FaultCase(
+        "record-attributes-set",
+        shown=_with(_ATTRIBUTES_ONLY),
+        at=info((_SECOND, _SECOND + 13), offsets=(1, 1), found="1"),
+        near_miss=_with(_RECORDS[1]),
+        settings=_DEEP,
+    ),
     FaultCase(
         "key-missing-compacted",
         shown=_with(record(value=b"second")),
+        at=warning(_FIRST, offsets=(1, 1), found="2"),  # the batch behind has no key either
         near_miss={_LOG: _SOUND},
         settings={"level": "deep", "cleanup_policy": "compact,delete"},
     ),
     FaultCase(
         "codec-unknown",
         shown={_LOG: batch(records=_RECORDS, attributes=6) + _AFTER},
+        at=error(_FIRST, offsets=(0, 2), expected="0 to 4", found="6"),
         near_miss={_LOG: batch(records=_RECORDS, codec="zstd") + _AFTER},
     ),
     FaultCase(
         "codec-not-allowed",
         shown={_LOG: wrapper(messages=_MESSAGES, codec="zstd")},
+        at=error(WHOLE_FILE, offsets=(1, 1), found="zstd"),
         near_miss={_LOG: wrapper(messages=_MESSAGES, codec="lz4")},
         settings=_DEEP,
     ),
@@ -198,6 +249,7 @@ CASES = (
         "frame-bad-header",
         name="other-codec",
         shown=_compressed("gzip", zstd_frames(_PLAIN)),
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("gzip", gzip_members(_PLAIN)),
         settings=_DEEP,
     ),
@@ -205,6 +257,7 @@ CASES = (
         "frame-bad-header",
         name="snappy",
         shown=_compressed("snappy", b"no snappy at all"),
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("snappy", snappy_raw(_PLAIN)),
         settings=_DEEP,
     ),
@@ -212,6 +265,7 @@ CASES = (
         "frame-bad-header",
         name="wrapper",
         shown=_wrapped(payload=b"no gzip at all"),
+        at=error(WHOLE_FILE, offsets=(1, 1)),
         near_miss=_wrapped(),
         settings=_DEEP,
     ),
@@ -220,6 +274,7 @@ CASES = (
             "frame-truncated",
             name=codec,
             shown=_compressed(codec, compress(_PLAIN, codec=codec)[:-4]),
+            at=error(_FIRST, offsets=(0, 2), expected="3"),
             near_miss=_compressed(codec, compress(_PLAIN, codec=codec)),
             settings=_DEEP,
         )
@@ -228,6 +283,7 @@ CASES = (
     FaultCase(
         "frame-damaged",
         shown=_compressed("gzip", gzip_members(_PLAIN)[:10] + b"\xff" + gzip_members(_PLAIN)[11:]),
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("gzip", gzip_members(_PLAIN)),
         settings=_DEEP,
     ),
@@ -235,6 +291,7 @@ CASES = (
         "frame-checksum-mismatch",
         name="gzip",
         shown=_compressed("gzip", gzip_members(_PLAIN)[:-8] + bytes(4) + struct.pack("<I", len(_PLAIN))),
+        at=error(_FIRST, offsets=(0, 2), expected="3"),
         near_miss=_compressed("gzip", gzip_members(_PLAIN)),
         settings=_DEEP,
     ),
@@ -242,6 +299,7 @@ CASES = (
         "frame-checksum-mismatch",
         name="lz4",
         shown=_compressed("lz4", lz4_frame(_PLAIN, has_block_checksums=True, block_checksum=1)),
+        at=error(_FIRST, offsets=(0, 2), expected="3"),
         near_miss=_compressed("lz4", lz4_frame(_PLAIN, has_content_checksum=True, content_checksum=1)),
         settings=_DEEP,
     ),
@@ -249,6 +307,7 @@ CASES = (
         "frame-checksum-mismatch",
         name="zstd",
         shown=_compressed("zstd", zstd_frames(_PLAIN, has_checksum=True)[:-1] + b"\0"),
+        at=error(_FIRST, offsets=(0, 2), expected="3"),
         near_miss=_compressed("zstd", zstd_frames(_PLAIN, has_checksum=True)),
         settings=_DEEP,
     ),
@@ -257,15 +316,20 @@ CASES = (
             "frame-trailing-bytes",
             name=codec,
             shown=_compressed(codec, compress(_PLAIN, codec=codec) + trailing),
+            at=at((-_AFTER_SIZE - len(trailing), -_AFTER_SIZE), offsets=(0, 2)),
             near_miss=_compressed(codec, compress(_PLAIN, codec=codec)),
             settings=_DEEP,
         )
-        for codec, trailing in zip(_CODECS, (bytes(5), b"abc", b"abcd", b"abcde"), strict=True)
+        # readers of zstd fail at the end of the stream
+        for codec, trailing, at in zip(
+            _CODECS, (bytes(5), b"abc", b"abcd", b"abcde"), (warning, warning, warning, error), strict=True
+        )
     ),
     FaultCase(
         "frame-trailing-bytes",
         name="snappy-long",
         shown=_compressed("snappy", snappy_xerial(_PLAIN) + b"\xaa" * 7),
+        at=error((-_AFTER_SIZE - 7, -_AFTER_SIZE), offsets=(0, 2), expected="3", found="3"),
         near_miss=_compressed("snappy", snappy_xerial(_PLAIN)),
         settings=_DEEP,
     ),
@@ -273,6 +337,7 @@ CASES = (
         "frame-multi-member",
         name="gzip",
         shown=_compressed("gzip", gzip_members(_PLAIN, member_count=3)),
+        at=info(_FIRST, offsets=(0, 2), found="1"),
         near_miss=_compressed("gzip", gzip_members(_PLAIN)),
         settings=_DEEP,
     ),
@@ -280,6 +345,7 @@ CASES = (
         "frame-multi-member",
         name="lz4",
         shown=_compressed("lz4", lz4_frame(_PLAIN) + lz4_frame(_PLAIN)),
+        at=info(_FIRST, offsets=(0, 2), found="1"),
         near_miss=_compressed("lz4", lz4_frame(_PLAIN)),
         settings=_DEEP,
     ),
@@ -287,12 +353,14 @@ CASES = (
         "frame-multi-member",
         name="zstd",
         shown=_compressed("zstd", zstd_frames(_PLAIN, frame_count=2)),
+        at=info(_FIRST, offsets=(0, 2), found="1"),
         near_miss=_compressed("zstd", zstd_frames(_PLAIN)),
         settings=_DEEP,
     ),
     FaultCase(
         "snappy-raw",
         shown=_compressed("snappy", snappy_raw(_PLAIN)),
+        at=info(_FIRST, offsets=(0, 2), found="1"),
         near_miss=_compressed("snappy", snappy_xerial(_PLAIN)),
         settings=_BOTH,
     ),
@@ -300,6 +368,7 @@ CASES = (
         "lz4-legacy-header",
         name="magic-1",
         shown=_wrapped(codec="lz4", compressor=lambda plain: lz4_frame(plain, is_header_checksum_broken=True)),
+        at=error(WHOLE_FILE, offsets=(1, 1)),
         near_miss=_wrapped(codec="lz4"),
         settings=_DEEP,
     ),
@@ -307,17 +376,20 @@ CASES = (
         "lz4-legacy-header",
         name="magic-0",
         shown=_wrapped(codec="lz4", magic=0, messages=_OLD),
+        at=info(WHOLE_FILE, offsets=(1, 1), found="1"),
         near_miss=_wrapped(codec="gzip", magic=0, messages=_OLD),
         settings=_BOTH,
     ),
     FaultCase(
         "payload-empty-compressed",
         shown=_compressed("zstd", b""),
+        at=error((0, 61), offsets=(0, 2), expected="3", found="0"),
         near_miss={_LOG: batch(codec="zstd") + _AFTER_1},
     ),
     FaultCase(
         "decompression-limit",
         shown=_compressed("zstd", _BOMB_PAYLOAD, [record(value=b"")]),
+        at=error(_FIRST, offsets=(0, 0), expected="1", found="0"),
         near_miss=_compressed(
             "zstd", zstd_frames(b"".join(encode_record(one, row=row) for row, one in enumerate(_LONG_VALUE))), _LONG_VALUE
         ),
@@ -327,6 +399,7 @@ CASES = (
         "declared-size-forged",
         name="snappy",
         shown=_compressed("snappy", snappy_xerial(b"")[:16] + struct.pack(">i", 9) + unsigned_varint(2_000_000_000) + b"abcd"),
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("snappy", snappy_xerial(_PLAIN)),
         settings=_DEEP,
     ),
@@ -334,6 +407,7 @@ CASES = (
         "declared-size-forged",
         name="snappy-chunk",
         shown=_compressed("snappy", snappy_xerial(b"")[:16] + struct.pack(">i", -2) + b"abcd"),
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("snappy", snappy_xerial(_PLAIN, is_header_repeated=True)),
         settings=_DEEP,
     ),
@@ -341,6 +415,7 @@ CASES = (
         "declared-size-forged",
         name="lz4",
         shown=_compressed("lz4", lz4_frame(b"")[:7] + struct.pack("<I", 0x7FFFFFFF) + b"abcd"),
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("lz4", lz4_frame(_PLAIN)),
         settings=_DEEP,
     ),
@@ -348,29 +423,68 @@ CASES = (
         "declared-size-forged",
         name="zstd-window",
         shown=_compressed("zstd", _BIG_WINDOW),
+        at=error(_FIRST, offsets=(0, 2), expected="3", found="0"),
         near_miss=_compressed("zstd", zstd_frames(_PLAIN)),
         settings=_DEEP,
     ),
     FaultCase(
         "legacy-inner-magic",
         shown=_wrapped(messages=[message_of(value=b"first"), message_of(value=b"second", magic=0)]),
+        at=warning(WHOLE_FILE, offsets=(1, 1), expected="1", found="0"),
         near_miss=_wrapped(magic=0, messages=_OLD),
         settings=_DEEP,
     ),
     FaultCase(
         "legacy-nested-compression",
         shown=_wrapped(messages=[wrapper(messages=_MESSAGES)], inner_offsets=[0]),
+        at=error(WHOLE_FILE, offsets=(0, 0)),
         near_miss=_wrapped(),
         settings=_DEEP,
     ),
-    FaultCase("legacy-wrapper-empty", name="null", shown=_wrapped(has_null_value=True), near_miss=_wrapped(), settings=_DEEP),
-    FaultCase("legacy-wrapper-empty", name="no-messages", shown=_wrapped(messages=[]), near_miss=_wrapped(), settings=_DEEP),
-    FaultCase("legacy-wrapper-empty", name="no-bytes", shown=_wrapped(payload=b""), near_miss=_wrapped(), settings=_DEEP),
-    FaultCase("legacy-wrapper-offset", name="low", shown=_wrapped(inner_offsets=[0, 5]), near_miss=_wrapped(), settings=_DEEP),
-    FaultCase("legacy-wrapper-offset", name="zero", shown=_wrapped(offset=0), near_miss=_wrapped(), settings=_DEEP),
+    FaultCase(
+        "legacy-wrapper-empty",
+        name="null",
+        shown=_wrapped(has_null_value=True),
+        at=error(WHOLE_FILE, offsets=(1, 1)),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-empty",
+        name="no-messages",
+        shown=_wrapped(messages=[]),
+        at=error(WHOLE_FILE, offsets=(0, 0)),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-empty",
+        name="no-bytes",
+        shown=_wrapped(payload=b""),
+        at=error(WHOLE_FILE, offsets=(1, 1)),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-offset",
+        name="low",
+        shown=_wrapped(inner_offsets=[0, 5]),
+        at=error(WHOLE_FILE, offsets=(1, 1)),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
+    FaultCase(
+        "legacy-wrapper-offset",
+        name="zero",
+        shown=_wrapped(offset=0),
+        at=info(WHOLE_FILE, offsets=(0, 1)),
+        near_miss=_wrapped(),
+        settings=_DEEP,
+    ),
     FaultCase(
         "legacy-inner-crc",
         shown=_wrapped(messages=[message_of(value=b"first"), message_of(value=b"second", crc=zlib.crc32(b""))]),
+        at=error(WHOLE_FILE, offsets=(1, 1), found=f"0x{zlib.crc32(b''):08x}"),
         near_miss=_wrapped(),
         settings=_DEEP,
     ),

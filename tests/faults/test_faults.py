@@ -14,8 +14,20 @@ from kdump.checks.isolation import Isolation
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
-from . import directories, files, framing, indexes, metadata_files, order, records, snapshots, timestamps, transactions
-from .case import NOW, FaultCase, write
+from . import (
+    directories,
+    files,
+    fleet,
+    framing,
+    indexes,
+    metadata_files,
+    order,
+    producer_snapshots,
+    records,
+    timestamps,
+    transactions,
+)
+from .case import NOW, UNSTATED, At, FaultCase, path_of, write
 
 CASES = (
     *framing.CASES,
@@ -24,14 +36,23 @@ CASES = (
     *transactions.CASES,
     *records.CASES,
     *indexes.CASES,
-    *snapshots.CASES,
+    *producer_snapshots.CASES,
     *metadata_files.CASES,
     *directories.CASES,
     *files.CASES,
 )
-GOLDEN = Path(__file__).parents[2] / "golden_outputs" / "faults"
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+"""What kdump itself printed for each case, whole. They show what a change changes; what is right, the cases say."""
+
 REMAKE = "KDUMP_REMAKE_FAULTS"
-"""Set to write the golden finding lists anew; what changed is then to be read in the diff."""
+"""Set to write the snapshots again. The tests then fail, and what changed is to be read in the diff."""
+
+WITHOUT_REPORT = {"file-vanished-named", "permission-denied", "not-regular"}
+"""Cases in which no file can be opened, so that no bytes are counted."""
+
+
+Told = tuple[str, str, tuple[int, int], str, tuple[int | None, ...], str]
+"""Of a finding: its code, the path inside what is checked, the range of bytes, severity, offsets and their certainty."""
 
 
 def _rows(files_root: Path, case: FaultCase) -> list[Row]:
@@ -55,6 +76,28 @@ def _findings(rows: list[Row]) -> list[Finding]:
     return [row for row in rows if isinstance(row, Finding)]
 
 
+def _told(finding: Finding, checked: Path) -> Told:
+    """What is compared of a finding."""
+    path = os.path.relpath(finding.path, checked)
+    offsets = () if finding.offset_first is None else (finding.offset_first, finding.offset_last)
+    return (
+        finding.code,
+        "" if path == "." else path,
+        (finding.start, finding.end),
+        finding.severity,
+        offsets,
+        finding.offset_certainty or "",
+    )
+
+
+def _stated(case: FaultCase) -> Iterator[tuple[Told, At]]:
+    """The same as a case states it."""
+    for code, stated in {case.code: case.at, **case.also}.items():
+        for at in (stated,) if isinstance(stated, At) else stated:
+            certainty = "" if at.offsets is None else "estimated" if at.is_estimated else "exact"
+            yield (code, at.file, at.extent_in(case), at.severity, at.offsets or (), certainty), at
+
+
 def _lines(rows: list[Row], root: Path) -> Iterator[str]:
     for row in rows:
         values = {column.key: getattr(row, column.name) for column in row.schema}
@@ -68,10 +111,15 @@ def _id(case: FaultCase) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
-def test_a_fault_is_found(case: FaultCase, tmp_path: Path) -> None:
-    codes = {finding.code for finding in _findings(_shown_rows(case, tmp_path))}
-    assert case.code in codes
-    assert codes - {case.code} == set(case.also)
+def test_a_fault_is_found_where_its_builder_says(case: FaultCase, tmp_path: Path) -> None:
+    findings = _findings(_shown_rows(case, tmp_path))
+    checked = path_of(case.shown, tmp_path, case.scope)
+    found = sorted((_told(finding, checked), finding.expected or "", finding.found or "") for finding in findings)
+    stated = sorted(_stated(case), key=lambda pair: pair[0])
+    assert [told for told, _, _ in found] == [told for told, _ in stated]
+    for (told, expected, value), (_, at) in zip(found, stated, strict=True):
+        assert at.expected in (UNSTATED, expected or None), told
+        assert at.found in (UNSTATED, value or None), told
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
@@ -83,24 +131,37 @@ def test_a_near_miss_is_none(case: FaultCase, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
-def test_findings_are_what_they_were(case: FaultCase, tmp_path: Path) -> None:
+def test_findings_are_as_in_the_snapshot(case: FaultCase, tmp_path: Path) -> None:
     text = "".join(line + "\n" for line in _lines(_shown_rows(case, tmp_path), tmp_path))
-    golden = GOLDEN / f"{_id(case)}.ndjson"
+    snapshot = SNAPSHOTS / f"{_id(case)}.ndjson"
     if REMAKE in os.environ:
-        golden.write_text(text)
-    assert text == golden.read_text()
+        snapshot.write_text(text)
+        pytest.fail(f"{snapshot.name} was written, not compared: unset {REMAKE}, and read what changed")
+    assert text == snapshot.read_text()
+
+
+def test_every_snapshot_belongs_to_a_case() -> None:
+    assert {path.name for path in SNAPSHOTS.iterdir()} == {f"{_id(case)}.ndjson" for case in CASES}
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> None:
     reports = [row for row in _shown_rows(case, tmp_path) if isinstance(row, FileReport)]
+    assert bool(reports) == (_id(case) not in WITHOUT_REPORT)
+    assert len({report.path for report in reports}) == len(reports)
     for report in reports:
         counted = (report.bytes_intact, report.bytes_salvaged, report.bytes_damaged, report.bytes_zero, report.bytes_not_examined)
         assert min(counted) >= 0
         assert sum(counted) == report.size
 
 
-def test_every_code_has_a_case() -> None:
-    assert {case.code for case in CASES} == set(
-        FAULTS
-    ) - FLEET - SCAN  # those have theirs in test_fleet.py and tests/test_scan.py
+def test_every_code_has_a_case_that_says_where_it_is() -> None:
+    elsewhere = FLEET | SCAN  # in test_fleet.py here, and in tests/test_reconciliation.py
+    assert {case.code for case in CASES} == set(FAULTS) - elsewhere
+    assert all(case.at for case in CASES)
+
+
+def test_some_case_states_the_severity_of_the_catalogue_for_every_code() -> None:
+    stated = {(code, at.severity) for case in CASES for (code, *_), at in _stated(case)}
+    stated |= {(case.code, case.at.severity) for case in fleet.CASES}
+    assert {(fault.code, fault.severity) for fault in FAULTS.values() if fault.code not in SCAN} <= stated

@@ -12,7 +12,7 @@ from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.fleets import write_fleet
 
-from .case import NOW
+from .case import NOW, UNSTATED
 from .fleet import CASES, FleetCase
 
 pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
@@ -32,10 +32,15 @@ def _findings(root: Path, case: FleetCase) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_a_fault_of_a_fleet_is_found(case: FleetCase, tmp_path: Path) -> None:
-    (found,) = _findings(write_fleet(tmp_path / "fleet", case.shown, cleaned=case.cleaned), case)
-    assert (found["code"], found["broker"], found["severity"]) == (case.code, case.broker, case.severity)
+    root = write_fleet(tmp_path / "fleet", case.shown, cleaned=case.cleaned)
+    (found,) = _findings(root, case)
+    assert (found["code"], found["broker"], found["severity"]) == (case.code, case.broker, case.at.severity)
     assert found["message"] == case.message
-    assert (found["offsetFirst"], found["offsetLast"]) == case.offsets
+    assert (found["start"], found["end"]) == case.at.extent
+    assert (found["offsetFirst"], found["offsetLast"], found["offsetCertainty"]) == (*(case.at.offsets or ()), "exact")
+    assert case.at.expected in (UNSTATED, found["expected"])
+    assert case.at.found in (UNSTATED, found["found"])
+    assert Path(found["path"]) == root / f"broker={case.broker}" / case.at.file
     assert Path(found["path"]).exists()
 
 

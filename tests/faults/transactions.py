@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tests.builders.files import aborted_transaction, file_name
 from tests.builders.records import TIMESTAMP, Record, batch, commit_record, control_record, record, transaction_marker
 
-from .case import PARTITION_DIRECTORY, FaultCase, Files, partition_files
+from .case import PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, Files, error, info, partition_files, warning
 
 _LOG = file_name(0, ".log")
 _MINUTE = 60_000
@@ -63,6 +63,12 @@ def _log(*batches: bytes) -> Files:
     return {_LOG: b"".join(batches)}
 
 
+def _size(count: int) -> int:
+    """The bytes of a batch of so many records of `_data`."""
+    return 61 + count * 12
+
+
+_DATA, _MARKER = len(_data(0)), len(_marker(0))
 _COMMITTED = _log(_data(0), _marker(1))
 _COMMIT = struct.pack(">hi", 0, 0)
 
@@ -76,50 +82,85 @@ CASES = (
     FaultCase(
         "control-key-short",
         shown=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT, key_size=3)])),
+        at=error((_DATA + 61, _DATA + _MARKER - 1), offsets=(1, 1), found="000000"),
         near_miss=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT, key_size=5)])),
     ),
-    FaultCase("control-key-null", shown=_log(_data(0), _control(1, [record(value=_COMMIT)])), near_miss=_COMMITTED),
+    FaultCase(
+        "control-key-null",
+        shown=_log(_data(0), _control(1, [record(value=_COMMIT)])),
+        at=error((_DATA + 61, _DATA + _MARKER - 4), offsets=(1, 1), found="null"),
+        near_miss=_COMMITTED,
+    ),
     FaultCase(
         "control-version-negative",
         shown=_log(_data(0), _control(1, [commit_record(key_version=-1)])),
+        at=error((_DATA + 61, _DATA + _MARKER), offsets=(1, 1), found="ffff0001"),
         near_miss=_log(_data(0), _control(1, [commit_record(key_version=1)])),
     ),
     FaultCase(
         "control-version-negative",
         shown=_log(_data(0), _control(1, [commit_record(version=-1)])),
+        at=error((_DATA + 61, _DATA + _MARKER), offsets=(1, 1), found="ffff00000000"),
         near_miss=_log(_data(0), _control(1, [commit_record(version=1)])),
         name="value",
     ),
     FaultCase(
         "control-type-unknown",
         shown=_log(_data(0), _control(1, [control_record(control_type=2, value=_COMMIT)])),
+        at=error((_DATA, _DATA + _MARKER), offsets=(1, 1), expected="0 or 1", found="2"),
         near_miss=_COMMITTED,
     ),
     FaultCase(
         "control-type-unknown",
         shown=_log(_control(0, [control_record(control_type=7)], producer_id=-1, in_txn=False)),
+        at=warning(WHOLE_FILE, offsets=(0, 0), found="7"),
         near_miss=_log(_control(0, [control_record(control_type=4, value=b"\0\0\0")], producer_id=-1, in_txn=False)),
         name="without-producer",
     ),
     FaultCase(
         "control-value-short",
         shown=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT[:5])])),
+        at=error((_DATA + 61, _DATA + _MARKER - 1), offsets=(1, 1), found="00" * 5),
         near_miss=_log(_data(0), _control(1, [control_record(control_type=1, value=_COMMIT + b"more")])),
     ),
     FaultCase(
         "control-value-short",
         shown=_log(_control(0, [control_record(control_type=3, value=b"\0\0\0")], producer_id=-1, in_txn=False)),
+        at=error((61, _MARKER - 3), offsets=(0, 0), found="000000"),
         near_miss=_log(_control(0, [control_record(control_type=3, value=bytes(11))], producer_id=-1, in_txn=False)),
         name="kraft",
     ),
     FaultCase(
+        "control-value-short",
+        shown=_log(
+            _control(
+                0,
+                [control_record(control_type=3, value=b"\0\0\0"), control_record(control_type=4, value=bytes(3))],
+                producer_id=-1,
+                in_txn=False,
+            )
+        ),
+        at=error((61, _MARKER - 3 + 14), offsets=(0, 0), found="000000"),
+        near_miss=_log(
+            _control(
+                0,
+                [control_record(control_type=3, value=bytes(11)), control_record(control_type=4, value=bytes(3))],
+                producer_id=-1,
+                in_txn=False,
+            )
+        ),
+        name="first-of-two",
+    ),
+    FaultCase(
         "control-batch-shape",
         shown=_log(_data(0), _control(1, [commit_record(), commit_record()], in_txn=False)),
+        at=warning((_DATA, _DATA + 61 + 2 * 17), offsets=(1, 2)),
         near_miss=_COMMITTED,
     ),
     FaultCase(
         "control-batch-shape",
         shown=_log(_control(0, [commit_record()], producer_id=-1)),
+        at=warning(WHOLE_FILE, offsets=(0, 0)),
         near_miss=_log(
             _control(
                 0,
@@ -133,13 +174,15 @@ CASES = (
     FaultCase(
         "control-batch-shape",
         shown=_log(_control(0, [])),
+        at=info(WHOLE_FILE, offsets=(0, 0)),
         near_miss=_COMMITTED,
         name="empty",
     ),
-    FaultCase("txn-open", shown=_log(_data(0), _plain(1, 60)), near_miss=_COMMITTED),
+    FaultCase("txn-open", shown=_log(_data(0), _plain(1, 60)), at=info((0, _DATA), offsets=(0, 0)), near_miss=_COMMITTED),
     FaultCase(
         "txn-open",
         shown=partition_files({0: [_data(0)], 1: [_data(1, 1), _plain(2, 5)]}),
+        at=info((0, _DATA), file=_LOG, offsets=(0, 1)),
         near_miss=partition_files({0: [_data(0)], 1: [_marker(1), _plain(2, 60)]}),
         scope=PARTITION_DIRECTORY,
         name="across-segments",
@@ -147,6 +190,7 @@ CASES = (
     FaultCase(
         "txn-hanging",
         shown=partition_files(_HANGING),
+        at=error((0, _size(2)), file=_LOG, offsets=(0, 1)),
         near_miss=partition_files(_RUNNING),
         scope=PARTITION_DIRECTORY,
         near_also={"txn-open"},
@@ -154,16 +198,19 @@ CASES = (
     FaultCase(
         "marker-without-txn",
         shown=_log(_marker(0), _data(1), _marker(2), _marker(3)),
+        at=info((0, 3 * _MARKER + _DATA), offsets=(0, 3)),
         near_miss=_log(_data(0), _marker(1), _data(2, 1), _marker(3)),
     ),
     FaultCase(
         "txn-nontransactional-write",
         shown=_log(_data(0), _data(1, 1, in_txn=False), _marker(2)),
+        at=error((_DATA, 2 * _DATA), offsets=(1, 1)),
         near_miss=_log(_data(0), _marker(1), _data(2, 1, in_txn=False)),
     ),
     FaultCase(
         "txn-aborted-not-indexed",
         shown=partition_files(_ABORTED),
+        at=error((0, _MARKER), file=file_name(1, ".log"), offsets=(0, 1)),
         near_miss=partition_files(_ABORTED, aborted_transactions={1: [_ABORTED_ENTRY]}),
         scope=PARTITION_DIRECTORY,
     ),
@@ -173,6 +220,7 @@ CASES = (
             {0: [_data(0), _marker(1, is_commit=False), _data(2, 1), _marker(3, is_commit=False)]},
             aborted_transactions={0: [_ABORTED_ENTRY]},
         ),
+        at=error((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), file=_LOG, offsets=(2, 3)),
         near_miss=partition_files(
             {0: [_data(0), _marker(1, is_commit=False), _marker(2, is_commit=False)]},  # the second aborts nothing
             aborted_transactions={0: [_ABORTED_ENTRY]},
@@ -184,43 +232,55 @@ CASES = (
     FaultCase(
         "coordinator-epoch-regression",
         shown=_log(_data(0), _marker(1, coordinator_epoch=5), _data(2, 1), _marker(3, coordinator_epoch=4)),
+        at=warning((2 * _DATA + _MARKER, 2 * (_DATA + _MARKER)), offsets=(3, 3), expected="5", found="4"),
         near_miss=_log(_data(0), _marker(1, coordinator_epoch=5), _data(2, 1), _marker(3, coordinator_epoch=5)),
     ),
     FaultCase(
         "producer-epoch-regression",
         shown=_log(_sent(0, 0, epoch=2), _sent(1, 1, epoch=1)),
+        at=warning((_DATA, 2 * _DATA), offsets=(1, 1), expected="2", found="1"),
         near_miss=_log(_data(0, epoch=1), _marker(1, epoch=2), _data(2, epoch=2), _marker(3, epoch=3)),  # as of KIP-890
     ),
     FaultCase(
         "sequence-gap",
         shown=_log(_sent(0, 0, count=3), _sent(3, 4)),
+        at=warning((_size(3), _size(3) + _DATA), offsets=(3, 3), expected="3", found="4"),
         near_miss=_log(_sent(0, 40, count=3), _sent(3, 43), _sent(4, 0, epoch=1)),
     ),
     FaultCase(
         "sequence-gap",
         shown=_log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 0)),
+        at=info((_size(3) + _DATA, _size(3) + 2 * _DATA), offsets=(4, 4)),
         near_miss=_log(_sent(0, 0, count=3), _sent(3, 3), _sent(4, 4)),
         name="started-anew",
     ),
     FaultCase(
         "sequence-duplicate",
         shown=_log(_sent(0, 0, count=2), _sent(2, 2), _sent(3, 2), _sent(4, 3)),
+        at=error((_size(2) + _DATA, _size(2) + 2 * _DATA), offsets=(3, 3), expected="3", found="2"),
         near_miss=_log(_sent(0, 0, count=2), _sent(2, 2), _sent(3, 3)),
     ),
     FaultCase(
         "sequence-wrap",
         shown=_log(_sent(0, 2147483647), _sent(1, 0), _sent(2, 1)),
+        at=info((_DATA, 2 * _DATA), offsets=(1, 1)),
         near_miss=_log(_sent(0, 2147483646), _sent(1, 2147483647)),
     ),
     FaultCase(
         "sequence-wrap",
         shown=_log(_sent(0, 2147483646, count=4), _sent(4, 2)),
+        at=info((0, _size(4)), offsets=(0, 3)),
         near_miss=_log(_sent(0, 2147483646, count=2)),
         name="inside-a-batch",
     ),
     FaultCase(
         "producer-fields-odd",
         shown=_log(_sent(0, -1), _sent(1, -1, epoch=-2), batch(records=[record()], base_offset=2, is_transactional=True)),
+        at=(
+            warning((0, _DATA), offsets=(0, 0)),
+            *[warning((_DATA, 2 * _DATA), offsets=(1, 1))] * 2,
+            warning((2 * _DATA, 2 * _DATA + 61 + 7), offsets=(2, 2)),
+        ),
         near_miss=_log(batch(records=[record()], base_sequence=0), _data(1), _marker(2)),  # aiokafka has sequences without id
     ),
 )

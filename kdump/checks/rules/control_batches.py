@@ -60,7 +60,8 @@ class _Reading:
         self.attributes: int = chunk.headers[row][5]
         self.producer_id: int = chunk.headers[row][9]
         self.count: int = chunk.headers[row][12]
-        self.offset: int = chunk.batches["last_offset"][row]
+        self.offset: int = chunk.batches["base_offset"][row]  # magic 2 only has control batches
+        self.last_offset: int = chunk.batches["last_offset"][row]
         self.position: int = chunk.batches["position"][row]
         self.end: int = self.position + chunk.batches["size"][row]
 
@@ -74,83 +75,81 @@ class _Reading:
             self._report("control-batch-shape", message, severity=INFO)
             return None
         records = self._records()
-        controls = [self._of_record(key, value) for key, value in records]
+        controls = [self._of_record(*one) for one in records]
         control = (controls[0] if controls else None) or Control(None, None)
         self._check_shape(control.kind)
         return control
 
-    def _records(self) -> list[tuple[bytes | None, bytes | None]]:
-        """Keys and values, none where they are not to be read."""
+    def _records(self) -> list[tuple[int, bytes | None, bytes | None]]:
+        """Offsets, keys and values, none where they are not to be read."""
         is_compressed = bool(self.attributes & COMPRESSION_MASK)
         settings = self.context.settings
         if not settings.checks_crcs or (is_compressed or self.end - self.position > _MAX_SIZE) and not settings.reads_payloads:
             return []
         try:
             for part in record.read(self.context.source, self.chunk.slice(self.row, self.row + 1)):
-                keys, values = part.records["key"], part.records["value"]
-                return list(zip(keys, values, strict=True))[: 1 if self.producer_id >= 0 else None]
+                offsets, keys, values = part.records["offset"], part.records["key"], part.records["value"]
+                return list(zip(offsets, keys, values, strict=True))[: 1 if self.producer_id >= 0 else None]
         except CorruptData:
             pass  # records that cannot be read are a matter of other rules
         return []
 
-    def _of_record(self, key: bytes | None, value: bytes | None) -> Control | None:
+    def _of_record(self, offset: int, key: bytes | None, value: bytes | None) -> Control | None:
         """What one record says, None where it is not to be understood, which is reported."""
-        name = f"The control record at offset {self.offset:,}"
+        name = f"The control record at offset {offset:,}"
         if key is None:
-            self._report_record("control-key-null", f"{name} has no key.", key)
+            self._report_record("control-key-null", f"{name} has no key.", offset, key)
             return None
         if len(key) < _KEY.size:
             message = f"{name} has a key of {len(key)} bytes, too short for a version and a type."
-            self._report_record("control-key-short", message, key)
+            self._report_record("control-key-short", message, offset, key)
             return None
         version, kind = _KEY.unpack_from(key)
         if version < 0:
-            self._report_record("control-version-negative", f"{name} has the version {version}.", key)
+            self._report_record("control-version-negative", f"{name} has the version {version}.", offset, key)
             return None
         if not ABORT <= kind <= KRAFT_VOTERS or kind > COMMIT and self.producer_id >= 0:
-            self._report_type(kind)
+            self._report_type(offset, kind)
             return Control(kind, None)
         if value is None:
-            self._report_record("control-value-short", f"{name} has no value.", value)
+            self._report_record("control-value-short", f"{name} has no value.", offset, value)
             return None
-        return self._marker(kind, value) if kind <= COMMIT else self._kraft_message(kind, value)
+        return self._marker(offset, kind, value) if kind <= COMMIT else self._kraft_message(offset, kind, value)
 
-    def _marker(self, kind: int, value: bytes) -> Control | None:
-        name = f"The transaction marker at offset {self.offset:,}"
+    def _marker(self, offset: int, kind: int, value: bytes) -> Control | None:
+        name = f"The transaction marker at offset {offset:,}"
         if len(value) < _MARKER.size:
             message = f"{name} has a value of {len(value)} bytes, which ends too early."
-            self._report_record("control-value-short", message, value)
+            self._report_record("control-value-short", message, offset, value)
             return None
         version, coordinator_epoch = _MARKER.unpack_from(value)
         if version < 0:
-            self._report_record("control-version-negative", f"{name} has the version {version}.", value)
+            self._report_record("control-version-negative", f"{name} has the version {version}.", offset, value)
             return None
         return Control(kind, coordinator_epoch)
 
-    def _kraft_message(self, kind: int, value: bytes) -> Control | None:
+    def _kraft_message(self, offset: int, kind: int, value: bytes) -> Control | None:
         try:
             schema.read(MESSAGES[kind], schema.Reader(value), 0)  # Kafka reads every version as 0
         except CorruptData:
             is_newer = int.from_bytes(value[:2], "big", signed=True) > 0
             if not is_newer:
-                message = (
-                    f"The KRaft control record at offset {self.offset:,} has a value of {len(value)} bytes that ends too early."
-                )
-                self._report_record("control-value-short", message, value)
+                message = f"The KRaft control record at offset {offset:,} has a value of {len(value)} bytes that ends too early."
+                self._report_record("control-value-short", message, offset, value)
             return None
         return Control(kind, None)
 
-    def _report_type(self, kind: int) -> None:
+    def _report_type(self, offset: int, kind: int) -> None:
         if self.producer_id < 0:
             why = "no release has" if kind < 0 else "is not known: a newer broker may have written it"
-            message = f"The control record at offset {self.offset:,} has type {kind}, which {why}."
-            self._report("control-type-unknown", message, found=kind, severity=WARNING, forecast=IGNORE)
+            message = f"The control record at offset {offset:,} has type {kind}, which {why}."
+            self._report("control-type-unknown", message, offset=offset, found=kind, severity=WARNING, forecast=IGNORE)
             return
         message = (
-            f"The control record at offset {self.offset:,} has type {kind} and producer {self.producer_id:,}. "
+            f"The control record at offset {offset:,} has type {kind} and producer {self.producer_id:,}. "
             "A broker takes it for the end of a transaction, and only 0 (abort) and 1 (commit) end one."
         )
-        self._report("control-type-unknown", message, expected="0 or 1", found=kind, severity=ERROR, forecast=DIE)
+        self._report("control-type-unknown", message, offset=offset, expected="0 or 1", found=kind, severity=ERROR, forecast=DIE)
 
     def _check_shape(self, kind: int | None) -> None:
         is_marker = kind in (ABORT, COMMIT) or self.producer_id >= 0
@@ -166,16 +165,17 @@ class _Reading:
         if odd:
             self._report("control-batch-shape", f"The control batch at offset {self.offset:,} {' and '.join(odd)}.")
 
-    def _report_record(self, code: str, message: str, data: bytes | None) -> None:
+    def _report_record(self, code: str, message: str, offset: int, data: bytes | None) -> None:
         found = "null" if data is None else data[:32].hex()
         forecast = DIE if self.producer_id >= 0 else BLIND
-        self._report(code, message, found=found, forecast=forecast, start=self.position + _HEADER_SIZE)
+        self._report(code, message, offset=offset, found=found, forecast=forecast, start=self.position + _HEADER_SIZE)
 
     def _report(
         self,
         code: str,
         message: str,
         *,
+        offset: int | None = None,
         severity: str | None = None,
         expected: object = None,
         found: object = None,
@@ -188,7 +188,7 @@ class _Reading:
             self.end,
             message,
             severity=severity,
-            offsets=(self.offset, self.offset),
+            offsets=(self.offset, self.last_offset) if offset is None else (offset, offset),
             expected=expected,
             found=found,
             forecast=forecast,

@@ -63,7 +63,7 @@ class Framing(SegmentRule):
         super().__init__(context, facts)
         self._crc32c = crc32c_for(context.source.size)
         self._holes: list[tuple[Damage, int]] = []
-        self._held: list[tuple[Damage, str, str | None, object, int]] = []  # findings, until it is known what follows
+        self._held: list[tuple[Damage, str, str | None, object, object, int]] = []  # findings, until it is known what follows
         self._gap_told = -1  # how many batches stood in front of the last range of which was told what is missing
         self._decoded = 0
         self._is_damaged_at_end = False
@@ -316,19 +316,22 @@ class Framing(SegmentRule):
             message = damage.message[:1].upper() + damage.message[1:]
             if self._has_crc_of_magic_2(start, end):
                 message = f"One batch. {message}; as magic 2 its CRC fits, so only this byte is wrong"
-            self._hold(damage, f"{message}.", expected=2)
+            magic = int.from_bytes(self.context.source.read(start + 16, 1), "big", signed=True)
+            self._hold(damage, f"{message}.", expected=2, found=magic)
         else:
             self._hold(damage, damage.message[:1].upper() + damage.message[1:] + ".")
 
-    def _hold(self, damage: Damage, message: str, *, severity: str | None = None, expected: object = None) -> None:
+    def _hold(
+        self, damage: Damage, message: str, *, severity: str | None = None, expected: object = None, found: object = None
+    ) -> None:
         """Report on a damaged range when it is known which offsets are missing."""
-        self._held.append((damage, message, severity, expected, len(self.facts.positions)))
+        self._held.append((damage, message, severity, expected, found, len(self.facts.positions)))
 
     def _tell_held(self) -> None:
         held, self._held = self._held, []
-        for damage, message, severity, expected, count in held:
+        for damage, message, severity, expected, found, count in held:
             words, offsets = self._missing(count)
-            self._tell(damage, message + words, severity=severity, offsets=offsets, expected=expected)
+            self._tell(damage, message + words, severity=severity, offsets=offsets, expected=expected, found=found)
 
     def _missing(self, count: int) -> tuple[str, tuple[int, int] | None]:
         """Which offsets are missing behind the first `count` batches, in words, too; said once of ranges side by side."""

@@ -6,6 +6,7 @@ import os
 
 from kdump.checks.finding import Accounts
 from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData
 from kdump.formats import file_name, record
 from kdump.formats.record_batch import COMPRESSION_MASK
@@ -95,9 +96,9 @@ class Snapshot(SegmentRule):
         elif not batch.is_control:
             bad = _bad_record(self.context.source, chunk, row)
         if bad:
-            message = f"The batch at offset {batch.last_offset:,} {bad}. Snapshots hold no such batch."
-            context = self.context
-            context.report("checkpoint-bad-batch", batch.position, batch.position + batch.size, message)
+            offsets = batch.first_offset, batch.last_offset
+            message = f"The batch of {offset_range(*offsets)} {bad}. Snapshots hold no such batch."
+            self.context.report("checkpoint-bad-batch", batch.position, batch.position + batch.size, message, offsets=offsets)
 
 
 RULES: tuple[type[SegmentRule], ...] = (Snapshot,)
@@ -132,9 +133,10 @@ def check_directory(partition: PartitionFacts) -> None:
     ends = [end for name in partition.files.others if (end := _end_offset(name)) is not None]
     if max(ends, default=-1) < log_start:
         newest = f"the newest one ends at {max(ends):,}" if ends else "there is none"
+        first_missing = max(ends, default=0)
         message = f"The log starts at offset {log_start:,}, so a snapshot must reach up to there; {newest}."
         log = partition.files.segments[log_start][file_name.LOG]
-        partition.context(log).report("snapshot-gap-metadata", 0, 0, message, offsets=(0, log_start - 1))
+        partition.context(log).report("snapshot-gap-metadata", 0, 0, message, offsets=(first_missing, log_start - 1))
 
 
 def is_of_metadata(path: str) -> bool:

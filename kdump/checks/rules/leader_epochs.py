@@ -197,13 +197,17 @@ def _check_against_batches(context: FileContext, partition: PartitionFacts, epoc
         if first_row < 0 and first_end is not None and epochs.starts[0] <= first_end + 1:
             if last_row < 0:
                 continue
-            first_row, first = last_row, last
+            first_row, first = 0, epochs.starts[0]
         if first_row == last_row >= 0 and epochs.epochs[first_row] == epoch:
             continue
         differing += 1
         if worst is None:
             bad_row = first_row if first_row < 0 or epochs.epochs[first_row] != epoch else last_row
-            worst = epoch, first if bad_row == first_row else epochs.starts[bad_row], last, bad_row
+            if bad_row != first_row:
+                first = epochs.starts[bad_row]
+            if bad_row + 1 < len(epochs.starts):
+                last = min(last, epochs.starts[bad_row + 1] - 1)
+            worst = epoch, first, last, bad_row
     if worst is None:
         return
     epoch, first, last, row = worst
@@ -234,15 +238,24 @@ def _pairs_of(epochs: _Epochs) -> Iterator[tuple[int, int]]:
 def _runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
     """Epoch, first and last offset of neighbouring batches with one epoch; epochs that fall are left to other rules."""
     highest = -1
+    run: tuple[int, int, int] | None = None  # which may go on in the next segment
     for base_offset in sorted(partition.segments):
         facts = partition.segments[base_offset]
         for place, (epoch, first) in enumerate(facts.epochs):
+            last = _last_of_run(facts, place)
+            if run is not None and epoch == run[0] and first <= last:
+                run = epoch, run[1], last
+                continue
+            if run is not None:
+                yield run
+                run = None
             if epoch < highest:
                 continue
             highest = epoch
-            last = _last_of_run(facts, place)
             if first <= last:
-                yield epoch, first, last
+                run = epoch, first, last
+    if run is not None:
+        yield run
 
 
 def _last_of_run(facts: SegmentFacts, place: int) -> int:

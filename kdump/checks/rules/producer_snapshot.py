@@ -105,7 +105,7 @@ def _has_good_crc(context: FileContext, entries_end: int) -> bool:
     if stored in (computed, of_entries):
         return True
     message = f"Stored CRC 0x{stored:08x}, computed 0x{computed:08x}. The entries are shown as they are."
-    context.report("snapshot-crc-mismatch", 0, source.size, message, expected=f"0x{stored:08x}", found=f"0x{computed:08x}")
+    context.report("snapshot-crc-mismatch", 0, source.size, message, expected=f"0x{computed:08x}", found=f"0x{stored:08x}")
     return False
 
 

@@ -70,7 +70,7 @@ class Codecs(SegmentRule):
     def _unknown(self, batch: RecordBatch, name: str) -> None:
         codec = name.removeprefix("unknown(").removesuffix(")")
         message = f"The CRC fits, but codec {codec} does not exist: its records cannot be read."
-        self._report("codec-unknown", batch, message, expected="0 to 4", found=name)
+        self._report("codec-unknown", batch, message, expected="0 to 4", found=codec)
 
     def _report(self, code: str, batch: RecordBatch, message: str, *, expected: object = None, found: object = None) -> None:
         first = batch.first_offset
