@@ -18,9 +18,15 @@ from kdump.errors import Unreadable, UsageError
 from . import restarts
 from .builders.files import offset_index
 from .builders.records import batch, record
+from .restarts import comparison
 
-DIFFERENCES: dict[tuple[str, str, str, int], str] = {}
-"""Starts that are foretold otherwise, with the reason: case, release, stop, recovery point."""
+Key = tuple[str, str, str, int]
+"""A start: release, case, stop, recovery point."""
+
+Starts = dict[Key, dict[str, Any]]
+
+DIFFERENCES: dict[Key, str] = {}
+"""Starts that are foretold otherwise, with the reason."""
 
 WITH_ALL_FILES = (
     "restart-crc-and-snapshot/orders-0",
@@ -39,37 +45,24 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def starts() -> Starts:
+    """The recorded starts by release, case, stop and recovery point."""
+    return {(line["release"], line["case"], line["stop"], line["recoveryPoint"]): line for line in restarts.starts()}
+
+
 @pytest.mark.parametrize("release", ["2.8.2", "3.9.1", "4.3.1"])
-def test_every_recorded_start_is_foretold(directories: Path, release: str) -> None:
-    wrong = []
-    count = 0
-    for line in restarts.starts():
-        if line["release"] != release:
-            continue
-        count += 1
-        (row,) = kdump.forecast(
-            directories / line["case"],
-            release=release,
-            after=line["stop"],
-            recovery_point=line["recoveryPoint"],
-            config=line.get("config"),
-        )
-        foretold = {
-            "words": [row.outcome, *row.also],
-            "logStart": row.log_start,
-            "logEnd": row.log_end,
-            "dataEnd": row.data_end,
-            "bytesLost": row.bytes_lost,
-            "segmentsGone": row.segments_gone,
-            "lostRecords": row.lost_records,
-            "lostOffsets": row.lost_offsets,
-            "exception": row.exception,
-        }
-        key = (line["case"], release, line["stop"], line["recoveryPoint"])
-        if key not in DIFFERENCES:
-            wrong += [(key, name, line[name], value) for name, value in foretold.items() if line[name] != value]
+def test_every_recorded_start_is_foretold(directories: Path, starts: Starts, release: str) -> None:
+    """All that a forecast says: what a broker did, and for the reason what it said."""
+    lines = {key: line for key, line in starts.items() if key[0] == release}
+    wrong = [
+        (key, *found)
+        for key, line in lines.items()
+        if key not in DIFFERENCES
+        for found in comparison.differences(line, comparison.forecast_of(line, directories))
+    ]
     assert not wrong, wrong[:5]
-    assert count > 2800
+    assert len(lines) > 2800
 
 
 def _partition(folder: Path, *segments: tuple[int, list[bytes]], name: str = "orders-0") -> Path:
@@ -104,10 +97,32 @@ def test_an_unclean_start_cuts_at_the_first_bad_batch_and_deletes_later_segments
     assert row.segments_gone == ["00000000000000000003.log"]
     assert row.lost_offsets == [[2, 3]]
     assert row.segments == [[0, size]]
-    assert [(change["name"], change["change"]) for change in row.files if str(change["name"]).endswith(".log")] == [
-        ("00000000000000000000.log", "truncated"),
-        ("00000000000000000003.log", "renamed"),
+    assert [tuple(change.values()) for change in row.files] == [
+        ("00000000000000000000.log", "truncated", None, 3 * size, size),
+        ("00000000000000000003.index", "renamed", "00000000000000000003.index.deleted", 0, 0),
+        ("00000000000000000003.log", "renamed", "00000000000000000003.log.deleted", size, size),
+        ("00000000000000000003.timeindex", "renamed", "00000000000000000003.timeindex.deleted", 0, 0),
     ]
+
+
+def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "00000000000000000007.index").write_bytes(b"")
+    row = _only(path, after="clean")
+    assert [tuple(change.values()) for change in row.files] == [("00000000000000000007.index", "deleted", None, 0, None)]
+    empty = tmp_path / "empty-0"
+    empty.mkdir()
+    row = _only(empty, after="clean")
+    assert [tuple(change.values()) for change in row.files] == [("00000000000000000000.log", "created", None, None, 0)]
+
+
+def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Path) -> None:
+    batches = [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]
+    path = _partition(tmp_path, (0, batches))
+    options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
+    row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **options)
+    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", "the time index is full with 2 entries")
+    assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **options).outcome == "keep"
 
 
 def test_an_unclean_start_with_its_recovery_point_at_the_end_looks_at_the_newest_segment_only(tmp_path: Path) -> None:
