@@ -14,6 +14,7 @@ import pytest
 
 import kdump
 from kdump.errors import Unreadable, UsageError
+from kdump.releases import starts as start_rules
 
 from . import restarts
 from .builders.files import offset_index
@@ -63,6 +64,80 @@ def test_every_recorded_start_is_foretold(directories: Path, starts: Starts, rel
     ]
     assert not wrong, wrong[:5]
     assert len(lines) > 2800
+
+
+# For each rule and each release at which it changes: two starts whose forecasts become wrong if the release is moved by one. The
+# first is a start of that release, for a move up; the second a start of the release before, for a move down. None: nothing shows
+# such a move.
+WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, str, int] | None]] = {
+    ("FINDS_BY_FIRST_OFFSET", "4.3.1"): (("grid-v1-zstd", "unclean", 0), ("grid-v1-zstd", "unclean", 0)),
+    ("CHECKS_MARKER_SIZE", "4.3.1"): (
+        ("restart-control-value-short/orders-0", "unclean", 0),
+        ("restart-control-value-short/orders-0", "unclean", 0),
+    ),
+    ("SWAPS_BY_RENAMING", "3.9.1"): (
+        ("restart-swap-bad/orders-0", "clean", 90),
+        ("restart-swap-bad/orders-0", "clean", 90),
+    ),
+    ("NOTES_EPOCHS_OF_RESCANS", "3.9.1"): (
+        ("built-negative-offset-without-index", "clean", 0),
+        ("built-negative-offset-without-index", "clean", 0),
+    ),
+    ("TELLS_OF_EVERY_RESCAN", "3.9.1"): (
+        ("restart-name-width/orders-0", "unclean", 0),
+        ("restart-swap-bad/orders-0", "unclean", 0),
+    ),
+    ("GOES_OFFLINE", "3.9.1"): (
+        ("restart-epochs-count/orders-0", "clean", 90),
+        ("restart-epochs-count/orders-0", "clean", 90),
+    ),
+    ("BAD_NUMBERS_OF_EPOCHS_ARE_LINES", "3.9.1"): (
+        ("restart-epochs-words/orders-0", "clean", 90),
+        ("restart-epochs-words/orders-0", "clean", 90),
+    ),
+    ("TAKES_NEWER_METADATA", "3.9.1"): (
+        ("restart-metadata-version/orders-0", "clean", 90),
+        ("restart-metadata-version/orders-0", "clean", 90),
+    ),
+    ("SURVIVES_LOST_TRANSACTIONS", "3.9.1"): (("mutant-41-039", "unclean", 0), ("mutant-41-039", "unclean", 0)),
+    ("KEEPS_DELETED_CHECKPOINTS", "3.9.1"): (
+        ("built-checkpoint-deleted", "clean", 0),
+        ("built-checkpoint-deleted", "clean", 0),
+    ),
+    # From 3.9.1 on nothing throws it: a segment that waits to be swapped in is not recovered.
+    ("EXCEPTION_NAMES", "3.9.1"): (None, ("built-swap-too-wide", "clean", 0)),
+}
+
+RELEASES = ("2.8.2", "3.9.1", "4.3.1")
+
+
+def test_every_rule_of_starts_has_a_witness() -> None:
+    timelines = {name: value for name, value in vars(start_rules).items() if name.isupper() and isinstance(value, dict)}
+    boundaries = {(name, since) for name, timeline in timelines.items() for since in list(timeline)[1:]}
+    assert boundaries == set(WITNESSES)
+    assert all(up or down for up, down in WITNESSES.values())
+
+
+@pytest.mark.parametrize(("name", "since"), WITNESSES)
+def test_a_rule_that_begins_one_release_off_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+    directories: Path,
+    starts: Starts,
+    name: str,
+    since: str,
+) -> None:
+    timeline = getattr(start_rules, name)
+    row = RELEASES.index(since)
+    up, down = WITNESSES[name, since]
+    after = RELEASES[row + 1] if row + 1 < len(RELEASES) else "999.0.0"
+    for witness, moved_to, changed in ((up, after, since), (down, RELEASES[row - 1], RELEASES[row - 1])):
+        if witness is not None:
+            line = starts[changed, *witness]
+            with monkeypatch.context() as patch:
+                assert comparison.differences(line, comparison.forecast_of(line, directories)) == []
+                moved = {moved_to if first == since else first: value for first, value in timeline.items()}
+                patch.setattr(start_rules, name, moved)
+                assert comparison.differences(line, comparison.forecast_of(line, directories)) != []
 
 
 def _partition(folder: Path, *segments: tuple[int, list[bytes]], name: str = "orders-0") -> Path:
