@@ -191,6 +191,21 @@ def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path
     assert [tuple(change.values()) for change in row.files] == [("00000000000000000000.log", "created", None, None, 0)]
 
 
+def test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "00000000000000000007-0000000001.checkpoint.deleted").write_bytes(b"")
+    assert [_only(path, release=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["delete", "keep"]
+
+
+def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_that(tmp_path: Path) -> None:
+    """Of two batches with the same offset the second is refused where there is an index entry for both."""
+    size = len(_batch(0))
+    path = _partition(tmp_path, (0, [_batch(offset) for offset in (0, 1, 1, 2, 3)]))
+    options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
+    assert _only(path, config={"index.interval.bytes": size}, **options).outcome == "keep"
+    assert _only(path, config={"index.interval.bytes": size - 1}, **options).outcome == "wipe"
+
+
 def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Path) -> None:
     batches = [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]
     path = _partition(tmp_path, (0, batches))
@@ -361,6 +376,18 @@ def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
     assert len(json.loads(_run("--output", "json", str(path)).stdout)["forecasts"]) == 2
     assert len(_run("--output", "csv", str(path)).stdout.splitlines()) == 3
     assert "unclean" in _run("--output", "table", str(path)).stdout
+
+
+def test_one_directory_that_loses_data_is_enough_for_exit_code_1(tmp_path: Path) -> None:
+    damaged = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="orders-0")
+    sound = _partition(tmp_path, (0, [_batch(0)]), name="orders-1")
+    options = ("--after", "unclean", "--recovery-point", "zero")
+    assert _run(*options, str(damaged), str(sound)).returncode == 1
+    assert _run(*options, str(sound), str(damaged)).returncode == 1
+    assert _run(*options, str(tmp_path)).returncode == 1
+    assert _run(*options, str(sound), str(sound)).returncode == 0
+    rows = kdump.forecast(tmp_path, after="unclean", recovery_point="zero")
+    assert [(Path(row.path).name, row.is_safe) for row in rows] == [("orders-0", False), ("orders-1", True)]
 
 
 def test_exit_codes_tell_usage_from_what_cannot_be_examined(tmp_path: Path) -> None:
