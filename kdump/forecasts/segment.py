@@ -127,9 +127,9 @@ class Segment:
         """Give up the room that is left. Kafka: AbstractIndex.trimToValidSize."""
         for suffix, index in self._sized_indexes():
             self._index(suffix).made_size = index.size
-        file = self._directory.files.get(self._name(file_name.TRANSACTION_INDEX))
-        if file is not None:
-            file.made_size = self.transactions.size
+        name = self._name(file_name.TRANSACTION_INDEX)
+        if self.transactions.size or name in self._directory.files:
+            self._directory.create(name).made_size = self.transactions.size
 
     def _sized_indexes(self) -> tuple[tuple[str, OffsetIndex | TimeIndex], ...]:
         return (file_name.OFFSET_INDEX, self.offset_index), (file_name.TIME_INDEX, self.time_index)

@@ -1,5 +1,6 @@
 """Directories that are built for recorded starts, beside those of the archive, and the starts that are made of them."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ STARTS += tuple(
         "built-swap-too-wide",
         "built-wide-without-index",
         "built-wide-above-base-without-index",
+        "built-swap-of-transactions",
     )
     for stop in ("clean", "unclean")
 )
@@ -49,7 +51,10 @@ STARTS += tuple(
 
 
 def build(folder: Path) -> None:
-    """Write all of them into a folder."""
+    """Write all of them into a folder, which has the directories of the archive already."""
+    transactions = folder / "built-swap-of-transactions"
+    shutil.copytree(folder / "rdkafka-transactions", transactions)
+    shutil.copyfile(transactions / f"{FIRST}.log", transactions / f"{FIRST}.log.swap")
     deleted = _partition(folder / "built-checkpoint-deleted", {0: [_batch(0)]})
     (deleted / "00000000000000000007-0000000001.checkpoint.deleted").write_bytes(b"")
     (deleted / "00000000000000000009-0000000001.checkpoint").write_bytes(b"")

@@ -158,6 +158,7 @@ NOTHING_SAID = re.compile(
 def what_is_missing(reason: str | None, line: Mapping[str, Any]) -> str | None:
     """What the broker should have said at this start for a reason to hold; None if it did."""
     said = [*line["said"], *(f"{change} {name}" for name, change, *_ in line["files"])]
+    said += [f"truncated {name}" for name, change, _, before, after in line["files"] if change == "renamed" and after < before]
     if reason is None:
         return next((f"no reason for {text}" for text in said if NOTHING_SAID.search(text)), None)
     for wording, evidence in EVIDENCE:
