@@ -146,7 +146,7 @@ def _is_replaced(start: Start, name: str) -> bool:
 def _is_gone(start: Start, name: str) -> bool:
     """Whether a file is not there any more, nor in a place that was free before."""
     before, after = start.directory.before, start.directory.files
-    if name.endswith((file_name.PRODUCER_SNAPSHOT, _DELETED_SNAPSHOT)) or name in after:
+    if name.endswith(file_name.PRODUCER_SNAPSHOT) or name in after:
         return False
     place = name.removesuffix(SWAP)
     return place == name or place in before or place not in after

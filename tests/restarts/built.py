@@ -31,6 +31,7 @@ STARTS += tuple(
     {"case": case, "stop": stop, "recoveryPoint": 0}
     for case in (
         "built-checkpoint-deleted",
+        "built-snapshot-deleted",
         "built-orphan-index",
         "built-empty/orders-0",
         "built-batches-of-an-index-interval",
@@ -58,6 +59,8 @@ def build(folder: Path) -> None:
     deleted = _partition(folder / "built-checkpoint-deleted", {0: [_batch(0)]})
     (deleted / "00000000000000000007-0000000001.checkpoint.deleted").write_bytes(b"")
     (deleted / "00000000000000000009-0000000001.checkpoint").write_bytes(b"")
+    deleted = _partition(folder / "built-snapshot-deleted", {0: [_batch(0)]})
+    (deleted / "00000000000000000003.snapshot.deleted").write_bytes(b"")
     orphan = _partition(folder / "built-orphan-index", {0: [_batch(0)]})
     (orphan / "00000000000000000007.index").write_bytes(b"")
     (folder / "built-empty" / "orders-0").mkdir(parents=True)
