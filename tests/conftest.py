@@ -48,6 +48,9 @@ WITHOUT_KERNEL_TESTS = {
     "test_every_wanted_run_is_kept",
     "test_every_case_is_described",
     "test_spark_is_measured_beside_this_process",
+    "test_every_rule_of_starts_has_a_witness",
+    "test_a_rule_that_begins_one_release_off_is_noticed",
+    "test_one_directory_that_loses_data_is_enough_for_exit_code_1",
 }
 """The same, in other modules."""
 

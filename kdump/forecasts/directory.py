@@ -20,14 +20,19 @@ _OPEN_SOURCES = 8
 
 
 class File:
-    """Bytes of a file on disk from `start` on; without a path, as many that a broker would have written itself."""
+    """Bytes of a file on disk from `start` on; without a path, as many that a broker would have written itself.
 
-    __slots__ = ("path", "size", "start")
+    `is_copy`: a broker would have written them to a new file. `made_size`: the size of the index that it made in place of this.
+    """
 
-    def __init__(self, path: str = "", size: int = 0, start: int = 0) -> None:
+    __slots__ = ("is_copy", "made_size", "path", "size", "start")
+
+    def __init__(self, path: str = "", size: int = 0, start: int = 0, *, is_copy: bool = False) -> None:
         self.path = path
         self.start = start
         self.size = size
+        self.is_copy = is_copy
+        self.made_size: int | None = None
 
     def is_named(self, name: str) -> bool:
         """Whether its bytes are those of a file of this name on disk."""

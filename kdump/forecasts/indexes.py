@@ -52,6 +52,16 @@ class OffsetIndex:
     def count(self) -> int:
         return self._count
 
+    @property
+    def size(self) -> int:
+        """The size of its entries."""
+        return self._count * offset_index.ENTRY_SIZE
+
+    @property
+    def room(self) -> int:
+        """The size of all entries that fit."""
+        return self._max_entries * offset_index.ENTRY_SIZE
+
     def entry(self, row: int) -> tuple[int, int]:
         """Offset and position in a row."""
         made = self._recalled()
@@ -151,6 +161,16 @@ class TimeIndex:
         self._max_entries = self._count
         self._last = (NO_TIMESTAMP, base_offset)
 
+    @property
+    def size(self) -> int:
+        """The size of its entries."""
+        return self._count * time_index.ENTRY_SIZE
+
+    @property
+    def room(self) -> int:
+        """The size of all entries that fit."""
+        return self._max_entries * time_index.ENTRY_SIZE
+
     def reset(self, max_size: int) -> None:
         self._is_file = False
         self._count = 0
@@ -159,7 +179,7 @@ class TimeIndex:
 
     def append(self, timestamp: int, offset: int, *, is_last: bool = False) -> None:
         """Add an entry if it is later than the last."""
-        if not is_last and self._count >= self._max_entries:
+        if not is_last and self._count >= self._max_entries - 1:  # the last place is kept for the last entry
             raise BrokerException(f"the time index is full with {self._count:,} entries", ILLEGAL_ARGUMENT)
         last_timestamp, last_offset = self._last
         if self._count and offset < last_offset:
@@ -186,15 +206,23 @@ class TransactionIndex:
 
     def __init__(self) -> None:
         self._last_offset: int | None = None
+        self._count = 0
 
     def reset(self) -> None:
         self._last_offset = None
+        self._count = 0
+
+    @property
+    def size(self) -> int:
+        """The size of its entries."""
+        return self._count * transaction_index.ENTRY_SIZE
 
     def append(self, last_offset: int) -> None:
         if self._last_offset is not None and self._last_offset >= last_offset:
             reason = f"an aborted transaction ends at {last_offset:,}, and the one before it at {self._last_offset:,}"
             raise BrokerException(reason, ILLEGAL_ARGUMENT)
         self._last_offset = last_offset
+        self._count += 1
 
 
 def check_transactions(directory: Directory, file: File, base_offset: int) -> None:

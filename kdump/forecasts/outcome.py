@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.forecasts.directory import DELETED, SWAP, has_offset
+from kdump.forecasts.directory import DELETED, INDEX_SUFFIXES, SWAP, has_offset
 from kdump.forecasts.exceptions import StorageFailure, UnreadableFile
 from kdump.formats import file_name
 
@@ -53,32 +53,40 @@ def bytes_lost(start: Start) -> int:
 
 
 def changes(start: Start) -> list[dict[str, str | int | None]]:
-    """Which files change in name or size: logs, and others that go. Snapshots and indexes that stay are left out.
+    """Which files change in name or size: logs, and others that go. Snapshots are left out, and indexes that are made again.
 
-    Each has a name, what happens (created, truncated, deleted, renamed), the name it gets, and its size before and after.
+    Each has a name, what happens (created, truncated, deleted, renamed), its new name, and its size before and after. A log
+    whose name another file takes appears twice.
     """
     before, after = start.directory.before, start.directory.files
-    renamed = {os.path.basename(file.path): name for name, file in after.items() if file.path and not file.is_named(name)}
+    places = {os.path.basename(file.path): name for name, file in after.items() if file.path and not file.is_copy}
     found: list[dict[str, str | int | None]] = []
 
-    def note(name: str, change: str, size: int | None, new_name: str | None = None) -> None:
-        found.append({"name": name, "change": change, "newName": new_name, "sizeBefore": before.get(name), "sizeAfter": size})
+    def note(name: str, change: str, size_before: int | None, size_after: int | None, new_name: str | None = None) -> None:
+        sizes = {"sizeBefore": size_before, "sizeAfter": size_after}
+        found.append({"name": name, "change": change, "newName": new_name, **sizes})
 
     for name in sorted({*before, *after}):
-        file = after.get(name)
         if name.endswith((file_name.PRODUCER_SNAPSHOT, _DELETED_SNAPSHOT)):
             continue
-        if name in before and (file is None or not file.is_named(name)):
-            new_name = renamed.get(name)
-            if new_name is not None and after[new_name].size == before[name]:
-                note(name, "renamed", before[name], new_name)
-            elif file is None:
-                note(name, "deleted", None)
-        if name.endswith(file_name.LOG) and file is not None:
-            if name not in before and not (file.path and renamed.get(os.path.basename(file.path)) == name):
-                note(name, "created", file.size)
-            elif name in before and _is_cut(start, name):
-                note(name, "truncated", file.size)
+        is_log = name.endswith(file_name.LOG)
+        place, file = places.get(name), after.get(name)
+        if name.endswith(INDEX_SUFFIXES) and file is not None:
+            continue
+        is_new = is_log and file is not None and (file.is_copy or not file.path)
+        if is_new and place is None and name in before and _is_begun_by(start, name):
+            place = name  # as if it were the file from before
+        if name in before and place != name:
+            if place is None:
+                note(name, "deleted", before[name], None)
+            else:
+                moved = after[place]
+                note(name, "renamed", before[name], moved.size if moved.made_size is None else moved.made_size, place)
+        if is_log and file is not None:
+            if place == name and file.size != before[name]:
+                note(name, "truncated", before[name], file.size)
+            elif place != name and is_new:
+                note(name, "created", None, file.size)
     return found
 
 
@@ -122,6 +130,11 @@ def _is_cut(start: Start, name: str) -> bool:
     return file.is_named(name) or start.directory.begins_with(name, file)
 
 
+def _is_begun_by(start: Start, name: str) -> bool:
+    """Whether what has a name now is the first part of what had it, or all of it."""
+    return start.directory.begins_with(name, start.directory.files[name])
+
+
 def _is_replaced(start: Start, name: str) -> bool:
     """Whether a log is marked as deleted, and another file has its name."""
     file = start.directory.files.get(name)
@@ -133,7 +146,7 @@ def _is_replaced(start: Start, name: str) -> bool:
 def _is_gone(start: Start, name: str) -> bool:
     """Whether a file is not there any more, nor in a place that was free before."""
     before, after = start.directory.before, start.directory.files
-    if name.endswith((file_name.PRODUCER_SNAPSHOT, _DELETED_SNAPSHOT)) or name in after:
+    if name.endswith(file_name.PRODUCER_SNAPSHOT) or name in after:
         return False
     place = name.removesuffix(SWAP)
     return place == name or place in before or place not in after

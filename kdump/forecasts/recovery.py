@@ -34,9 +34,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
     Raises InvalidOffset, OffsetOverflow and other BrokerException as a broker throws, with the segment as it is by then.
     """
     offset_index, time_index = segment.offset_index, segment.time_index
-    offset_index.reset(settings.max_index_size)
-    time_index.reset(settings.max_index_size)
-    segment.transactions.reset()
+    segment.reset_indexes()
     valid_bytes = last_indexed = 0
     largest = (NO_TIMESTAMP, segment.base_offset)
     reason = ""
@@ -66,6 +64,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
         reason = error.reason
     cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason or "what follows is no whole batch")
     time_index.append(*largest, is_last=True)
+    segment.trim_indexes()
     return cut
 
 

@@ -105,7 +105,8 @@ class Segment:
         """Cut the log; the answer is how many bytes that takes."""
         lost = self._file.size - size
         if lost:
-            self._file = self._directory.files[self.name] = File(self._file.path, size, self._file.start)
+            old = self._file
+            self._file = self._directory.files[self.name] = File(old.path, size, old.start, is_copy=old.is_copy)
             self.log = LogReader(self._directory, self._file)
         return lost
 
@@ -115,10 +116,30 @@ class Segment:
         self.offset_index.truncate_to(offset)
         return 0 if position is None else self.truncate(position)
 
+    def reset_indexes(self) -> None:
+        """Empty all indexes, with room for new entries."""
+        self.transactions.reset()
+        for suffix, index in self._sized_indexes():
+            index.reset(self._settings.max_index_size)
+            self._index(suffix).made_size = index.room
+
+    def trim_indexes(self) -> None:
+        """Give up the room that is left. Kafka: AbstractIndex.trimToValidSize."""
+        for suffix, index in self._sized_indexes():
+            self._index(suffix).made_size = index.size
+        name = self._name(file_name.TRANSACTION_INDEX)
+        if self.transactions.size or name in self._directory.files:
+            self._directory.create(name).made_size = self.transactions.size
+
+    def _sized_indexes(self) -> tuple[tuple[str, OffsetIndex | TimeIndex], ...]:
+        return (file_name.OFFSET_INDEX, self.offset_index), (file_name.TIME_INDEX, self.time_index)
+
     def make_room_in_indexes(self) -> None:
         """As the newest segment gets it."""
         self.offset_index.make_room(self._settings.max_index_size)
         self.time_index.make_room(self._settings.max_index_size)
+        for suffix, index in self._sized_indexes():
+            self._index(suffix).made_size = index.size
 
     def rename(self, mark: str) -> None:
         """Give all files another mark behind their names."""

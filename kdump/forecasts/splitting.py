@@ -38,18 +38,23 @@ def split(directory: Directory, segments: Segments, segment: Segment, settings: 
         piece = _next_piece(segment, position)
         pieces.append(piece)
         position = piece.end
-    segment.delete()
+    # A segment that overflows while it is loaded is not in the list yet. Kafka does not mark it as deleted then: the new segment
+    # with its base offset, if there is one, overwrites it.
+    is_known = segment.base_offset in segments.base_offsets
+    if is_known:
+        segment.delete()
+        segments.remove(segment.base_offset)
     old = directory.files[name_of(segment.base_offset, file_name.LOG) + segment.mark]
-    segments.remove(segment.base_offset)
     for piece in pieces:
         name = name_of(piece.base_offset, file_name.LOG)
-        directory.files[name] = File(old.path, piece.end - piece.start, old.start + piece.start)
+        directory.files[name] = File(old.path, piece.end - piece.start, old.start + piece.start, is_copy=True)
         for suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
             directory.files[name_of(piece.base_offset, suffix)] = File()
         new = Segment(directory, piece.base_offset, settings)
         _index(new, settings)
         segments.add(new)
-    return [] if any(piece.base_offset == segment.base_offset for piece in pieces) else [segment.base_offset]
+    is_replaced = any(piece.base_offset == segment.base_offset for piece in pieces)
+    return [segment.base_offset] if is_known and not is_replaced else []
 
 
 def _next_piece(segment: Segment, position: int) -> _Piece:

@@ -9,7 +9,8 @@
     segments_before        pairs of base offset and size, from the files
     log_start, log_end, recovery_point_after, segments, topic_id, producers
                            as the loaded log tells them; `segments` is "same" when they are as before
-    files                  each file that is not as before: what happened, its size before, while open, and after the proper close
+    files                  each file that is not as before: name, what happened, new name, size before, while open, and after the
+                           proper close; a name that another file has taken stands there for both
     segments_gone          `.log` files that are not there any more
     data_end               behind the last intact batch of the newest segment afterwards; its base offset when it has none
     intact_batches         batches with a good CRC before, behind damage too
@@ -34,7 +35,7 @@ What is empty is left out. An index of 10485760 or 10485756 bytes while open is 
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.oracle import batches
@@ -61,15 +62,19 @@ ROUTINE = re.compile(
     r"|Producer state recovery took|(Wrote|Writing|Deleted) producer (state )?snapshot"
 )
 
-Changes = dict[str, list[Any]]
+Changes = list[list[Any]]
 
 
 class Facts(NamedTuple):
-    """What one start is judged by: the partition's files by name, the sizes while open, and what the JVM told."""
+    """What one start is judged by: the partition's files by name, the sizes while open, and what the JVM told.
+
+    `places` says where each file from before is now, by the file itself and not by what is in it; those that are gone are absent.
+    """
 
     before: Mapping[str, bytes]
     opened: Mapping[str, int]
     after: Mapping[str, bytes]
+    places: Mapping[str, str]
     intact: Sequence[batches.Batch]
     told: Mapping[str, Any]
 
@@ -80,9 +85,8 @@ def record(facts: Facts) -> dict[str, Any]:
     log = facts.told["logs"][0] if facts.told["logs"] else None
     result = "exception" if thrown else "offline" if facts.told["offline"] else "loaded"
     segments = _segments(facts.before)
-    changes = _changes(facts)
     lines = [_line(*line) for line in facts.told["lines"]]
-    words = _outcomes(result, changes, lines, facts.before)
+    words = _outcomes(result, lines, facts.before, facts.after)
     data_end = _data_end(facts.after)
     row: dict[str, Any] = {
         "outcome": words[0],
@@ -93,7 +97,7 @@ def record(facts: Facts) -> dict[str, Any]:
         **(_thrown(thrown) if thrown else {}),
         "segments_before": segments,
         **(_loaded(log, segments) if log else {}),
-        "files": changes,
+        "files": _changes(facts),
         "segments_gone": sorted(name for name in facts.before if LOG_NAME.fullmatch(name) and name not in facts.after),
         "data_end": data_end,
         "intact_batches": len(facts.intact),
@@ -127,45 +131,65 @@ def _loaded(log: Mapping[str, Any], segments_before: list[list[int]]) -> dict[st
     }
 
 
-def _outcomes(result: str, changes: Changes, lines: Sequence[str], before: Container[str]) -> list[str]:
-    """The words that hold, the first of them is the outcome."""
+def _outcomes(result: str, lines: Sequence[str], before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
+    """The words that hold, the first of them is the outcome. They go by names and what is in the files."""
     words = {word for word, pattern in WORDS if any(map(pattern.search, lines))}
     if result != "loaded":
         words.add("die" if result == "exception" else "offline")
-    is_shorter = any(kind == "truncated" and name.endswith(".log") for name, (kind, *_) in changes.items())
-    if is_shorter and not words & {"wipe", "cut", "split"}:
+    if not words & {"wipe", "cut", "split"} and any(_is_cut(name, data, after) for name, data in before.items()):
         words.add("rescan")
-    for name, (kind, *_) in changes.items():
-        if kind == "created" and name.endswith(".index") and name.removesuffix("index") + "log" in before:
-            words.add("rescan")
-        if kind in ("deleted", "renamed +.deleted") and not name.endswith(".snapshot"):
-            words.add("delete")
+    if any(_is_index_made(name, before) for name in after):
+        words.add("rescan")
+    if any(_is_gone(name, before, after) for name in before):
+        words.add("delete")
     return [word for word in OUTCOMES if word in words] or ["keep"]
 
 
+def _is_index_made(name: str, before: Mapping[str, bytes]) -> bool:
+    """Whether an index of a segment that was there is new; one that lost its `.swap` is not."""
+    return (
+        name.endswith(".index")
+        and name not in before
+        and name + ".swap" not in before
+        and name.removesuffix("index") + "log" in before
+    )
+
+
+def _is_cut(name: str, data: bytes, after: Mapping[str, bytes]) -> bool:
+    return name.endswith(".log") and name in after and after[name] != data and data.startswith(after[name])
+
+
+def _is_gone(name: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> bool:
+    """Whether a file is gone or carries `.deleted`; one that lost its `.swap` does not count, nor a snapshot."""
+    if name in after or name.endswith(".snapshot"):
+        return False
+    place = name.removesuffix(".swap")
+    return place == name or place in before or place not in after
+
+
 def _changes(facts: Facts) -> Changes:
-    """Each file that is not as before: what happened, and its size before, while open and after."""
-    before, after = facts.before, facts.after
-    changes: Changes = {}
-    renamed = set()
+    """Each file that is not as before. A file that was written anew under its name was rewritten, or not changed at all."""
+    before, after, places = facts.before, facts.after, facts.places
+    moved = {place for name, place in places.items() if place != name}
+    changes: Changes = []
+
+    def note(name: str, kind: str, new_name: str | None = None) -> None:
+        old, place = before.get(name) if kind != "created" else None, new_name or name
+        is_there = kind != "deleted"
+        sizes = [facts.opened.get(place), len(after[place])] if is_there else [None, None]
+        changes.append([name, kind, new_name, None if old is None else len(old), *sizes])
+
     for name in sorted({*before, *after}):
-        old, new = before.get(name), after.get(name)
-        if old == new:
-            continue
-        sizes: list[Any] = [None if old is None else len(old), facts.opened.get(name), None if new is None else len(new)]
-        if new is None:
-            assert old is not None
-            kind = "deleted"
-            for how, target in (("renamed +.deleted", name + ".deleted"), ("renamed -.swap", name.removesuffix(".swap"))):
-                if target != name and target in after and target not in before:
-                    kind, sizes[2] = how, len(after[target])
-                    renamed.add(target)
-        elif old is None:
-            kind = "created"
-        else:
-            kind = _change(name, old, new)
-        changes[name] = [kind, *sizes]
-    return {name: change for name, change in changes.items() if name not in renamed}
+        place = places.get(name)
+        if place is not None and place != name:
+            note(name, "renamed", place)
+        elif name in before and (name not in after or name in moved):
+            note(name, "deleted")
+        elif name in before and before[name] != after[name]:
+            note(name, _change(name, before[name], after[name]))
+        if name in after and name not in moved and (name not in before or place not in (None, name)):
+            note(name, "created")
+    return changes
 
 
 def _change(name: str, old: bytes, new: bytes) -> str:

@@ -185,6 +185,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         self._release = release
         self._folder = tempfile.TemporaryDirectory(prefix="kdump-restarts-")
         self._log_dir = Path(self._folder.name).resolve() / "data"
+        self._held = self._log_dir.with_name("held")
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = bytearray()
 
@@ -198,16 +199,7 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         partition = self._log_dir / _loaded_as(request)
         log_start = _checkpoint(directory.parent / "log-start-offset-checkpoint").get(partition.name)
         lay_out = functools.partial(self._lay_out, directory, partition, start, log_start)
-        lay_out()
-        before = _contents(partition)
-        intact = list(intact_batches(before))
-        newest = max((batch.max_timestamp for batch in intact), default=NO_RECORD_TIME)
-        clock = min(newest + MINUTE, MAX_LONG) if request.now is None else request.now
-        settings = [f"{name}={value}" for name, value in config.items()]
-        told = self._load(lay_out, "\t".join(["load", str(self._log_dir), str(clock), *settings]))
-        opened = {path.name: path.stat().st_size for path in partition.iterdir() if path.is_file()}
-        self._ask("close")
-        facts = Facts(before, opened, _contents(partition), intact, self._without_paths(told))
+        (facts,) = self._started(lay_out, config, request.now)
         is_in_log_dir = directory.name in (partition.name, METADATA_PARTITION)
         row = {
             "case": directory.parent.name if is_in_log_dir else directory.name,
@@ -220,8 +212,44 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
         }
         return row if log_start is None else {**row, "log_start_checkpoint": log_start}
 
+    def record_log_directory(self, log_directory: Path, stop: str, now: int) -> dict[str, dict[str, Any]]:
+        """Make one start of a whole log directory, with the checkpoints it has; give what became of each partition.
+
+        What is thrown, and what takes the log directory offline, is said of all.
+        """
+        lay_out = functools.partial(self._lay_out_all, log_directory.resolve(), stop)
+        started = self._started(lay_out, {}, now)
+        return {path.name: record(facts) for path, facts in zip(self._partitions(), started, strict=True)}
+
+    def _partitions(self) -> list[Path]:
+        return sorted(path for path in self._log_dir.iterdir() if path.is_dir())
+
+    def _started(self, lay_out: Callable[[], None], config: Mapping[str, str], now: int | None) -> list[Facts]:
+        """Lay out, load and close; give the facts of each partition, in the order of their names."""
+        lay_out()
+        partitions = self._partitions()
+        before = [_contents(partition) for partition in partitions]
+        intact = [list(intact_batches(files)) for files in before]
+        newest = max((batch.max_timestamp for batches in intact for batch in batches), default=NO_RECORD_TIME)
+        clock = min(newest + MINUTE, MAX_LONG) if now is None else now
+        settings = [f"{name}={value}" for name, value in config.items()]
+        told = self._load(lay_out, "\t".join(["load", str(self._log_dir), str(clock), *settings]))
+        opened = [{path.name: path.stat().st_size for path in partition.iterdir() if path.is_file()} for partition in partitions]
+        self._ask("close")
+        return [
+            Facts(
+                before[row],
+                opened[row],
+                _contents(partition),
+                self._places(partition),
+                intact[row],
+                self._without_paths(told if len(partitions) == 1 else _told_of(partition.name, told)),
+            )
+            for row, partition in enumerate(partitions)
+        ]
+
     def _lay_out(self, directory: Path, partition: Path, start: Start, log_start: int | None) -> None:
-        shutil.rmtree(self._log_dir, ignore_errors=True)
+        self._clear()
         partition.mkdir(parents=True)
         for path in directory.iterdir():
             if path.is_dir():
@@ -233,6 +261,33 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
             _write_checkpoint(self._log_dir / "log-start-offset-checkpoint", partition.name, log_start)
         if start.stop == "clean":
             (self._log_dir / ".kafka_cleanshutdown").touch()
+        self._hold(partition)
+
+    def _lay_out_all(self, log_directory: Path, stop: str) -> None:
+        self._clear()
+        shutil.copytree(log_directory, self._log_dir)
+        if stop == "clean":
+            (self._log_dir / ".kafka_cleanshutdown").touch()
+        for partition in self._partitions():
+            self._hold(partition)
+
+    def _clear(self) -> None:
+        for folder in (self._log_dir, self._held):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _hold(self, partition: Path) -> None:
+        """Give each file a second name elsewhere: it is the same file wherever it goes, and no new one can be taken for it."""
+        held = self._held / partition.name
+        held.mkdir(parents=True)
+        for path in partition.iterdir():
+            if path.is_file():
+                (held / path.name).hardlink_to(path)
+
+    def _places(self, partition: Path) -> dict[str, str]:
+        """Where each file is that was laid out, by the name it had."""
+        now = {path.stat().st_ino: path.name for path in partition.iterdir() if path.is_file()}
+        held = {path.name: path.stat().st_ino for path in (self._held / partition.name).iterdir()}
+        return {name: now[number] for name, number in held.items() if number in now}
 
     def _without_paths(self, told: dict[str, Any]) -> Any:
         return json.loads(json.dumps(told).replace(str(self._log_dir.parent), "{CWD}"))
@@ -285,6 +340,13 @@ class LogManager(contextlib.AbstractContextManager["LogManager"]):
             self._process.communicate()
         self._process = None
         self._unread = bytearray()
+
+
+def _told_of(partition: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of one partition of several: its log, and the lines that name it."""
+    marks = (f"partition={partition},", f"partition={partition}]", f"/{partition}/")
+    lines = [line for line in told["lines"] if any(mark in line[2] for mark in marks)]
+    return {**told, "logs": [log for log in told["logs"] if log["dir"] == partition], "lines": lines}
 
 
 def _intact_end(directory: Path) -> int:

@@ -31,7 +31,7 @@ def test_the_log_manager_tells_what_it_keeps_cuts_and_overlooks(release: str, tm
     assert [_in_short(row) for row in cut] == [("unclean", "zero", 0, "cut", 1, 207, [[2, 3]])]
     assert cut[0]["also"] == ["delete"]
     assert cut[0]["segments_gone"] == [f"{SECOND}.log"]
-    assert cut[0]["files"][f"{SECOND}.log"] == ["renamed +.deleted", 138, None, 138]
+    assert [f"{SECOND}.log", "renamed", f"{SECOND}.log.deleted", 138, 138, 138] in cut[0]["files"]
     # The last entry of the index leads past the end of the log, and the log end falls to the base of the segment.
     assert [_in_short(row) for row in overlooked] == [("clean", "any", 2, "keep", 2, 0, [])]
     assert overlooked[0]["end_differs"] and overlooked[0]["data_end"] == 4

@@ -1,7 +1,13 @@
 """Starts of Kafka's own log managers on whole, damaged and hostile directories: what forecasts are compared with.
 
 `directories.tar.xz` holds the directories, `starts.jsonl.xz` a line for each start of one of them: release, stop, recovery point,
-and what became of the directory. `make.py` makes such lines. Nothing in them comes from kdump.
+and what became of the directory. `make.py` makes such lines. Nothing in them comes from kdump. `built.py` builds further
+directories.
+
+In a line, `case`, `stop`, `recoveryPoint`, `loadedAs`, `logStartCheckpoint`, `config` and `isInLogDirectory` identify the start.
+`files` are those that changed, except snapshots and leader epochs: name, change, new name, size before, size after. `said` is
+what the broker logged, without routine lines, and last the message of the exception with its cause. The other fields are named
+as in forecasts.
 """
 
 import gzip
@@ -11,6 +17,8 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.restarts import built
 
 DIRECTORIES = Path(__file__).with_name("directories.tar.xz")
 STARTS = Path(__file__).with_name("starts.jsonl.xz")
@@ -26,9 +34,13 @@ def starts() -> Iterator[dict[str, Any]]:
 
 
 def unpack(folder: Path) -> None:
-    """Put all directories into a folder. Large indexes, which are zeros but for a few entries, stand in the archive packed."""
+    """Put all directories into a folder, the built ones too.
+
+    Large indexes, which are zeros but for a few entries, are compressed in the archive.
+    """
     with tarfile.open(DIRECTORIES) as archive:
         archive.extractall(folder, filter="data")
     for path in folder.rglob("*index.gz"):
         path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
         path.unlink()
+    built.build(folder)

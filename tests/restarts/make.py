@@ -1,7 +1,7 @@
 """Starts the real log managers on the directories kept here: to compare, or to make the lines of a release.
 
 python -m tests.restarts.make --check --sample 200      do the log managers still do what the lines say?
-python -m tests.restarts.make --release 4.4.0           makes the lines of a release, and keeps them
+python -m tests.restarts.make --release 4.4.0           makes the lines of a release, or makes them again, and keeps them
 """
 
 import argparse
@@ -11,13 +11,16 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from tests import restarts
 from tests.oracle.restarts import LogManager, Request, Start, why_not_available
+from tests.restarts import built
+from tests.restarts.comparison import fields_of
 
-ASKED = ("case", "release", "stop", "recoveryPoint", "loadedAs", "logStartCheckpoint", "config")
+ASKED = ("case", "release", "stop", "recoveryPoint", "loadedAs", "logStartCheckpoint", "config", "isInLogDirectory")
 """The fields of a line that say which start it is."""
 
 
@@ -25,6 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare, and keep nothing")
     parser.add_argument("--release", help="only this release; without --check, one to make lines of")
+    parser.add_argument("--case", default="*", help="without --check: only the lines of these cases; a glob")
     parser.add_argument("--sample", type=int, help="so many starts of each release, chosen at random")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
@@ -39,7 +43,7 @@ def main() -> int:
         restarts.unpack(Path(folder))
         if arguments.check:
             return _check(lines, Path(folder), releases, arguments)
-        return _make(lines, Path(folder), arguments.release)
+        return _make(lines, Path(folder).resolve(), arguments.release, arguments.case)
 
 
 def _check(lines: list[dict[str, Any]], folder: Path, releases: list[str], arguments: argparse.Namespace) -> int:
@@ -57,14 +61,20 @@ def _check(lines: list[dict[str, Any]], folder: Path, releases: list[str], argum
     return 1 if different else 0
 
 
-def _make(lines: list[dict[str, Any]], folder: Path, release: str) -> int:
-    """The starts of the newest release there is, made by another."""
-    newest = max((line["release"] for line in lines if line["release"] != release), key=lambda text: [*map(int, text.split("."))])
+def _make(lines: list[dict[str, Any]], folder: Path, release: str, case: str) -> int:
+    """The starts that are there of a release, or else those of the newest there is; and those of built directories."""
+    others = [line for line in lines if line["release"] != release]
+    newest = max((line["release"] for line in others), key=lambda text: [*map(int, text.split("."))])
+    models = [line for line in lines if line["release"] == release] or [line for line in others if line["release"] == newest]
     asked: list[dict[str, Any]] = [
-        {name: line[name] for name in ASKED if name in line} | {"release": release} for line in lines if line["release"] == newest
+        {name: line[name] for name in ASKED if name in line} | {"release": release}
+        for line in models
+        if not line["case"].startswith("built-")
     ]
+    asked += [{**start, "release": release} for start in built.STARTS]
+    asked = [line for line in asked if fnmatchcase(line["case"], case)]
+    kept = [line for line in lines if line["release"] != release or not fnmatchcase(line["case"], case)]
     made = [line | found for line, found in zip(asked, _found(release, asked, folder), strict=True)]
-    kept = [line for line in lines if line["release"] != release]
     with lzma.open(restarts.STARTS, "wt", preset=9 | lzma.PRESET_EXTREME) as file:
         file.writelines(json.dumps(line) + "\n" for line in kept + made)
     print(f"{release}: {len(made)} starts")
@@ -75,24 +85,17 @@ def _found(release: str, lines: list[dict[str, Any]], folder: Path) -> Iterator[
     """What the log manager of a release does at these starts, in the fields of a line."""
     with LogManager(release) as manager:
         for line in lines:
+            path = folder / line["case"]
+            if line.get("isInLogDirectory"):
+                yield fields_of(manager.record_log_directory(path.parent, line["stop"], restarts.CLOCK)[path.name])
+                continue
             request = Request(
-                folder / line["case"],
+                path,
                 config=line.get("config", {}),
                 loaded_as=line.get("loadedAs", "topic-0"),
                 now=restarts.CLOCK,
             )
-            row = manager.record(request, Start(line["stop"], line["recoveryPoint"]))
-            yield {
-                "words": [row["outcome"], *row.get("also", [])],
-                "logStart": row.get("log_start"),
-                "logEnd": row.get("log_end"),
-                "dataEnd": row["data_end"],
-                "bytesLost": row["bytes_lost"],
-                "segmentsGone": row.get("segments_gone", []),
-                "lostRecords": row.get("lost_records", 0),
-                "lostOffsets": row.get("lost_offsets", []),
-                "exception": row.get("exception"),
-            }
+            yield fields_of(manager.record(request, Start(line["stop"], line["recoveryPoint"])))
 
 
 if __name__ == "__main__":
