@@ -40,6 +40,7 @@ WITHOUT_KERNEL = {
     "test_spark_checks",
     "test_spark_cookbook",
     "test_tables",
+    "test_witnesses",
 }
 """Modules that read no bytes, or choose the kernels themselves. Those of all others run through both kernels."""
 

@@ -38,6 +38,7 @@ CODES = {
     "frame-truncated",
     "frame-ends-early",
     "frame-block-size",
+    "frame-block-too-large",
     "frame-first-block-size",
     "frame-negative-size",
     "frame-checksum-mismatch",
@@ -346,7 +347,8 @@ def test_before_0_10_2_2_what_is_missing_of_a_number_in_an_lz4_frame_is_taken_fo
     ("rest", "code"),
     [
         (struct.pack(">i", -1), "frame-block-size"),
-        (struct.pack(">i", 0x7FFFFFFF), "frame-block-size"),
+        (struct.pack(">i", 0x7FFFFFFF), "frame-block-too-large"),
+        (struct.pack(">i", 7) + b"\xff\xff\xff\xff\x0f\x00a", "frame-damaged"),  # of -1 bytes, which a first block may not be
         (struct.pack(">i", 5) + b"abcd", "frame-truncated"),
         (struct.pack(">i", 4) + b"\x0a\xff\xff\xff", "frame-damaged"),
         (XERIAL_MAGIC, "frame-damaged"),
@@ -548,6 +550,27 @@ def test_readers_before_2_4_do_not_look_at_the_size_of_a_zstd_block_that_is_cut_
     of_1025_bytes = RECORD + ZSTD_FRAME_HEADER + b"\x0c\x20\0" + b"junk"  # compressed, more than its window
     assert _zstd_read_by(OF_2_4, of_1025_bytes) == ("frame-damaged", b"\x08abcd")
     assert _zstd_read_by(OF_2_2, of_1025_bytes) == ("", b"\x08abcd")
+
+
+def _plain_block(size: int, *, is_last: bool) -> bytes:
+    return struct.pack("<I", size << 3 | is_last)[:3] + bytes(size)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "code"),
+    [  # as the tool of 2.3.1 does: its buffer has room for 2064 bytes, and is filled anew where fewer than 1024 are left
+        ((2064,), ""),
+        ((2065,), "frame-damaged"),
+        ((1040, 1025), "frame-damaged"),
+        ((1041, 1025), ""),
+    ],
+)
+def test_readers_before_2_4_take_zstd_blocks_larger_than_the_window(sizes: tuple[int, ...], code: str) -> None:
+    blocks = b"".join(_plain_block(size, is_last=row == len(sizes) - 1) for row, size in enumerate(sizes))
+    payload = decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, old=OF_2_2)
+    assert _code(payload) == code
+    assert code or bytes(payload.data) == bytes(sum(sizes))
+    assert _code(decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, old=OF_2_4)) == "frame-damaged"
 
 
 def test_a_forged_length_of_a_record_does_not_take_an_old_reader_of_zstd_beyond_its_limit() -> None:

@@ -451,6 +451,26 @@ def test_the_tool_ends_at_damage_and_a_hint_shows_how_to_go_on(tmp_path: Path) -
     assert _run(tmp_path, "--strict-stderr", "--files", f"{LOG},{LOG}") == (1, stdout, thrown)
 
 
+@pytest.mark.parametrize("release", ["0.8.2.0", "0.11.0.1", "3.3.0", "4.3.1"])
+def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path, release: str) -> None:
+    _with_log(tmp_path, name="8.log")
+    (tmp_path / "8.index").mkdir()
+    thrown = 'Exception in thread "main" java.io.FileNotFoundException: {} (Is a directory)\n'
+    for given in ("8.index", "./8.index", str(tmp_path / "8.index")):
+        assert _run(tmp_path, "--release", release, "--files", given).stderr == thrown.format(given)
+
+
+def test_an_index_that_a_time_index_needs_is_named_by_its_absolute_path(tmp_path: Path) -> None:
+    _with_log(tmp_path, name="8.log")
+    (tmp_path / "8.index").mkdir()
+    (tmp_path / "8.timeindex").mkdir()
+    thrown = 'Exception in thread "main" java.io.FileNotFoundException: {} (Is a directory)\n'
+    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format(tmp_path / "8.index")
+    (tmp_path / "8.index").rmdir()
+    (tmp_path / "8.index").write_bytes(offset_index(entries=[(9, 0)], base_offset=8))
+    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format("8.timeindex")
+
+
 def test_where_the_tool_ends_no_reports_are_made(tmp_path: Path) -> None:
     _with_log(tmp_path, batch(records=[record()], base_offset=5) + bytes(30))
     printed = _run(tmp_path, "--strict-stderr", "--deep-iteration", "--files", LOG)

@@ -62,6 +62,14 @@ def test_what_1_0_1_cannot_read_ends_its_run(key: bytes | None, value: bytes | N
     assert caught.value.code == code
 
 
+def test_transactions_are_fenced_in_a_state_of_their_own_from_0_11_0_2_on() -> None:
+    assert "state=PrepareEpochFence," in str(_decoded(KEY, _value(7), "0.11.0.2")[1])
+    for release in ("0.11.0.0", "0.11.0.1"):
+        with pytest.raises(CorruptData) as caught:
+            _decoded(KEY, _value(7), release)
+        assert (caught.value.code, caught.value.values["state"]) == ("transaction-log-state-unknown", 7)
+
+
 def test_a_snapshot_of_a_share_group_is_json() -> None:
     decoder = topics.decoder_of(profile_of("4.3.1"), "share-group-state-decoder")
     key = int16(0) + string("g") + UUID + int32(1)

@@ -54,7 +54,7 @@ class OldReader:
     `zstd_starts_anew`: behind a first frame, each read begins at what the one before it left of the input.
     `zstd_loses_last_read`: what a read gave is lost if it meets the end of the input.
     `zstd_wants_whole_blocks`: nothing comes out of a plain block that is cut off.
-    `zstd_trusts_block_sizes`: a block that is too large is refused only when all of it is there.
+    `zstd_trusts_block_sizes`: a block may be larger than the window, as far as the buffer has room.
     `zstd_wants_whole_magic`: fewer bytes than begin a frame are cut off, even if no frame begins so.
     """
 
@@ -102,7 +102,7 @@ def decompress(codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PA
 
     The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated` (or
     `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-first-block-size`,
-    `frame-negative-size`, `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
+    `frame-block-too-large`, `frame-negative-size`, `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
     Raises MissingPackage where the package of the codec is not installed.
     """
     data = bytearray()
@@ -399,17 +399,22 @@ def _snappy(compressed: bytes, _magic: int, limit: int, old: OldReader | None) -
         try:
             yield _snappy_block(compressed, limit)
         except CorruptData as error:
-            raise CorruptData("frame-bad-header", error.message, cause="snappy") from error
+            cause = "snappy-negative" if error.code == "frame-negative-size" else "snappy"
+            raise CorruptData("frame-bad-header", error.message, cause=cause, size=error.values.get("size")) from error
         return
     if xerial == "one stream":
         _check_xerial_version(compressed, 0, "frame-bad-header")
-    given = 0
+    given, is_first = 0, True
     try:
         for block in _xerial_blocks(compressed, xerial):
             piece = _snappy_block(block, limit)
             given += len(piece)
+            is_first = False
             yield piece
     except CorruptData as error:
+        if error.code == "frame-negative-size" and not is_first:  # Java has memory by then, and asks for no more
+            error.code = "frame-damaged"
+            error.values["claimed"] = error.values["size"] + (1 << 32)
         error.values["lost"] = given % _JAVA_SNAPPY_OUTPUT
         raise
 
@@ -435,7 +440,7 @@ def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
         position += 4
         if not 0 <= size <= _XERIAL_MAX_BLOCK:
             is_first = position == _XERIAL_HEADER_SIZE + 4  # Java asks for memory for it, which later blocks have already
-            code = "frame-first-block-size" if is_first and size < 0 else "frame-block-size"
+            code = "frame-block-too-large" if size > 0 else "frame-first-block-size" if is_first else "frame-block-size"
             raise CorruptData(code, f"a snappy block says it is {size} bytes long", cause="snappy-size", size=size)
         if position + size > len(compressed):
             raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
@@ -526,8 +531,8 @@ def _lz4(compressed: bytes, magic: int, _limit: int, old: OldReader | None) -> I
 def _lz4_header(compressed: bytes, magic: int, old: OldReader | None) -> tuple[int, int, bool, bool]:
     """Where the blocks begin, how large one may be, whether blocks and content have checksums."""
 
-    def bad(what: str, cause: str = "lz4") -> CorruptData:
-        return CorruptData("frame-bad-header", what, cause=cause)
+    def bad(what: str, cause: str = "lz4", **values: Any) -> CorruptData:
+        return CorruptData("frame-bad-header", what, cause=cause, **values)
 
     is_padded = old is not None and old.lz4_is_padded
     is_plain = old is not None and old.lz4_is_plain
@@ -535,8 +540,9 @@ def _lz4_header(compressed: bytes, magic: int, old: OldReader | None) -> tuple[i
         raise bad("Stream ended prematurely")
     if not compressed.startswith(_LZ4_MAGIC):
         raise bad("Stream unsupported (invalid magic bytes)")
+    ends_early = "lz4-underflow" if magic else "lz4-skips-checksum"
     if len(compressed) < 7 and not is_padded:
-        raise bad("Stream ended prematurely", "lz4-underflow")
+        raise bad("Stream ended prematurely", ends_early, end=7, limit=6)
     flags, block_descriptor = compressed[4:6]
     if is_plain:
         for bit, feature in _LZ4_FEATURES:
@@ -561,7 +567,7 @@ def _lz4_header(compressed: bytes, magic: int, old: OldReader | None) -> tuple[i
         if end > len(compressed):
             raise bad("Stream ended prematurely")
     if end >= len(compressed) and not is_padded:
-        raise bad("the header is cut off", "lz4-underflow")
+        raise bad("the header is cut off", ends_early, end=end + 1, limit=end)
     checksum = compressed[end] if end < len(compressed) else 0xFF
     # Magic 0 was written with a wrong header checksum for years, so Kafka does not look at it there.
     if (magic > 0 or is_plain) and checksum != xxhash32(compressed[0 if is_plain else 4 : end]) >> 8 & 0xFF:
@@ -614,6 +620,9 @@ _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # of its magic, behind a byte from 0x50 to 0x
 _ZSTD_SKIPPABLE_HEADER = 8
 _ZSTD_BLOCK_HEADER = 3
 _ZSTD_CHECKSUM = 4
+_ZSTD_MAX_BLOCK = 128 << 10
+_ZSTD_WINDOW_OF_MAX_BLOCK = 7 << 3  # as the header says it: the exponent, above 10, and eighths
+_ZSTD_OVERLENGTH = 16  # what the library's buffer has beyond a window and a block
 _ZSTD_PLAIN, _ZSTD_RUN, _ZSTD_RESERVED = 0, 1, 3  # kinds of blocks: bytes as they are; one byte, repeated; none
 _ZSTD_ROOM = 256 << 10
 
@@ -780,6 +789,7 @@ class _ZstdFrame:
         self._is_plain = False
         self._output = memoryview(b"")
         self._leaves_byte = False
+        self._window = self._room = self._window_room = 0  # of a frame whose window is smaller than a block may be
 
     def decompress(self, data: memoryview, room: int) -> tuple[int, bytes, bool]:
         """How many bytes were taken of `data`, what there was room for of what they give, and whether that was all."""
@@ -835,8 +845,29 @@ class _ZstdFrame:
         self._want(_ZSTD_SKIPPABLE_HEADER + size, self._end)
 
     def _header(self) -> None:
+        if self._old.zstd_trusts_block_sizes:
+            self._widen_window()
         self._take_part()
         self._want(_ZSTD_BLOCK_HEADER, self._block_header)
+
+    def _widen_window(self) -> None:
+        """Let blocks be larger than the window, as far as the library's buffer has room: it has that for a window and a block."""
+        if self._part[4] & 0x20:  # the frame is one segment, and says no window
+            return
+        mantissa, exponent = self._part[5] & 7, self._part[5] >> 3
+        window = (8 + mantissa) << 7 + exponent
+        if window < _ZSTD_MAX_BLOCK:
+            self._window = window
+            self._room = self._window_room = 2 * window + _ZSTD_OVERLENGTH
+            self._part[5] = _ZSTD_WINDOW_OF_MAX_BLOCK
+
+    def _fill_window(self) -> None:
+        size = len(self._output)
+        if size > self._room:
+            raise _zstd_damaged("a block is larger than the window allows")
+        self._room -= size
+        if self._room < self._window:
+            self._room = self._window_room
 
     def _block_header(self) -> None:
         header = int.from_bytes(self._part, "little")
@@ -853,6 +884,8 @@ class _ZstdFrame:
         self._is_plain = False
         if self._part:
             self._take_part()
+            if self._window:
+                self._fill_window()
         if not self._is_last:
             self._want(_ZSTD_BLOCK_HEADER, self._block_header)
         elif self._has_checksum:

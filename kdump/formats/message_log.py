@@ -19,7 +19,12 @@ MAX_INT = 0x7FFFFFFF
 _OVERHEAD = 12  # offset and size
 _MIN_SIZE = 14  # of a message
 _HEAP = 250 << 20  # what a message may take of the 256 MiB that Kafka's launcher gives the tool
-_READING_FAILS = ("wrapper-frame-damaged", "wrapper-frame-truncated", "wrapper-frame-checksum-mismatch")
+_READING_FAILS = (
+    "wrapper-frame-block-size",
+    "wrapper-frame-checksum-mismatch",
+    "wrapper-frame-damaged",
+    "wrapper-frame-truncated",
+)
 
 
 class MessageRules:
@@ -285,7 +290,7 @@ def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:
     if payload.error is not None:
         payload.error.values["codec_name"] = codecs.CODECS[codec]
         if payload.error.code == "frame-bad-header":
-            is_refused = payload.error.values["cause"] == "lz4-runtime"
+            is_refused = payload.error.values["cause"] in ("lz4-runtime", "snappy-negative")
             payload.error.code = "loaded-frame-refused" if is_refused else loaded + payload.error.code
             raise payload.error
     return payload

@@ -45,6 +45,8 @@ UNBUFFERED = "unbuffered"
 MAX_RECORD_SIZE = 128 << 20
 """A record that says it is larger than this is not waited for."""
 
+_REFERENCE_SIZE = 4
+_MAX_HEADERS = (250 << 20) // _REFERENCE_SIZE  # of the 256 MiB that Kafka's launcher gives the tool
 _SMALL_PAYLOAD = 1 << 20  # up to here all records of a batch are held at once, and those of its neighbours
 _MAX_HELD = 8 << 20  # of a sound payload that is decompressed in one call
 _PIECE = 256 << 10  # of a decompressed payload, at least
@@ -354,6 +356,8 @@ class BatchRecords:
         fault = self._record_fault(code, values, is_last)
         if code == "header-count-too-high":
             found = kernel.fault_of_headers(self._data, values["position"], values["limit"], values["count"])
+            if values["count"] > _MAX_HEADERS:
+                found = "decompression-limit", {"size": _REFERENCE_SIZE * values["count"]}
             fault.variants[UNCHECKED_HEADER_COUNT] = self._record_fault(*found, is_last)
         if self._stream_error is not None and self._end_of_record(position) > self._whole_blocks:
             stream_fault = self._stream_fault(is_behind=False)

@@ -239,7 +239,7 @@ def _hex(words: DecoderWords, data: bytes) -> str:
 def _transaction_texts(profile: Profile, transaction: dict[str, Value]) -> dict[str, Value]:
     state = transaction["transactionStatus"]
     assert isinstance(state, int)
-    if not 0 <= state < len(_STATES):
+    if not 0 <= state <= profile.decoder_words.last_transaction_state:
         raise CorruptData("transaction-log-state-unknown", f"the transaction's state is {state}", state=state)
     feature_level = transaction.get("clientTransactionVersion", 0)
     assert isinstance(feature_level, int)

@@ -26,6 +26,7 @@ class DecoderWords:
         self.last_offset_version = then.at(LAST_OFFSET_VERSION)
         self.last_group_version = then.at(LAST_GROUP_VERSION)
         self.last_transaction_version = then.at(LAST_TRANSACTION_VERSION)
+        self.last_transaction_state = then.at(LAST_TRANSACTION_STATE)
         self.shows_tombstones = then.at(SHOWS_TOMBSTONES)
         self.empty_groups_have_protocol_type = then.at(EMPTY_GROUPS_HAVE_PROTOCOL_TYPE)
         self.escapes_json = then.at(ESCAPES_JSON)
@@ -142,6 +143,9 @@ LAST_GROUP_VERSION = {FIRST: 0, "0.10.1.0": 1, "2.1.0": 2, "2.3.0": 3, "3.4.1": 
 LAST_TRANSACTION_VERSION = {FIRST: 0, "3.4.1": 1}
 """The last version of a value that a release reads."""
 
+LAST_TRANSACTION_STATE = {FIRST: 6, "0.11.0.2": 7}
+"""The last state of a transaction that a text decoder knows: the last of all is PrepareEpochFence."""
+
 FIELD_NAMES: dict[str, str] = {
     "transactionTimeoutMs": "transaction_timeout",
     "transactionLastUpdateTimestampMs": "transaction_entry_timestamp",
@@ -203,7 +207,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "message-tag-not-in-version": {FIRST: Words(_RUNTIME, "Tag {tag} is not valid for version {version}")},
     # records of coordinators; what has no exception stands in the record's line
     "record-key-null": {
-        "3.8.0": Words(_RUNTIME, _MISSING_KEY % "offset topic decoder"),
+        FIRST: Words(_RUNTIME, _MISSING_KEY % "offset topic decoder"),
         "4.1.0": Words(_RUNTIME, _MISSING_KEY % "the specified decoder"),
     },
     "share-key-null": {
@@ -315,7 +319,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "metadata-garbage": {FIRST: Words("", "Found {size} byte(s) of garbage after {id}")},
     # what tiered storage does not accept
     "remote-value-null": {
-        "3.9.0": Words("", _NULL_VALUE.format(package="org.apache.kafka.common.record")),
+        FIRST: Words("", _NULL_VALUE.format(package="org.apache.kafka.common.record")),
         "4.3.0": Words("", _NULL_VALUE.format(package="org.apache.kafka.common.record.internal")),
     },
     "remote-start-offset-negative": {

@@ -129,7 +129,7 @@ class Option:
         self.is_number = is_number
 
 
-_STRING_DECODER = {"0.8.2.0": "kafka.serializer.StringDecoder", "3.8.0": "org.apache.kafka.tools.api.StringDecoder"}
+_STRING_DECODER = {FIRST: "kafka.serializer.StringDecoder", "3.8.0": "org.apache.kafka.tools.api.StringDecoder"}
 
 OPTIONS = (
     Option(
@@ -186,7 +186,7 @@ OPTIONS = (
         {"3.3.0": "Limit the amount of total batches read in bytes avoiding reading the whole .log file(s)."},
         argument="required",
         hint="<Integer: size>",
-        defaults={"3.3.0": str(MAX_INT)},
+        defaults={FIRST: str(MAX_INT)},
         is_number=True,
     ),
     Option(
@@ -276,7 +276,7 @@ USAGE = {
 }
 """What stands above the help screen."""
 
-VERSION_TEXT = {FIRST: "", "2.3.0": "{release} (Commit:{commit})", "3.5.0": "{release}"}
+VERSION_TEXT = {FIRST: "{release} (Commit:{commit})", "3.5.0": "{release}"}
 """What `--version` says."""
 
 TOPIC_DECODERS = (
@@ -372,7 +372,6 @@ DECODER_INTERFACES: dict[str, tuple[str, ...]] = {
 DEPRECATED_DECODERS: dict[str, dict[str, str]] = {
     FIRST: {},
     "3.8.0": {f"kafka.serializer.{name}": f"org.apache.kafka.tools.api.{name}" for name in _NAMES_OF_DECODERS},
-    "4.0.0": {},
 }
 """Decoders that go by another name now, which is said on stdout each time one is made."""
 
@@ -511,7 +510,7 @@ ZSTD_WANTS_WHOLE_BLOCKS = {FIRST: True, "2.7.0": False}
 """Whether nothing comes out of a block of plain bytes where a zstd payload ends inside it."""
 
 ZSTD_TRUSTS_BLOCK_SIZES = {FIRST: True, "2.4.0": False}
-"""Whether a zstd block that is larger than its frame allows is refused only if the payload holds all of it."""
+"""Whether a zstd block may be larger than the window of its frame, as far as there is room for what it gives."""
 
 ZSTD_WANTS_WHOLE_MAGIC = {FIRST: True, "3.5.0": False}
 """Whether fewer than five bytes behind a zstd frame are ignored, although no frame begins like them."""
@@ -531,7 +530,7 @@ SKIPPED_METADATA_PREFIXES_PAYLOAD = {FIRST: False, "4.3.0": True}
 CHECKS_FIRST_OFFSET = {FIRST: False, "4.3.0": True}
 """Whether the first record of a log counts as following offset -1."""
 
-FAILS_ON_LENGTH_OVERFLOW = {FIRST: False, "0.11.0.0": True, "1.1.1": False}
+FAILS_ON_LENGTH_OVERFLOW = {FIRST: True, "1.1.1": False}
 """Whether a length that overflows 32 bits with the 12 bytes before it throws, where others end the log."""
 
 
@@ -756,8 +755,8 @@ WANTS_EQUAL_MAGIC = {FIRST: False, "0.10.0.0": True, "0.10.1.0": False}
 REFUSES_NESTED_WRAPPERS = {FIRST: False, "0.10.2.0": True}
 """Whether wrappers inside wrappers, and empty ones of magic 1, are refused."""
 
-IGNORES_EARLY_END = {FIRST: False, "0.9.0.0": True, "0.10.2.2": False}
-"""Whether a gzip stream that ends too early only ends its wrapper."""
+IGNORES_EARLY_END = {FIRST: True, "0.10.2.2": False}
+"""Whether a gzip stream that ends too early only ends its wrapper, unless wrappers are decompressed as a whole."""
 
 LZ4_IS_PLAIN = {FIRST: True, "0.10.0.0": False}
 """Whether the header of an lz4 frame may ask for checksums of blocks only, and must have the checksum of early writers, which

@@ -28,7 +28,8 @@ class Profile:
 
         self.options: Mapping[str, Option] = {option.name: option for option in history.OPTIONS if then.find(option.texts)}
         self.usage = then.at(history.USAGE)
-        self.version_text = then.at(history.VERSION_TEXT).format(release=release, commit=history.COMMITS.get(release, ""))
+        version_text = then.at(history.VERSION_TEXT) if "version" in self.options else ""
+        self.version_text = version_text.format(release=release, commit=history.COMMITS.get(release, ""))
         self.help_columns = then.at(history.HELP_COLUMNS)
         self.help_names_strings = then.at(history.HELP_NAMES_STRINGS)
         self.accepts_abbreviations = then.at(history.ACCEPTS_ABBREVIATIONS)

@@ -49,7 +49,8 @@ class KnownSchemas:
         return since is None or self._then.find({since: True}) is True
 
     def _is_still_in_force(self, message: Message) -> bool:
-        return not self._has(EARLIER_RECORDS_UNTIL[message.name])
+        until = EARLIER_RECORDS_UNTIL.get(message.name)
+        return until is None or not self._has(until)
 
 
 METADATA_IS_PREVIEW = {FIRST: True, "3.0.0": False}
@@ -89,7 +90,6 @@ EARLIER_RECORDS_UNTIL = {
     "UserScramCredentialRecord": "3.5.0",
     "FeatureLevelRecord": "3.3.0",
     "RemoveFeatureLevelRecord": "3.3.0",
-    "ShareGroupPartitionMetadataValue": "4.1.0",
     "ShareSnapshotValue": "4.1.0",
     "ShareUpdateValue": "4.1.0",
 }

@@ -59,6 +59,7 @@ _REMAINING = {FIRST: Words(_KAFKA, "Error checking for remaining bytes after rea
 _SNAPPY_ERROR = {
     "3.5.1": Words("org.xerial.snappy.SnappyError", "[INVALID_CHUNK_SIZE] chunkSize is too big or negative : {size}")
 }
+_NO_MEMORY = {FIRST: _OUT_OF_MEMORY}
 _NEGATIVE_SIZE = {FIRST: Words("java.lang.NegativeArraySizeException", "{size}")}
 _UNDERFLOW = {FIRST: Words("java.nio.BufferUnderflowException")}
 _PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
@@ -72,16 +73,12 @@ _LOG_HEADER_CUT = (
 _NO_BUFFER = 'Cannot invoke "java.nio.ByteBuffer.hasRemaining()" because "this.buffer" is null'
 
 
-def _wrapper_frame(since_0_11: dict[str, Words]) -> dict[str, Words]:
-    """What the tool says of a wrapper that cannot be decompressed, with what it says from 0.11 on."""
-    before: dict[str, Words] = {
-        FIRST: Words("{java_cause}"),
-        "0.9.0.0": Words("kafka.common.KafkaException", ""),
-        "0.10.0.0": Words(_INVALID_MESSAGE, "Error while reading message from stream compressed with {codec_name}"),
-        "0.10.2.0": Words(_KAFKA, "{java_cause}"),
-    }
-    return before | {("0.11.0.0" if release == FIRST else release): words for release, words in since_0_11.items()}
-
+_WRAPPER_FRAME = {
+    FIRST: Words("{java_cause}"),
+    "0.9.0.0": Words("kafka.common.KafkaException", ""),
+    "0.10.0.0": Words(_INVALID_MESSAGE, "Error while reading message from stream compressed with {codec_name}"),
+    "0.10.2.0": Words(_KAFKA, "{java_cause}"),
+}
 
 WORDS: dict[str, dict[str, Words]] = {
     # the command line
@@ -186,9 +183,9 @@ WORDS: dict[str, dict[str, Words]] = {
         "0.10.2.0": Words(_ILLEGAL_ARGUMENT, "Unknown compression type id: {codec}"),
     },
     "codec-not-allowed": _invalid_record("Invalid wrapper compressionType found in legacy deep record iterator {magic}"),
-    "decompression-limit": {FIRST: _OUT_OF_MEMORY},
-    "decompression-limit-behind-records": {FIRST: _OUT_OF_MEMORY},
-    "wrapper-decompression-limit": {FIRST: _OUT_OF_MEMORY},
+    "decompression-limit": _NO_MEMORY,
+    "decompression-limit-behind-records": _NO_MEMORY,
+    "wrapper-decompression-limit": _NO_MEMORY,
     "frame-bad-header": {
         FIRST: Words("{java_cause}"),
         "0.10.0.0": Words(_INVALID_MESSAGE, "Failed to instantiate input stream compressed with {codec_name}"),
@@ -208,19 +205,19 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-truncated": _NOT_DECOMPRESSED,
     "frame-ends-early": _changed(_invalid_record(_PREMATURE_EOF), {"3.6.0": Words(_KAFKA, "Failed to decompress record stream")}),
     "frame-ends-early-behind-records": _REMAINING,
-    "wrapper-frame-ends-early": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
+    "wrapper-frame-ends-early": {FIRST: Words("{java_cause}"), "0.10.2.2": Words(_KAFKA, "{java_cause}")},
     "frame-first-block-size": _NEGATIVE_SIZE | _SNAPPY_ERROR,
-    "frame-first-block-size-behind-records": _NEGATIVE_SIZE | _SNAPPY_ERROR,
+    "frame-first-block-size-behind-records": _NEGATIVE_SIZE,
     "wrapper-frame-first-block-size": _NEGATIVE_SIZE | _SNAPPY_ERROR,
     "frame-block-size": _NOT_DECOMPRESSED | _SNAPPY_ERROR,
     "frame-block-size-behind-records": _REMAINING | _SNAPPY_ERROR,
-    "wrapper-frame-block-size": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")} | _SNAPPY_ERROR),
-    "frame-negative-size": _NEGATIVE_SIZE | {"3.5.0": _NOT_DECOMPRESSED[FIRST]},
-    "frame-negative-size-behind-records": _NEGATIVE_SIZE | {"3.5.0": _REMAINING[FIRST]},
-    "wrapper-frame-negative-size": {
-        FIRST: Words("java.lang.NegativeArraySizeException", "{size}"),
-        "3.5.0": Words(_KAFKA, "{java_cause}"),
-    },
+    "wrapper-frame-block-size": _WRAPPER_FRAME | _SNAPPY_ERROR,
+    "frame-block-too-large": _NO_MEMORY | _SNAPPY_ERROR,
+    "frame-block-too-large-behind-records": _NO_MEMORY | _SNAPPY_ERROR,
+    "wrapper-frame-block-too-large": _NO_MEMORY | _SNAPPY_ERROR,
+    "frame-negative-size": _NEGATIVE_SIZE,
+    "frame-negative-size-behind-records": _NEGATIVE_SIZE,
+    "wrapper-frame-negative-size": _NEGATIVE_SIZE,
     "frame-checksum-cut": _UNDERFLOW,
     "frame-checksum-cut-behind-records": _UNDERFLOW,
     "wrapper-frame-checksum-cut": _UNDERFLOW,
@@ -228,9 +225,9 @@ WORDS: dict[str, dict[str, Words]] = {
     "frame-checksum-mismatch-behind-records": _REMAINING,
     "frame-truncated-behind-records": _REMAINING,
     "wrapper-read-lazily": {FIRST: Words("kafka.common.KafkaException", "")},
-    "wrapper-frame-damaged": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
-    "wrapper-frame-checksum-mismatch": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
-    "wrapper-frame-truncated": _wrapper_frame({FIRST: Words(_KAFKA, "{java_cause}")}),
+    "wrapper-frame-damaged": _WRAPPER_FRAME,
+    "wrapper-frame-checksum-mismatch": _WRAPPER_FRAME,
+    "wrapper-frame-truncated": _WRAPPER_FRAME,
     # records
     "record-count-negative": _invalid_record("Found invalid record count {count} in magic v{magic} batch"),
     "record-count-too-low": _invalid_record(_STILL_REMAINING),
@@ -271,9 +268,12 @@ WORDS: dict[str, dict[str, Words]] = {
         "Invalid record size: expected to read {size} bytes in record payload, but instead read {read}"
     ),
     "header-count-negative": _invalid_record("Found invalid number of record headers {count}"),
-    "header-count-too-high": _invalid_record(
-        "Found invalid number of record headers. {count} is larger than the remaining size of the buffer"
-    ),
+    "header-count-too-high": {
+        FIRST: Words(
+            "org.apache.kafka.common.InvalidRecordException",
+            "Found invalid number of record headers. {count} is larger than the remaining size of the buffer",
+        )
+    },
     "header-key-past-end": _changed(
         {FIRST: Words("java.lang.StringIndexOutOfBoundsException", "offset {offset}, count {size}, length {length}")},
         _invalid_record("Found invalid record structure", "2.7.0"),
@@ -302,7 +302,12 @@ WORDS: dict[str, dict[str, Words]] = {
         "0.10.0.0": Words(_INVALID_MESSAGE),  # its message gets lost
         "0.10.2.0": Words(_CORRUPT_RECORD, "Record size is less than the minimum record overhead ({minimum})"),
     },
-    "legacy-wrapper-magic": _invalid_record("Invalid wrapper magic found in legacy deep record iterator {magic}"),
+    "legacy-wrapper-magic": {
+        FIRST: Words(
+            "org.apache.kafka.common.record.InvalidRecordException",
+            "Invalid wrapper magic found in legacy deep record iterator {magic}",
+        )
+    },
     "loaded-legacy-wrapper-null": {
         FIRST: Words(_NULL_POINTER, _NO_BUFFER),
         "0.10.0.0": Words("kafka.common.KafkaException", "Message payload is null: {wrapper}"),
@@ -341,7 +346,7 @@ WORDS: dict[str, dict[str, Words]] = {
     ),
     "control-value-null": {
         FIRST: Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.remaining()" because "value" is null'),
-        "4.1.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.duplicate()" because "value" is null'),
+        "4.1.0": Words(_NULL_POINTER, 'Cannot invoke "java.nio.ByteBuffer.getShort()" because "value" is null'),
     },
     "control-message-null": {
         FIRST: Words(_NULL_POINTER, _NULL_VALUE),
@@ -380,8 +385,7 @@ WORDS: dict[str, dict[str, Words]] = {
         "2.1.0": Words(_ILLEGAL_ARGUMENT, "Invalid position: {position} in read from {records}"),
     },
     "index-position-past-log": {
-        FIRST: Words("java.util.NoSuchElementException"),
-        "2.1.0": Words(_ILLEGAL_ARGUMENT, "Slice from position {position} exceeds end position of {records}"),
+        FIRST: Words(_ILLEGAL_ARGUMENT, "Slice from position {position} exceeds end position of {records}")
     },
     "size-negative": {
         FIRST: Words(_ILLEGAL_ARGUMENT, "Invalid size: {size}"),
@@ -568,18 +572,21 @@ JAVA_CAUSES = {
         "0.8.2.0": "org.xerial.snappy.SnappyIOException: [EMPTY_INPUT] Cannot decompress empty stream",
     },
     "snappy": {FIRST: "java.io.IOException: FAILED_TO_UNCOMPRESS(5)"},
+    "snappy-negative": {FIRST: "java.lang.NegativeArraySizeException: {size}"},
     "snappy-header-cut": {
         FIRST: "org.xerial.snappy.SnappyIOException: [FAILED_TO_UNCOMPRESS] Insufficient header size in a concatenated block"
     },
     "snappy-size": {FIRST: "java.io.IOException: PARSING_ERROR(2)"},
     "snappy-version": {
-        FIRST: "org.xerial.snappy.SnappyIOException: [INCOMPATIBLE_VERSION] Compressed with an incompatible codec version "
-        "{version}. At least version 1 is required"
+        FIRST: "java.io.IOException: compressed with imcompatible codec version {version}. At least version 1 is required",
+        "0.8.2.0": "org.xerial.snappy.SnappyIOException: [INCOMPATIBLE_VERSION] Compressed with an incompatible codec version "
+        "{version}. At least version 1 is required",
     },
     "lz4": {FIRST: "java.io.IOException: {message}"},
     "lz4-block": {FIRST: "java.io.IOException: net.jpountz.lz4.LZ4Exception: {message}"},
     "lz4-runtime": {FIRST: "java.lang.RuntimeException: {message}"},
     "lz4-underflow": {FIRST: "java.nio.BufferUnderflowException"},
+    "lz4-skips-checksum": {FIRST: "java.lang.IllegalArgumentException: newPosition > limit: ({end} > {limit})"},
     "zstd": {FIRST: "com.github.luben.zstd.ZstdIOException: {message}"},
 }
 """What a codec library throws, by its kind of failure; some of our own messages stand for those of the libraries."""

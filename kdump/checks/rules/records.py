@@ -229,6 +229,7 @@ _OF_FRAMES = {
     "frame-checksum-mismatch": "frame-checksum-mismatch",
     "frame-damaged": "frame-damaged",
     "frame-block-size": "declared-size-forged",
+    "frame-block-too-large": "declared-size-forged",
     "frame-first-block-size": "declared-size-forged",
     "frame-negative-size": "declared-size-forged",
 }
@@ -243,7 +244,7 @@ _OF_MESSAGES = {
     "message-field-past-end": "key-length-bad",
 }
 
-_MAY_TRAIL = ("frame-damaged", "frame-block-size", "frame-truncated", "frame-bad-header")
+_MAY_TRAIL = ("frame-damaged", "frame-block-size", "frame-block-too-large", "frame-truncated", "frame-bad-header")
 
 
 def _words(fault: CorruptData) -> str:

@@ -28,7 +28,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     window_size = arguments.number("max-message-size")  # before the name is looked at
     base_offset = file_name.base_offset(name)
     full_path = absolute(path)
-    with tool.open(tool.sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path) as index:
+    with tool.open(tool.sibling(full_path, file_name.LOG)) as log, tool.open_index(full_path, path) as index:
         if tool.profile.index_names_empty and not offset_index.entry_count(index):
             tool.out.write(f"{path} is empty.\n")
         elif arguments.has("index-sanity-check"):

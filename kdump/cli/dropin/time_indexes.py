@@ -34,7 +34,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     with (
         tool.open(sibling(full_path, file_name.LOG)) as log,
         tool.open_index(sibling(full_path, file_name.OFFSET_INDEX)) as offset_index,
-        tool.open_index(full_path) as index,
+        tool.open_index(full_path, path) as index,
     ):
         if arguments.has("index-sanity-check"):
             check.check_sanity(index, base_offset)

@@ -152,8 +152,11 @@ class DumpTool:
             raise Unreadable("file-too-large", "is larger than 2147483647 bytes", path=path, size=size)
         return source
 
-    def open_index(self, path: str) -> Source:
-        """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so."""
+    def open_index(self, path: str, given: str = "") -> Source:
+        """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so.
+
+        `path` is absolute. The index that a run is asked for is named as it was `given` where it cannot be opened.
+        """
         from kdump.formats import offset_index
 
         try:
@@ -169,6 +172,7 @@ class DumpTool:
                 "file-is-directory": "file-is-directory-mapped",
                 "file-permission": "file-permission-mapped",
             }
+            error.path = given or path
             raise coded(error, codes.get(error.code, error.code))
 
     def sibling(self, path: str, suffix: str) -> str:

@@ -1,0 +1,88 @@
+"""Every rule of the history has a golden that notices if the rule is moved to the release before or after."""
+
+import re
+
+import pytest
+
+from golden_outputs import make
+from kdump.releases import history
+from kdump.releases.timeline import FIRST, Part
+from tests import alike, witnesses
+from tests.witnesses import Move
+
+MOVES = {move.name: move for move in witnesses.moves()}
+WITNESSES = witnesses.kept()
+GAPS = witnesses.gaps()
+DECLARATIONS = sorted({move.rule.partition(" ")[0] for move in MOVES.values()})
+ADVICE = "no golden notices these; `python -m tests.witnesses --search` looks for one, CONTRIBUTING.md says how to make a case"
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS)
+def test_a_golden_notices_a_rule_moved_by_one_release(declaration: str) -> None:
+    moves = [move for name, move in MOVES.items() if move.rule.partition(" ")[0] == declaration and name not in GAPS]
+    if any(map(witnesses.needs_own_folder, moves)) and make.WORKING_FOLDER.exists():
+        pytest.skip(f"{make.WORKING_FOLDER} is in use; remove it if nothing is running")
+    assert [move.name for move in moves if not _is_noticed(move)] == [], ADVICE
+
+
+def _is_noticed(move: Move) -> bool:
+    golden = witnesses.golden_of(move, WITNESSES[move.name]) if move.name in WITNESSES else None
+    return golden is not None and witnesses.notices(move, golden)
+
+
+def test_what_is_kept_is_of_rules_that_are_there() -> None:
+    assert sorted((WITNESSES.keys() | GAPS.keys()) - MOVES.keys()) == []
+    assert sorted(WITNESSES.keys() & GAPS.keys()) == []
+
+
+def test_a_gap_has_a_reason_and_no_witness() -> None:
+    assert [name for name, reason in GAPS.items() if not reason] == []
+    found = [move.name for move, _ in witnesses.search((MOVES[name] for name in GAPS), among_all=False)]
+    assert found == [], "take these off the list of gaps: `python -m tests.witnesses --search` does it"
+
+
+def test_all_releases_that_the_history_names_are_of_rules() -> None:
+    of_rules = {move.rule.rpartition(" ")[2] for move in MOVES.values()}
+    assert of_rules == set(alike.turning_points()) - {FIRST}
+    assert len(MOVES) > 800
+
+
+def _moved(name: str) -> object:
+    move = MOVES[name]
+    with witnesses.in_force(move):
+        return getattr(move.module, move.declaration)
+
+
+def test_a_timeline_is_moved_to_the_neighbouring_release() -> None:
+    before = dict(history.UNWRAPS)
+    assert before == {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "by magic", "0.10.0.1": "eagerly"}
+    assert _moved("history.UNWRAPS 0.10.0.0, earlier") == {
+        FIRST: "whole",
+        "0.9.0.0": "lazily",
+        "0.9.0.1": "by magic",
+        "0.10.0.1": "eagerly",
+    }
+    assert _moved("history.UNWRAPS 0.10.0.1, earlier") == {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.0": "eagerly"}
+    assert _moved("history.UNWRAPS 0.10.0.0, later") == {FIRST: "whole", "0.9.0.0": "lazily", "0.10.0.1": "eagerly"}
+    assert before == history.UNWRAPS
+
+
+def test_a_part_of_a_line_is_moved_to_the_neighbouring_release() -> None:
+    moved = _moved("history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, later")
+    assert isinstance(moved, tuple) and all(isinstance(part, Part) for part in moved)
+    assert [part.since for part in moved if "isControl" in part.text] == ["2.1.0"]
+    assert "".join(part.text for part in moved) == "".join(part.text for part in history.BATCH_LINE)
+
+
+def test_a_rule_moved_by_one_release_is_noticed_in_one_release() -> None:
+    earlier = MOVES["history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, earlier"]
+    later = MOVES["history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, later"]
+    assert (earlier.release, later.release) == ("2.0.0", "2.0.1")
+
+
+def test_a_run_that_a_rule_has_nothing_to_do_with_notices_nothing() -> None:
+    move = MOVES["history.BATCH_LINE ' isControl: {is_control}' since 2.0.1, later"]
+    golden = witnesses.golden_of(move, witnesses.Witness("magic1-crc-wrong", ("--files", "00000000000000000000.log")))
+    assert golden is not None
+    assert re.search(rb"magic: 1", golden.stdout)
+    assert not witnesses.notices(move, golden)
