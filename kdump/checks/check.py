@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from kdump.binary.source import Source
+from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
 from kdump.checks.partition import PartitionFacts
 from kdump.checks.rules import file_check, file_object
-from kdump.checks.settings import FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
+from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.checks.watch import Stopped, Watch
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, tree
@@ -38,19 +38,23 @@ def check(
     max_message_bytes: int = 100 << 20,
     time_limit: float | None = None,
     follows_links: bool = False,
+    file_type: str | None = None,
 ) -> Iterator[Finding]:
     """What is wrong with a file, a partition directory or a log directory: findings, in the order of the files.
 
     `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (also every
     record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a compacted topic
     may lack offsets. `max_findings` are given of one code in one file, the rest is counted in a finding of its own.
-    `time_limit` is in seconds for each file. A Finding has one attribute for each of its columns; see Finding.
+    `time_limit` is in seconds for each file. `file_type`, such as `log`, is what a file is that is named itself, whatever it is
+    called. A Finding has one attribute for each of its columns; see Finding.
 
     Damage is a finding, never an exception, and so is a file that cannot be read or does not exist. Nothing is printed, nothing
     is written. All is done in this process, so a crash of a native codec ends it; the command `kdump check` has processes for it.
 
-    Raises UsageError for a level that does not exist.
+    Raises UsageError for a level or a type of file that does not exist.
     """
+    if file_type is not None and file_type not in FILE_TYPES:
+        raise UsageError(f"there is no type {file_type!r}; types are {', '.join(FILE_TYPES)}")
     if level not in LEVELS:
         raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
     settings = Settings(
@@ -62,6 +66,7 @@ def check(
         max_message_bytes=max_message_bytes,
         time_limit=time_limit,
         follows_links=follows_links,
+        file_type=file_type,
     )
     return _findings(os.fspath(path), settings)
 
@@ -111,13 +116,15 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) ->
     """Do one piece of work; findings and the reports of files go to `emit`."""
     watch = watch or Watch()
     if job.kind == Job.FILE:
-        _check_file(job.path, settings, emit, watch)
+        _check_file(job.path, settings, emit, watch, [])
     elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
         if job.kind == Job.PARTITION:
             _check_partition(job, settings, emit, watch)
         else:
+            others: list[tuple[str, int]] = []
             for name in tree.log_dir_files(job.path):
-                _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root)
+                _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root)
+            _report_others(job.path, others, settings, emit)
             from kdump.checks.rules import log_directory
 
             log_directory.check(job.path, settings, emit)
@@ -131,29 +138,53 @@ def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> 
     for base_offset in sorted(files.segments):
         of_segment = files.segments[base_offset]
         names += [of_segment[suffix] for suffix in sorted(of_segment, key=lambda suffix: suffix != file_name.LOG)]
+    others: list[tuple[str, int]] = []
     for name in names + files.others:
-        _check_file(os.path.join(job.path, name), settings, emit, watch, root=job.root, partition=partition)
+        _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root, partition=partition)
+    _report_others(job.path, others, settings, emit)
     from kdump.checks.rules import directory
 
     directory.check(partition)
 
 
+def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:
+    if others:
+        from kdump.checks.rules import unrecognized
+
+        unrecognized.report_others(FileContext(NoSource(path), path, "directory", settings, emit), others)
+
+
 def _check_file(
-    path: str, settings: Settings, emit: Emit, watch: Watch, *, root: str | None = None, partition: PartitionFacts | None = None
+    path: str,
+    settings: Settings,
+    emit: Emit,
+    watch: Watch,
+    others: list[tuple[str, int]],
+    *,
+    root: str | None = None,
+    partition: PartitionFacts | None = None,
 ) -> None:
-    """Check one file; what a segment says is entered into the partition."""
+    """Check one file; what a segment says is entered into the partition, and what is not Kafka's into `others`."""
     if path in watch.skipped:
         return
     watch.begin(path)
-    watch.end(_check_open_file(path, settings, emit, watch, root, partition))
+    watch.end(_check_open_file(path, settings, emit, watch, others, root, partition))
 
 
 def _check_open_file(
-    path: str, settings: Settings, emit: Emit, watch: Watch, root: str | None, partition: PartitionFacts | None
+    path: str,
+    settings: Settings,
+    emit: Emit,
+    watch: Watch,
+    others: list[tuple[str, int]],
+    root: str | None,
+    partition: PartitionFacts | None,
 ) -> int:
     """Check a file if it can be opened. Returns its size."""
     name = os.path.basename(path)
     suffix = file_name.suffix(name)
+    if root is None and settings.file_type is not None:
+        suffix = "." + settings.file_type
     file_type = suffix.removeprefix(".") or name
     base_offset = _base_offset(name)
     is_newest: bool | None = None
@@ -187,6 +218,8 @@ def _check_open_file(
             check_beside = file_check(suffix, name)
             if check_beside is not None and not source.is_stopped:
                 check_beside(context)
+            if check_beside is None and suffix not in (file_name.LOG, file_name.CHECKPOINT):
+                _check_unrecognized(context, others, is_named=root is None)
         except Stopped:
             pass  # the source knows why, and says so at the end
         file_object.end(context, source)
@@ -196,6 +229,16 @@ def _check_open_file(
             report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
         emit(report)
         return source.size
+
+
+def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, is_named: bool) -> None:
+    from kdump.checks.rules import unrecognized
+
+    name = os.path.basename(context.path)
+    if not is_named and (unrecognized.is_of_broker(name) or not context.source.size):
+        return
+    if not unrecognized.check(context, is_named=is_named):
+        others.append((name, context.source.size))
 
 
 def _log_beside(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:

@@ -9,6 +9,9 @@ LEVELS = (QUICK, FULL, DEEP)
 DELETE, COMPACT, UNKNOWN = "delete", "compact", "unknown"
 CLEANUP_POLICIES = (DELETE, COMPACT, "compact,delete", UNKNOWN)
 
+FILE_TYPES = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
+"""What a file that is named itself may be checked as, whatever it is called."""
+
 MAX_FINDINGS = 1000
 """Of one code in one file, unless the caller says otherwise; further ones are counted."""
 
@@ -17,11 +20,13 @@ class Settings:
     """How a check goes about. `now` is in milliseconds since 1970, for what depends on the time of day.
 
     `time_limit` is how many seconds one file may take; None is for as long as it takes. `follows_links` lets a check go where
-    symbolic links lead that leave the tree under check. `threads` work ahead at large logs: so many cores are to spare.
+    symbolic links lead that leave the tree under check. `file_type` is what files are that are named themselves, such as `log`,
+    whatever their names say. `threads` work ahead at large logs: so many cores are to spare.
     """
 
     __slots__ = (
         "cleanup_policy",
+        "file_type",
         "follows_links",
         "is_pedantic",
         "level",
@@ -45,8 +50,10 @@ class Settings:
         max_payload: int = 256 << 20,
         time_limit: float | None = None,
         follows_links: bool = False,
+        file_type: str | None = None,
         threads: int = 0,
     ) -> None:
+        self.file_type = file_type
         self.level = level
         self.cleanup_policy = cleanup_policy
         self.is_pedantic = is_pedantic

@@ -165,6 +165,7 @@ CASES: tuple[FaultCase, ...] = (
         shown=_SOUND | {"foo.snapshot.bak": b"", "99999999999999999999.timeindex": b"", "-0000000000000000005.timeindex": b""},
         at=(error(NO_BYTES, file="99999999999999999999.timeindex"), warning(NO_BYTES, file="-0000000000000000005.timeindex")),
         near_miss=_SOUND | {"foo.log.bak": b"", "foo.txt": b"text"},
+        near_also={"file-not-recognized"},
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(

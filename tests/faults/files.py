@@ -1,6 +1,7 @@
 """Faults of files as objects, and the limits of a run."""
 
 import contextlib
+import gzip
 import os
 import signal
 import sys
@@ -184,15 +185,46 @@ CASES = (
         scope=PARTITION_DIRECTORY,
         arranged=_link(_NEXT_LOG),
         near_arranged=_link_inside,
+        near_also={"file-not-recognized"},  # what the link leads to has a name of its own
     ),
     FaultCase(
         "symlink-outside",
         shown=_WITHOUT_NEXT,
-        at=info(NO_BYTES, file=_NEXT_LOG),
+        at=error(NO_BYTES, file=_NEXT_LOG),
         near_miss=_PARTITION,
         scope=PARTITION_DIRECTORY,
         arranged=_link(f"../elsewhere/{_NEXT_LOG}"),
         near_arranged=_link_inside,
+        near_also={"file-not-recognized"},  # what the link leads to has a name of its own
+    ),
+    FaultCase(
+        "file-not-recognized",
+        shown={"a.bak": _BATCH},
+        at=error((0, len(_BATCH)), found="log"),
+        near_miss={_LOG: _BATCH},
+    ),
+    FaultCase(
+        "file-not-recognized",
+        name="compressed",
+        shown={f"{_LOG}.gz": gzip.compress(_BATCH, mtime=0)},
+        at=error(WHOLE_FILE, found="gzip"),
+        near_miss={_LOG: _BATCH},
+    ),
+    FaultCase(
+        "file-not-recognized",
+        name="beside-segments",
+        shown={**_PARTITION, f"{_NEXT_LOG}.bak": b"x" * 100},
+        at=error((0, 100), file=f"{_NEXT_LOG}.bak"),
+        near_miss={**_PARTITION, "notes.bak": b""},
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "file-not-recognized",
+        name="not-kafkas",
+        shown={**_PARTITION, "notes.txt": b"x" * 100},
+        at=info(NO_BYTES, file=""),
+        near_miss={**_PARTITION, ".lock": b"", "notes.txt": b""},
+        scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
         "sparse-file",

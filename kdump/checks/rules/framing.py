@@ -438,8 +438,7 @@ class Framing(SegmentRule):
 
     def _file_kind(self) -> str:
         """What kind of file this is instead of a segment, going by its first bytes."""
-        head = self.context.source.read(0, 512)
-        return next((kind for magic, kind in _FILE_MAGICS if head.startswith(magic)), "tar" if head[257:262] == b"ustar" else "")
+        return kind_of_file(self.context.source.read(0, 512))
 
     def _tell_no_segment(self, damage: Damage) -> None:
         kind = self._file_kind()
@@ -531,6 +530,11 @@ def _offsets(batch: RecordBatch) -> str:
 
 def _records(batch: RecordBatch) -> str:
     return "" if batch.count is None or batch.count < 0 else f" ({counted(batch.count, 'record', 'records')})"
+
+
+def kind_of_file(head: bytes) -> str:
+    """What kind of file begins with these 512 bytes, of those that are taken for Kafka's by mistake; empty for all others."""
+    return next((kind for magic, kind in _FILE_MAGICS if head.startswith(magic)), "tar" if head[257:262] == b"ustar" else "")
 
 
 def _looks(sample: bytes, start: int, end: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.finding import ERROR, SEVERITIES
-from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
+from kdump.checks.settings import CLEANUP_POLICIES, FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
 from kdump.output.findings import FORMS
 
 TYPE_CHECKING = False
@@ -62,6 +62,13 @@ OPTIONS = (
         choices=SEVERITIES,
         default=ERROR,
         shows_default=True,
+    ),
+    Option(
+        "--as",
+        "file_type",
+        "Check files that are named themselves as this, whatever they are called.",
+        kind=CHOICE,
+        choices=FILE_TYPES,
     ),
     Option("--ignore", "ignore", "Leave out these findings; also a glob, such as 'index-*'.", kind=TEXTS, metavar="CODE"),
     Option("--select", "select", "Only these findings; also a glob.", kind=TEXTS, metavar="CODE"),

@@ -43,6 +43,7 @@ class CheckRequest:
         rate: str,
         output: str,
         shows_all: bool,
+        file_type: str | None,
     ) -> None:
         self.paths = tree.matching(paths)
         self.codes = codes_of(select) if select else frozenset(catalogue.FAULTS)
@@ -64,6 +65,7 @@ class CheckRequest:
             max_message_bytes=max_message_bytes,
             time_limit=time_limit,
             follows_links=follows_links,
+            file_type=file_type,
         )
 
     def is_known(self, finding: Finding) -> bool:

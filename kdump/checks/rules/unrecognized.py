@@ -1,0 +1,62 @@
+"""Files whose names are none of Kafka's: nothing of them is examined, and a check says so."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from kdump.binary.kernel import BATCH_HEADER_SIZE
+from kdump.checks import salvage
+from kdump.checks.finding import INFO
+from kdump.checks.rules.framing import kind_of_file
+from kdump.checks.wording import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.checks.context import FileContext
+
+_OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|tmp)")
+"""Names that brokers give to files in which nothing is to be checked: they are empty, on their way, or about to go."""
+
+_OF_SEGMENTS = re.compile(r"\d{20}\.")
+_UNPACK = {"gzip": "gunzip -k", "zstd": "zstd -dk", "tar": "tar -xf", "lz4": "lz4 -dk", "bzip2": "bunzip2 -k", "xz": "unxz -k"}
+_SHOWN = 3  # names in a message
+
+
+def is_of_broker(name: str) -> bool:
+    """Whether a broker itself leaves a file of this name that no check is for."""
+    return bool(_OF_BROKERS.fullmatch(name))
+
+
+def check(context: FileContext, *, is_named: bool) -> bool:
+    """Report a file that was not examined, if it was named itself or seems to be Kafka's. False for any other one."""
+    source = context.source
+    name = os.path.basename(context.path)
+    head = source.read(0, 512)
+    kind = kind_of_file(head)
+    is_log = salvage.is_plausible(head[:BATCH_HEADER_SIZE], source.size)
+    if not (is_named or is_log or _OF_SEGMENTS.match(name)):
+        return False
+    if kind:
+        unpack = f": `{_UNPACK[kind]} {name}`, and check what comes out" if kind in _UNPACK else ""
+        advice = f"It begins like a file of {kind}{unpack}."
+    elif is_log:
+        advice = "It begins like a log: name it *.log, or take --as log."
+    else:
+        advice = "If it is Kafka's, name it as a broker does (*.log, *.index), or take --as TYPE."
+    message = f"Not examined, for its name is none of Kafka's. {advice}"
+    context.report("file-not-recognized", 0, source.size, message, found="log" if is_log else kind or None)
+    return True
+
+
+def report_others(context: FileContext, others: Sequence[tuple[str, int]]) -> None:
+    """Report the files of a directory, with their sizes, that are not Kafka's as far as can be told."""
+    if others:
+        names = ", ".join(name for name, _ in others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+        size = sum(size for _, size in others)
+        verb, whose = ("is", "was") if len(others) == 1 else ("are", "were")
+        files = f"{counted(len(others), 'file')} ({names}; {size:,} bytes)"
+        message = f"{files} {verb} not Kafka's by name and content, and {whose} not examined."
+        context.report("file-not-recognized", 0, 0, message, severity=INFO)
