@@ -1,5 +1,6 @@
 """What checks say of indexes: of each entry, of all together, of what is zero, and of what is missing."""
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -287,6 +288,7 @@ def test_bytes_behind_the_last_whole_entry_are_told(tmp_path: Path, rest: int) -
 # --- how far apart entries are
 
 
+@functools.cache
 def _wide_log(*sizes: int) -> tuple[bytes, list[tuple[int, int]]]:
     """Batches of these sizes of one record each, and an entry for each but the first."""
     pieces, entries, position = [], [], 0
