@@ -92,12 +92,19 @@ def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: object
 def test_a_batch_of_a_lower_epoch_is_told(tmp_path: Path, window: int) -> None:
     pieces = [_data(0, 0, epoch=2, count=2), _data(2, 2, epoch=1), _data(3, 2, epoch=2)]
     assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 2, 2, "2", "1")]
+    (found,) = _of(tmp_path, pieces)
+    assert found.message == (
+        "Producer 7 had epoch 2 before, its last batch of which ends at offset 1; the batch at offset 2 has epoch 1."
+    )
 
 
 def test_a_marker_of_a_lower_epoch_is_told(tmp_path: Path, window: int) -> None:
     pieces = [_data(0, 0, epoch=5, in_txn=True), _marker(1, epoch=3)]
     found = _of(tmp_path, pieces)
     assert _told(found) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 1, 1, "5", "3")]
+    assert found[0].message == (
+        "Producer 7 had epoch 5 before, its last batch of which ends at offset 0; the marker at offset 1 has epoch 3."
+    )
     for epoch in (5, 6):
         assert _of(tmp_path, [pieces[0], _marker(1, epoch=epoch)]) == []
 
