@@ -442,7 +442,8 @@ def test_a_note_of_a_quorum_says_what_it_can_say(
         ),
         (
             _control(0),
-            "The control batch at offset 0 is empty: the cleaner removed its marker and kept the batch for the epoch of its producer.",
+            "The control batch at offset 0 is empty: the cleaner removed its marker and kept the batch "
+            "for the epoch of its producer.",
         ),
     ],
 )
