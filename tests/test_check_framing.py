@@ -18,12 +18,11 @@ from .test_check_rules import INDEX, LOG, SIZE, TIME_INDEX, _batch, _codes, _fin
 NEXT_LOG = file_name(4, ".log")
 
 
-@pytest.fixture(params=[1 << 20, 100], ids=lambda size: f"windows-of-{size}")
-def window(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Batches come all at once or one by one: what is found does not depend on it."""
-    size: int = request.param
-    with kernels.sizes(kernels.Sizes(window=size)):
-        yield size
+@pytest.fixture(params=kernels.WAYS, autouse=True)
+def window(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Batches come in several ways; what is found does not depend on it."""
+    with kernels.coming_upon_batches(request.param):
+        yield
 
 
 def _with(data: bytes, position: int, new: bytes) -> bytes:
@@ -196,7 +195,7 @@ def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:
         assert "truncated-at-boundary" not in _codes(_findings(directory))
 
 
-def test_damage_before_the_end_hides_no_batches_that_are_cut_off(tmp_path: Path, window: int) -> None:
+def test_damage_before_the_end_hides_no_batches_that_are_cut_off(tmp_path: Path) -> None:
     directory = _cut_partition(tmp_path, index=index_of(entries=[(7, 9 * SIZE)]))
     _write(directory / LOG, _flipped(_batch(0)) + _batch(1))
     assert "truncated-at-boundary" in _codes(_findings(directory))
@@ -216,7 +215,7 @@ def test_damage_before_the_end_hides_no_batches_that_are_cut_off(tmp_path: Path,
         (3 * SIZE - 11, "batch-length-absurd"),
     ],
 )
-def test_a_wrong_length_is_named_by_what_it_says(tmp_path: Path, window: int, length: int, code: str) -> None:
+def test_a_wrong_length_is_named_by_what_it_says(tmp_path: Path, length: int, code: str) -> None:
     (found,) = _of_log(tmp_path, _with(_log(0, 1, 2, 3), SIZE + 8, struct.pack(">i", length)))
     assert _told([found]) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
     assert (found.expected, found.found, found.resync, found.skipped) == ("64", str(length), "by-repaired-length", SIZE)
@@ -262,7 +261,7 @@ def test_a_wrong_length_of_a_damaged_batch_is_told_with_what_is_missing(tmp_path
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_a_checksum_that_differs_in_one_byte_is_itself_damaged(tmp_path: Path, window: int, shift: int) -> None:
+def test_a_checksum_that_differs_in_one_byte_is_itself_damaged(tmp_path: Path, shift: int) -> None:
     (found,) = _of_log(tmp_path, _batch(0) + _flipped(_batch(1), 17 + shift) + _batch(2))
     assert _told([found]) == [("crc-mismatch", "error", SIZE, 2 * SIZE, (1, 1))]
     assert found.message.endswith(
@@ -333,7 +332,7 @@ def test_a_magic_that_alone_is_wrong_is_told_as_that(tmp_path: Path, magic: byte
 
 
 @pytest.mark.parametrize(("limit", "told"), [(SIZE, []), (SIZE - 1, [(0, SIZE), (SIZE, 2 * SIZE)])])
-def test_a_batch_above_the_limit_is_told(tmp_path: Path, window: int, limit: int, told: list[tuple[int, int]]) -> None:
+def test_a_batch_above_the_limit_is_told(tmp_path: Path, limit: int, told: list[tuple[int, int]]) -> None:
     found = _of_log(tmp_path, _log(0, 1), max_message_bytes=limit)
     assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == [
         ("batch-over-limit", start, end, str(limit), str(SIZE)) for start, end in told
@@ -344,9 +343,7 @@ def test_a_batch_above_the_limit_is_told(tmp_path: Path, window: int, limit: int
     ("attributes", "found_attributes"),
     [(0x10, None), (0x80, "0x0080"), (0x100, "0x0100"), (0x8000, "0x8000"), (0x8001, "0x8001")],
 )
-def test_attribute_bits_without_meaning_are_told(
-    tmp_path: Path, window: int, attributes: int, found_attributes: str | None
-) -> None:
+def test_attribute_bits_without_meaning_are_told(tmp_path: Path, attributes: int, found_attributes: str | None) -> None:
     producer = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0} if attributes == 0x10 else {}
     odd = batch(records=[record()], base_offset=1, attributes=attributes, **producer)  # type: ignore[arg-type]
     found = [one for one in _of_log(tmp_path, _batch(0) + odd + _batch(2)) if one.code == "attributes-unknown-bits"]
@@ -357,7 +354,7 @@ def test_attribute_bits_without_meaning_are_told(
         assert found[0].message == f"One batch, offset 1. Attribute bits 0x{attributes & 0xFF80:04x} have no meaning yet."
 
 
-def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path, window: int) -> None:
+def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path) -> None:
     empty = [batch(base_offset=offset, last_offset_delta=1) for offset in (1, 3, 7)]
     data = _batch(0) + empty[0] + empty[1] + _log(5, 6) + empty[2] + _batch(9)
     (found,) = _of_log(tmp_path, data, is_pedantic=True)
@@ -370,16 +367,14 @@ def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path, window:
     ("count", "code", "expected", "value"),
     [(-1, "record-count-negative", None, "-1"), (0, "record-count-zero-nonempty", "0", str(SIZE - 61))],
 )
-def test_a_count_that_hides_records_is_an_error(
-    tmp_path: Path, window: int, count: int, code: str, expected: str | None, value: str
-) -> None:
+def test_a_count_that_hides_records_is_an_error(tmp_path: Path, count: int, code: str, expected: str | None, value: str) -> None:
     odd = batch(records=[record(key=b"key", value=b"value")], base_offset=1, records_count=count)
     found = [one for one in _of_log(tmp_path, _batch(0) + odd + _batch(2)) if one.code.startswith("record-count")]
     assert _told(found) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
     assert (found[0].expected, found[0].found) == (expected, value)
 
 
-def test_each_change_of_the_magic_is_told_by_its_direction(tmp_path: Path, window: int) -> None:
+def test_each_change_of_the_magic_is_told_by_its_direction(tmp_path: Path) -> None:
     def old(offset: int, magic: int) -> bytes:
         return message_set(messages=[message(value=b"v", magic=magic)], base_offset=offset)
 
@@ -446,6 +441,7 @@ def test_garbage_in_place_of_batches_is_told_with_the_offsets_that_are_missing(t
     assert _told(found) == [("garbage-region", "error", 0, 180, (4, 4))]
 
 
+@pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
 def test_what_is_missing_is_told_once_of_ranges_side_by_side(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + bytes(600) + b"no batch " * 20 + _log(5, 6))
     assert [(one.code, one.start, one.end, one.offset_first, one.offset_last) for one in found] == [
@@ -476,7 +472,7 @@ def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) 
     assert found.message.endswith(" Missing here: offsets 2 to 3.")
 
 
-def test_batches_inside_a_damaged_one_are_counted(tmp_path: Path, window: int) -> None:
+def test_batches_inside_a_damaged_one_are_counted(tmp_path: Path) -> None:
     for count, words in ((1, "1 batch stands inside"), (3, "3 batches stand inside")):
         inner = b"".join(_batch(100 + row) for row in range(count))
         outer = bytearray(batch(records=[record(value=inner)], base_offset=1))

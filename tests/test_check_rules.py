@@ -21,6 +21,14 @@ DAY = 24 * 3600 * 1000
 MAX_INT = 0x7FFFFFFF
 LOG, INDEX, TIME_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex"))
 
+
+@pytest.fixture(params=kernels.WAYS, autouse=True)
+def window(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Batches come in several ways; what is found does not depend on it."""
+    with kernels.coming_upon_batches(request.param):
+        yield
+
+
 Told = tuple[str, str, int, int, tuple[int | None, int | None]]
 """Code, severity, start, end, and first and last offset."""
 
@@ -210,15 +218,7 @@ def _wide(offset: int, count: int, last: int | None = None, **fields: object) ->
     return batch(records=records, base_offset=offset, last_offset_delta=delta, **fields)  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=[1 << 20, 100, 200], ids=lambda size: f"windows-of-{size}")
-def window(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Batches come all at once, one by one, or two by two: what is found does not depend on it."""
-    size: int = request.param
-    with kernels.sizes(kernels.Sizes(window=size)):
-        yield size
-
-
-def test_gaps_that_compaction_may_leave_are_one_finding(tmp_path: Path, window: int) -> None:
+def test_gaps_that_compaction_may_leave_are_one_finding(tmp_path: Path) -> None:
     (found,) = _of_log(tmp_path, _log(0, 1, 5, 6, 10, 12, 13))
     assert _told([found]) == [("offset-gap", "info", SIZE, 6 * SIZE, (2, 11))]
     assert found.found == "7"
@@ -228,7 +228,7 @@ def test_gaps_that_compaction_may_leave_are_one_finding(tmp_path: Path, window: 
     assert (found.found, found.message.partition(". ")[0]) == ("1", "1 gap between 2 and 2; 1 offset is missing")
 
 
-def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path, window: int) -> None:
+def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
     assert _told(found) == [
         ("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)),
@@ -238,7 +238,7 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path, windo
     assert found[0].message == "Offset 1 is followed by 5: 3 are missing, in a topic that is not compacted."
 
 
-def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path, window: int) -> None:
+def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path) -> None:
     data = _wide(0, 1) + _wide(1, 1, last=3) + _wide(4, 2) + _wide(6, 2, last=8) + _wide(9, 1, last=20) + _wide(21, 1)
     for policy, severity in (("unknown", "info"), ("compact", "info"), ("compact,delete", "info"), ("delete", "warning")):
         (found,) = _of_log(tmp_path, data, cleanup_policy=policy)
@@ -247,7 +247,7 @@ def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path, win
         assert (found.found, found.message) == ("3", "3 batches with fewer records than offsets, as compaction leaves them.")
 
 
-def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path, window: int) -> None:
+def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path) -> None:
     data = _wide(0, 1) + _wide(1, 3, last=2) + _wide(3, 1)
     (found,) = _of_log(tmp_path, data)
     start = len(_wide(0, 1))
@@ -255,7 +255,7 @@ def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path, wind
     assert (found.expected, found.found) == ("2", "1")
 
 
-def test_a_last_offset_below_the_first_is_told(tmp_path: Path, window: int) -> None:
+def test_a_last_offset_below_the_first_is_told(tmp_path: Path) -> None:
     data = _batch(0) + _wide(1, 1, last=0) + _batch(1)
     found = _of_log(tmp_path, data)
     assert _told(found) == [("last-offset-delta-negative", "error", SIZE, len(data) - SIZE, (1, 0))]
@@ -264,14 +264,14 @@ def test_a_last_offset_below_the_first_is_told(tmp_path: Path, window: int) -> N
 
 @pytest.mark.parametrize(("first", "told"), [(11, []), (10, []), (9, [("offset-below-base", 0, SIZE, "10", "9")])])
 def test_a_segment_begins_with_its_base_offset_or_later(
-    tmp_path: Path, window: int, first: int, told: list[tuple[str, int, int, str, str]]
+    tmp_path: Path, first: int, told: list[tuple[str, int, int, str, str]]
 ) -> None:
     found = _of_log(tmp_path, _log(first, first + 1, first + 2), base=10)
     assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == told
 
 
 @pytest.mark.parametrize("base", [0, 7])
-def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, window: int, base: int) -> None:
+def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, base: int) -> None:
     top = base + MAX_INT
     assert _codes(_of_log(tmp_path, _log(base, top - 1, top), base=base)) == ["offset-gap"]
     found = _of_log(tmp_path, _log(base, top, top + 1, top + 2), base=base)
@@ -281,7 +281,7 @@ def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, window: int, base: 
     assert (one.expected, one.found) == ("2147483647", "2147483648")
 
 
-def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path, window: int) -> None:
+def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None:
     top = (1 << 63) - 1
     assert "offset-negative" not in _codes(_of_log(tmp_path, _log(top), base=top))
     found = _of_log(tmp_path, _log(0) + _log(-1) + _log(1))
@@ -303,7 +303,7 @@ def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path, window:
     ],
 )
 def test_one_offset_out_of_line_is_told_by_the_room_around_it(
-    tmp_path: Path, window: int, offsets: tuple[int, ...], base: int, told: tuple[str, int, str | None, str | None, str]
+    tmp_path: Path, offsets: tuple[int, ...], base: int, told: tuple[str, int, str | None, str | None, str]
 ) -> None:
     code, row, expected, value, words = told
     (found,) = _of_log(tmp_path, _log(*offsets), base=base)
@@ -326,7 +326,7 @@ def test_one_offset_out_of_line_is_told_by_the_room_around_it(
     ],
 )
 def test_one_leader_epoch_out_of_line_is_told_by_those_around_it(
-    tmp_path: Path, window: int, epochs: tuple[int, ...], told: tuple[str, int, str | None, str, str]
+    tmp_path: Path, epochs: tuple[int, ...], told: tuple[str, int, str | None, str, str]
 ) -> None:
     code, row, expected, value, words = told
     (found,) = _of_log(tmp_path, _epochs(*epochs))
@@ -336,17 +336,17 @@ def test_one_leader_epoch_out_of_line_is_told_by_those_around_it(
 
 
 @pytest.mark.parametrize("epochs", [(3, 3, 3), (3, 4, 9), (-1, -1, 0, 2), (-1, -1), (0, 0)])
-def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, window: int, epochs: tuple[int, ...]) -> None:
+def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, epochs: tuple[int, ...]) -> None:
     assert _of_log(tmp_path, _epochs(*epochs)) == []
 
 
-def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path, window: int) -> None:
+def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:
     (found,) = _of_log(tmp_path, _epochs(-1, 2, 2, -1, 2, -1, -1, 2))
     assert _told([found]) == [("leader-epoch-negative", "info", 3 * SIZE, 7 * SIZE, (None, None))]
     assert (found.found, found.message) == ("3", "3 batches without leader epoch among others that have one.")
 
 
-def test_offsets_that_come_again_are_told_with_what_is_shared(tmp_path: Path, window: int) -> None:
+def test_offsets_that_come_again_are_told_with_what_is_shared(tmp_path: Path) -> None:
     first, second, third = _wide(0, 3), _wide(2, 3), _wide(5, 1)
     (found,) = (one for one in _of_log(tmp_path, first + second + third) if one.severity == "error")
     assert _told([found]) == [("offset-duplicate", "error", len(first), len(first + second), (2, 4))]
@@ -354,7 +354,7 @@ def test_offsets_that_come_again_are_told_with_what_is_shared(tmp_path: Path, wi
     assert found.message == "Offsets 2 to 2 are in this batch and in the one before, at byte 0."
 
 
-def test_a_batch_that_stands_there_twice_is_told_byte_by_byte(tmp_path: Path, window: int) -> None:
+def test_a_batch_that_stands_there_twice_is_told_byte_by_byte(tmp_path: Path) -> None:
     (found,) = _of_log(tmp_path, _log(0, 1, 2, 1, 3))
     assert _told([found]) == [("batch-duplicate-bytes", "error", 3 * SIZE, 4 * SIZE, (1, 1))]
     assert found.found == str(SIZE)
@@ -362,14 +362,14 @@ def test_a_batch_that_stands_there_twice_is_told_byte_by_byte(tmp_path: Path, wi
     assert "batch-duplicate-bytes" not in _codes(_of_log(tmp_path, _log(0, 1, 2) + other + _log(3)))
 
 
-def test_a_run_of_offsets_from_elsewhere_is_told_where_the_old_one_goes_on(tmp_path: Path, window: int) -> None:
+def test_a_run_of_offsets_from_elsewhere_is_told_where_the_old_one_goes_on(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 3, 4))
     assert ("batch-foreign-topic-hint", "error", 3 * SIZE, 6 * SIZE, (70, 72)) in _told(found)
     found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 4, 5))
     assert "batch-foreign-topic-hint" not in _codes(found) and "offset-regression" in _codes(found)
 
 
-def test_a_run_that_goes_back_is_told_at_its_first_batch(tmp_path: Path, window: int) -> None:
+def test_a_run_that_goes_back_is_told_at_its_first_batch(tmp_path: Path) -> None:
     data = _log(0, 1, 2, 3, 4, 5) + b"".join(_batch(row, value=b"other") for row in (2, 3, 4, 5, 6))
     (found,) = _of_log(tmp_path, data)
     assert _told([found]) == [("offset-regression", "error", 6 * SIZE, 7 * SIZE, (2, 2))]
@@ -378,11 +378,8 @@ def test_a_run_that_goes_back_is_told_at_its_first_batch(tmp_path: Path, window:
 
 
 def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
-    stray = _wide(5, 1, last=2)
-    for size in (1 << 20, SIZE + len(stray) + 2):
-        with kernels.sizes(kernels.Sizes(window=size)):
-            found = _of_log(tmp_path, _batch(19) + stray + _log(6, 7))
-            assert _codes(found) == ["last-offset-delta-negative", "offset-regression"]
+    found = _of_log(tmp_path, _batch(19) + _wide(5, 1, last=2) + _log(6, 7))
+    assert _codes(found) == ["last-offset-delta-negative", "offset-regression"]
 
 
 # --- records

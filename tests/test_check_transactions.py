@@ -28,12 +28,11 @@ SNAPSHOT = file_name(5, ".snapshot")
 Told = tuple[str, str, int, int, int | None, int | None, str | None, str | None]
 
 
-@pytest.fixture(params=[1 << 20, 100], ids=lambda size: f"windows-of-{size}")
-def window(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Batches come all at once or one by one: what is found does not depend on it."""
-    size: int = request.param
-    with kernels.sizes(kernels.Sizes(window=size)):
-        yield size
+@pytest.fixture(params=kernels.WAYS, autouse=True)
+def window(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Batches come in several ways; what is found does not depend on it."""
+    with kernels.coming_upon_batches(request.param):
+        yield
 
 
 def _data(
@@ -89,7 +88,7 @@ def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: object
 # --- epochs and sequences
 
 
-def test_a_batch_of_a_lower_epoch_is_told(tmp_path: Path, window: int) -> None:
+def test_a_batch_of_a_lower_epoch_is_told(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=2, count=2), _data(2, 2, epoch=1), _data(3, 2, epoch=2)]
     assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 2, 2, "2", "1")]
     (found,) = _of(tmp_path, pieces)
@@ -98,7 +97,7 @@ def test_a_batch_of_a_lower_epoch_is_told(tmp_path: Path, window: int) -> None:
     )
 
 
-def test_a_marker_of_a_lower_epoch_is_told(tmp_path: Path, window: int) -> None:
+def test_a_marker_of_a_lower_epoch_is_told(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=5, in_txn=True), _marker(1, epoch=3)]
     found = _of(tmp_path, pieces)
     assert _told(found) == [("producer-epoch-regression", "warning", *_at(pieces, 1), 1, 1, "5", "3")]
@@ -109,7 +108,7 @@ def test_a_marker_of_a_lower_epoch_is_told(tmp_path: Path, window: int) -> None:
         assert _of(tmp_path, [pieces[0], _marker(1, epoch=epoch)]) == []
 
 
-def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path, window: int) -> None:
+def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=1, in_txn=True), _marker(1, epoch=4), _data(2, 1, epoch=3)]
     assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 2), 2, 2, "4", "3")]
     pieces[2] = _data(2, 77, epoch=4)  # behind a marker with a new epoch any sequence may follow
@@ -118,12 +117,12 @@ def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path, 
     assert _of(tmp_path, pieces) == []
 
 
-def test_a_higher_epoch_begins_with_any_sequence(tmp_path: Path, window: int) -> None:
+def test_a_higher_epoch_begins_with_any_sequence(tmp_path: Path) -> None:
     assert _of(tmp_path, [_data(0, 0), _data(1, 9, epoch=1), _data(2, 10, epoch=1)]) == []
 
 
 @pytest.mark.parametrize(("sequence", "code"), [(3, None), (4, "sequence-gap"), (9, "sequence-gap"), (2, "sequence-gap")])
-def test_the_next_sequence_follows(tmp_path: Path, window: int, sequence: int, code: str | None) -> None:
+def test_the_next_sequence_follows(tmp_path: Path, sequence: int, code: str | None) -> None:
     pieces = [_data(0, 1, count=2), _data(2, sequence, value=b"w"), _data(3, sequence + 1)]
     found = _of(tmp_path, pieces)
     assert _told(found) == ([] if code is None else [(code, "warning", *_at(pieces, 1), 2, 2, "3", str(sequence))])
@@ -134,7 +133,7 @@ def test_the_next_sequence_follows(tmp_path: Path, window: int, sequence: int, c
         )
 
 
-def test_sequences_of_several_producers_are_followed_apart(tmp_path: Path, window: int) -> None:
+def test_sequences_of_several_producers_are_followed_apart(tmp_path: Path) -> None:
     pieces = [_data(0, 0), _data(1, 5, producer=8), _data(2, 1), _data(3, 6, producer=8), _data(4, 3), _data(5, 9, producer=8)]
     found = _of(tmp_path, pieces)
     assert [(one.start, one.expected, one.found) for one in found] == [
@@ -143,14 +142,15 @@ def test_sequences_of_several_producers_are_followed_apart(tmp_path: Path, windo
     ]
 
 
-def test_producers_of_different_epochs_are_followed_apart(tmp_path: Path, window: int) -> None:
+def test_producers_of_different_epochs_are_followed_apart(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=1), _data(1, 0, producer=8, epoch=3), _data(2, 2, epoch=1), _data(3, 1, producer=8, epoch=3)]
     (found,) = _of(tmp_path, pieces)
     assert (found.code, found.start, found.expected, found.found) == ("sequence-gap", _at(pieces, 2)[0], "1", "2")
 
 
 @pytest.mark.parametrize("back", [1, 5, 6])
-def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, window: int, back: int) -> None:
+@pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
+def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, back: int) -> None:
     sent = [_data(row, row + 10, value=b"%d" % row) for row in range(7)]
     again = _data(7, 17 - back, value=b"%d" % (7 - back))
     found = _of(tmp_path, [*sent, again])
@@ -162,7 +162,7 @@ def test_a_batch_is_seen_to_come_again_among_the_last_five(tmp_path: Path, windo
         )
 
 
-def test_what_started_anew_with_0_is_counted_and_named(tmp_path: Path, window: int) -> None:
+def test_what_started_anew_with_0_is_counted_and_named(tmp_path: Path) -> None:
     pieces = [_data(0, 0, count=2), _data(2, 0, value=b"w"), _data(3, 4, producer=9), _data(4, 0, producer=9, value=b"w")]
     (found,) = _of(tmp_path, pieces)
     start, end = _at(pieces, 1)[0], _at(pieces, 3)[1]
@@ -175,13 +175,13 @@ def test_what_started_anew_with_0_is_counted_and_named(tmp_path: Path, window: i
     assert found.message.startswith("1 batch of producer 7 did not go on with the next sequence, first at offset 2: ")
 
 
-def test_the_same_batch_of_sequence_0_twice_is_a_duplicate(tmp_path: Path, window: int) -> None:
+def test_the_same_batch_of_sequence_0_twice_is_a_duplicate(tmp_path: Path) -> None:
     pieces = [_data(0, 0, count=2), _data(2, 0, count=2)]
     assert _codes(_of(tmp_path, pieces)) == ["sequence-duplicate"]
 
 
 @pytest.mark.parametrize(("sequence", "codes"), [(0, ["sequence-wrap"]), (1, ["sequence-gap"])])
-def test_0_follows_the_last_sequence(tmp_path: Path, window: int, sequence: int, codes: list[str]) -> None:
+def test_0_follows_the_last_sequence(tmp_path: Path, sequence: int, codes: list[str]) -> None:
     pieces = [_data(0, MAX_INT), _data(1, sequence), _data(2, sequence + 1)]
     found = _of(tmp_path, pieces)
     assert [(one.code, one.start) for one in found] == [(code, _at(pieces, 1)[0]) for code in codes]
@@ -202,9 +202,7 @@ def test_0_follows_the_last_sequence(tmp_path: Path, window: int, sequence: int,
         ({"producer_id": -1, "producer_epoch": 0, "base_sequence": -1}, ""),
     ],
 )
-def test_fields_of_producers_that_do_not_go_together_are_told(
-    tmp_path: Path, window: int, fields: dict[str, int], wrong: str
-) -> None:
+def test_fields_of_producers_that_do_not_go_together_are_told(tmp_path: Path, fields: dict[str, int], wrong: str) -> None:
     pieces = [_plain(0), batch(records=[record()], base_offset=1, **fields), _plain(2)]  # type: ignore[arg-type]
     found = _of(tmp_path, pieces, "producer-fields-odd")
     assert [(one.severity, one.start, one.end, one.offset_first) for one in found] == [("warning", *_at(pieces, 1), 1)] * bool(
@@ -217,7 +215,7 @@ def test_fields_of_producers_that_do_not_go_together_are_told(
 # --- transactions and markers
 
 
-def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path, window: int) -> None:
+def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path) -> None:
     pieces = [_marker(0), _data(1, 0, in_txn=True), _marker(2), _marker(3), _marker(4, producer=9, is_commit=False)]
     (found,) = _of(tmp_path, pieces)
     assert _told([found]) == [("marker-without-txn", "info", 0, _at(pieces, 4)[1], 0, 4, None, None)]
@@ -226,7 +224,7 @@ def test_a_marker_without_data_is_counted_with_its_producers(tmp_path: Path, win
     assert found.message.startswith("1 marker of producer 7 without data in view, first at offset 0: ")
 
 
-def test_a_write_outside_of_the_open_transaction_is_told_each_time(tmp_path: Path, window: int) -> None:
+def test_a_write_outside_of_the_open_transaction_is_told_each_time(tmp_path: Path) -> None:
     pieces = [_plain(0), _data(1, 0, in_txn=True), _data(2, 1), _data(3, 2, in_txn=True), _data(4, 3), _marker(5), _data(6, 4)]
     found = _of(tmp_path, pieces)
     assert _told(found) == [
@@ -238,7 +236,7 @@ def test_a_write_outside_of_the_open_transaction_is_told_each_time(tmp_path: Pat
     )
 
 
-def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path, window: int) -> None:
+def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path) -> None:
     pieces = [_data(0, 0, in_txn=True), _marker(1, coordinator=5), _data(2, 1, in_txn=True), _marker(3, coordinator=4)]
     found = _of(tmp_path, pieces)
     assert _told(found) == [("coordinator-epoch-regression", "warning", *_at(pieces, 3), 3, 3, "5", "4")]
@@ -248,7 +246,7 @@ def test_a_coordinator_epoch_does_not_go_back(tmp_path: Path, window: int) -> No
     assert found_again.expected == "5"
 
 
-def test_an_open_transaction_of_a_log_alone_is_told_where_it_began(tmp_path: Path, window: int) -> None:
+def test_an_open_transaction_of_a_log_alone_is_told_where_it_began(tmp_path: Path) -> None:
     pieces = [_plain(0), _data(1, 0, in_txn=True, count=2), _data(3, 2, in_txn=True), _plain(4, minutes=90)]
     (found,) = _of(tmp_path, pieces)
     assert _told([found]) == [("txn-open", "info", *_at(pieces, 1), 1, 3, None, None)]
@@ -299,7 +297,7 @@ def test_a_time_in_the_future_makes_no_transaction_hang(tmp_path: Path) -> None:
     assert [one.code for one in _findings(directory, is_pedantic=True) if one.code.startswith("txn-")] == ["txn-open"]
 
 
-def test_aborted_transactions_without_index_are_counted(tmp_path: Path, window: int) -> None:
+def test_aborted_transactions_without_index_are_counted(tmp_path: Path) -> None:
     pieces = [
         _data(0, 0, in_txn=True),
         _marker(1, is_commit=False),
@@ -326,7 +324,7 @@ def test_aborted_transactions_without_index_are_counted(tmp_path: Path, window: 
     ],
 )
 def test_each_aborted_transaction_has_its_entry(
-    tmp_path: Path, window: int, entries: list[tuple[int, int, int]], missing: list[tuple[int, int]]
+    tmp_path: Path, entries: list[tuple[int, int, int]], missing: list[tuple[int, int]]
 ) -> None:
     pieces = [
         _data(0, 0, in_txn=True),
@@ -388,7 +386,7 @@ _VALUE = struct.pack(">hi", 0, 0)
     ],
 )
 def test_a_marker_says_what_a_marker_can_say(
-    tmp_path: Path, window: int, one: Record, code: str | None, severity: str, forecast: str, found: str
+    tmp_path: Path, one: Record, code: str | None, severity: str, forecast: str, found: str
 ) -> None:
     pieces = [_data(0, 0, in_txn=True), _control(1, one), _plain(2)]
     told = _of(tmp_path, pieces)
