@@ -191,6 +191,60 @@ def test_an_index_of_old_and_new_brokers_is_told_once(tmp_path: Path, rows_at_on
     assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 0)
 
 
+@pytest.mark.parametrize("first_kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
+def test_entries_of_both_kinds_are_counted_beside_one_that_is_wrong(
+    tmp_path: Path, rows_at_once: int, first_kinds: tuple[int, ...]
+) -> None:
+    entries = [(offset - (row in first_kinds), position) for row, (offset, position) in enumerate(ENTRIES)]
+    log = DATA + _batch(10) + _batch(12)
+    found = _of_index(tmp_path, index_of(entries=[*entries, (10, 5 * SIZE + 1), (13, 6 * SIZE)]), log=log, is_pedantic=True)
+    assert [(one.code, one.found) for one in found if one.severity == "info"] == [
+        ("index-offset-mismatch", str(len(first_kinds)))
+    ]
+
+
+@pytest.mark.parametrize("name", ["x", "copy of 0"])
+def test_an_index_whose_name_is_no_number_is_compared_by_positions(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.log").write_bytes(DATA)
+    for entry, codes in ((ENTRIES[0], []), ((3, SIZE + 1), ["index-position-not-boundary"])):
+        found = _of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]), log=None, name=f"{name}.index")
+        assert _codes(found) == codes
+
+
+@pytest.mark.parametrize("rows", [2])
+def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows)
+    found = _of_index(tmp_path, index_of(entries=[(1, 50), (8, 800), (4, 400), (5, 500)]), log=None)
+    assert [(one.start, one.expected) for one in found] == [(16, "more than 8"), (16, "more than 800")]
+    times = [(TIMESTAMP + 1, 1), (TIMESTAMP + 8, 8), (TIMESTAMP + 4, 4), (TIMESTAMP + 5, 5)]
+    found = _of_index(tmp_path, time_index_of(entries=times), log=None, name=TIME_INDEX)
+    assert [(one.start, one.expected) for one in found] == [(24, f"more than {TIMESTAMP + 8}"), (24, "8 or more")]
+
+
+def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_once: int) -> None:
+    path = tmp_path / INDEX
+    with path.open("wb") as file:
+        file.write(index_of(entries=[(1, 100), (2, 200)]))
+        file.seek(64 << 10)
+        file.write(index_of(entries=[(3, 300)]))
+        file.seek(2 << 20)
+        file.write(index_of(entries=[(4, 400)]))
+        file.truncate(3 << 20)
+    assert [(one.start, one.end) for one in _findings(path) if one.code == "index-zero-entry-middle"] == [
+        (16, 64 << 10),
+        ((64 << 10) + 8, 2 << 20),
+    ]
+    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
+
+
+def test_gaps_are_measured_between_the_entries_that_ascend(tmp_path: Path) -> None:
+    log, entries = _wide_log(*[INTERVAL] * 40)
+    kept = [entries[0], entries[30], (entries[30][0] + 1, entries[5][1]), entries[32], entries[34]]
+    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
+    widest = entries[32][1] - entries[5][1]  # the entry before the one that goes back is too high
+    assert [one.found for one in found if one.code == "index-sparse-gap"] == [str(widest)]
+
+
 @pytest.mark.parametrize(
     ("distances", "told", "found_distance"),
     [
@@ -419,6 +473,11 @@ def test_times_rise_and_their_offsets_do_not_fall(
     data = time_index_of(entries=[(TIMESTAMP, 3), (TIMESTAMP + later, offset), (TIMESTAMP + 9, 9)])
     assert _told(_of_index(tmp_path, data, log=None, name=TIME_INDEX)) == told
     assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if told else (3, 0, 36, 0, 0))
+
+
+def test_the_first_time_may_be_any(tmp_path: Path, rows_at_once: int) -> None:
+    data = time_index_of(entries=[(-(1 << 63), 0), (TIMESTAMP, 1)])
+    assert _of_index(tmp_path, data, log=None, name=TIME_INDEX) == []
 
 
 @pytest.mark.parametrize("first", [0, 1])

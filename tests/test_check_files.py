@@ -14,6 +14,7 @@ from .builders.files import checkpoint, file_name, partition_metadata, write_par
 from .builders.records import (
     TIMESTAMP,
     batch,
+    control_record,
     encode_record,
     message,
     message_set,
@@ -91,6 +92,20 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
     (one,) = _of(directory, "segments-gap")
     assert one.message.startswith("Missing between segments, at 2 places: 5 offsets, first offsets 2 to 4. ")
     assert _of(directory, "segments-gap", level="quick") == []
+
+
+@pytest.mark.parametrize("base", [1 << 31, 1 << 40])
+def test_gaps_are_told_however_high_offsets_are(tmp_path: Path, base: int) -> None:
+    found = _of(_partition(tmp_path, {base: [_batch(base)], base + 5: [_batch(base + 5)]}), "segments-gap")
+    assert [(one.offset_first, one.offset_last) for one in found] == [(base + 2, base + 4)]
+
+
+def test_nothing_is_known_beside_a_log_that_is_none(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
+    (directory / file_name(5, ".log")).unlink()
+    (directory / file_name(5, ".log")).mkdir()
+    found = _findings(directory)
+    assert "segments-gap" not in _codes(found) and "not-regular" in _codes(found)
 
 
 def test_lost_batches_explain_a_gap(tmp_path: Path) -> None:
@@ -362,6 +377,8 @@ def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, told: li
     directory = _partition(tmp_path, SEGMENTS, {name: _batch(5)})
     found = [one for one in _findings(directory, is_pedantic=True) if one.code.startswith("name-")]
     assert [one.code for one in found] == [code for code, _ in told]
+    if "\udc80" in name or "\udcff" in name:
+        assert found[0].message.endswith(" holds bytes that are no UTF-8.")
     if told and told[0][0] != "name-not-utf8":
         assert [one.severity for one in found] == [severity for _, severity in told] or name.startswith("-")
 
@@ -413,6 +430,10 @@ HEADER = batch(records=[snapshot_header_record()], is_control=True)
 FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
 
 
+def _typed(control_type: int, offset: int = 0) -> bytes:
+    return batch(records=[control_record(control_type=control_type, value=bytes(11))], is_control=True, base_offset=offset)
+
+
 def _data(**fields: object) -> bytes:
     return batch(**{"base_offset": 1, "records": [record(value=NO_OP)] * 2, **fields})  # type: ignore[arg-type]
 
@@ -436,6 +457,8 @@ def _data(**fields: object) -> bytes:
         ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], [("checkpoint-bad-batch", 1)]),
         ([HEADER, _flipped(_data()), FOOTER], [("checkpoint-bad-batch", 1)]),
         ([_flipped(HEADER), _data(), FOOTER], [("checkpoint-bad-batch", 0)]),
+        ([_typed(0x0103), _data(), FOOTER], [("checkpoint-no-header", 0)]),
+        ([HEADER, _data(), _typed(0x0104, 3)], [("checkpoint-no-footer", 2)]),
         ([HEADER, _data(), _flipped(FOOTER)], [("checkpoint-bad-batch", 2), ("checkpoint-no-footer", 1)]),
     ],
 )
@@ -646,6 +669,15 @@ def test_a_length_below_null_is_a_warning(tmp_path: Path, size: int, told: bool)
         assert [(row.code, row.severity, row.start, row.end, row.offset_first, row.expected, row.found) for row in found] == [
             (code, "warning", start, len(data), 1, "-1", "-2")
         ] * told
+
+
+def test_the_frames_of_wrappers_are_looked_at_too(tmp_path: Path) -> None:
+    inner = message_set(messages=[message(value=b"first", offset=0), message(value=b"second", offset=1)])
+    two = gzip.compress(inner[:30]) + gzip.compress(inner[30:])
+    plain = message_set(messages=[message(value=b"a")], base_offset=0)
+    odd = wrapper(messages=[message(value=b"a"), message(value=b"b")], payload=two, base_offset=1)
+    (found,) = (one for one in _deep(tmp_path, plain, odd) if one.code == "frame-multi-member")
+    assert (found.start, found.end, found.offset_first, found.found) == (len(plain), len(plain + odd), 2, "1")
 
 
 # --- messages in wrappers

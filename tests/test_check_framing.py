@@ -84,6 +84,14 @@ def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int,
     assert (found.offset_first, found.offset_last) == (1, 3)
 
 
+def test_the_whole_records_of_a_torn_batch_are_counted_over_all_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.checks.rules.framing.WINDOW_SIZE", 100)
+    torn = batch(records=[record(value=b"v" * 20)] * 50, base_offset=1)[:-30]
+    _write(tmp_path / LOG, _batch(0) + torn)
+    (found,) = _findings(tmp_path / LOG)
+    assert found.message.endswith(" Whole, and to be salvaged, are 48 of 50 records.")
+
+
 def test_of_a_torn_compressed_batch_no_record_is_whole(tmp_path: Path) -> None:
     torn = batch(records=[record(value=b"v" * 200)], base_offset=1, codec="gzip")
     _write(tmp_path / LOG, _batch(0) + torn[:-1])
@@ -179,6 +187,13 @@ def test_files_beside_a_log_attest_how_far_it_went(
     assert found[0].message == (
         f"The file ends behind offset 1, at the end of a batch, but {names} of offset {attested}: batches seem to be cut off."
     )
+
+
+def test_an_empty_log_may_have_had_its_first_batch(tmp_path: Path) -> None:
+    directory = _cut_partition(tmp_path, index=b"", times=time_index_of(entries=[(TIMESTAMP, 0)]))
+    _write(directory / LOG, b"")
+    (found,) = (one for one in _findings(directory) if one.code == "truncated-at-boundary")
+    assert (found.offset_first, found.offset_last, found.expected, found.found) == (0, 0, "0", "-1")
 
 
 def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_only(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from kdump.checks.check import jobs, run
 from kdump.checks.finding import Finding
+from kdump.checks.rules import timestamps
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
@@ -73,6 +74,41 @@ SIZE = len(_batch(0))
 
 
 # --- timestamps
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "0 ms"),
+        (1999, "1,999 ms"),
+        (2000, "2 seconds"),
+        (119_999, "119 seconds"),
+        (120_000, "2 minutes"),
+        (7_199_999, "119 minutes"),
+        (7_200_000, "2 hours"),
+        (2 * DAY - 1, "47 hours"),
+        (2 * DAY, "2 days"),
+        (9999 * DAY, "9,999 days"),
+    ],
+)
+def test_a_span_of_time_is_told_in_the_largest_unit_of_which_there_are_two(milliseconds: int, text: str) -> None:
+    assert timestamps.duration(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (-1, "-1"),
+        (0, "1970-01-01 00:00:00 UTC (0)"),
+        (1, "1970-01-01 00:00:00.001 UTC (1)"),
+        (TIMESTAMP, "2023-11-14 22:13:20 UTC (1700000000000)"),
+        (253_402_300_799_999, "9999-12-31 23:59:59.999 UTC (253402300799999)"),
+        (253_402_300_800_000, "253402300800000"),
+        ((1 << 63) - 1, "9223372036854775807"),
+    ],
+)
+def test_a_time_is_told_as_a_date_where_a_calendar_has_one(milliseconds: int, text: str) -> None:
+    assert timestamps.moment(milliseconds) == text
 
 
 def _aged(tmp_path: Path, data: bytes, age_ms: int = 30 * DAY) -> Path:
@@ -380,6 +416,14 @@ def test_a_run_that_goes_back_is_told_at_its_first_batch(tmp_path: Path) -> None
 def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
     found = _of_log(tmp_path, _batch(19) + _wide(5, 1, last=2) + _log(6, 7))
     assert _codes(found) == ["last-offset-delta-negative", "offset-regression"]
+
+
+def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:
+    data = _epochs(3) + b"no batch " * 20 + _batch(5, epoch=3) + _batch(6, epoch=-1)
+    assert [(one.code, one.severity) for one in _of_log(tmp_path, data)] == [
+        ("garbage-region", "error"),
+        ("leader-epoch-negative", "info"),
+    ]
 
 
 # --- records

@@ -292,6 +292,11 @@ def test_where_something_is_missing_a_transaction_does_not_hang_for_certain(tmp_
         assert ("may have stood where bytes or offsets are missing" in found.message) == (not is_certain)
 
 
+def test_an_empty_segment_before_an_open_transaction_is_passed_over(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: [], 5: [_data(5, 0, in_txn=True, minutes=-90)], 6: [_plain(6)]})
+    assert [one.code for one in _findings(directory, is_pedantic=True) if one.code.startswith("txn-")] == ["txn-hanging"]
+
+
 def test_a_time_in_the_future_makes_no_transaction_hang(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={0: [_data(0, 0, in_txn=True), _plain(1, minutes=600)]})
     assert [one.code for one in _findings(directory, is_pedantic=True) if one.code.startswith("txn-")] == ["txn-open"]
@@ -397,6 +402,11 @@ def test_a_marker_says_what_a_marker_can_say(
         start, end = _at(pieces, 1)
         assert (told[0].start, told[0].end) == (start if code == "control-type-unknown" else start + 61, end)
         assert (told[0].offset_first, told[0].offset_last) == (1, 1)
+
+
+def test_what_a_marker_says_is_not_read_where_checksums_are_not(tmp_path: Path) -> None:
+    odd = _control(1, control_record(control_type=1, value=_VALUE, key_size=3))
+    assert _of(tmp_path, [_data(0, 0, in_txn=True), odd], "control-key-short", level="quick") == []
 
 
 @pytest.mark.parametrize(
