@@ -8,13 +8,17 @@ python -m golden_outputs.make --check --sample 100   change nothing; exit 1 if a
 """
 
 import argparse
+import contextlib
 import difflib
+import fcntl
 import fnmatch
 import random
 import re
 import shlex
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from golden_outputs import stored
@@ -58,14 +62,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+@contextlib.contextmanager
+def working_folder(path: Path = WORKING_FOLDER, *, seconds: float = 600) -> Iterator[Path]:
+    """The working folder, for one process at a time; it does not exist yet, and what a killed process left in it is gone.
+
+    Raises TimeoutError if another process does not give it free in time.
+    """
+    end = time.monotonic() + seconds
+    with path.with_suffix(".lock").open("w") as lock:  # the system lets go of it, however the process ends
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise TimeoutError(f"another process works in {path}") from None
+                time.sleep(0.1)
+        shutil.rmtree(path, ignore_errors=True)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def make(release: str, wanted: Sequence[RunOfCase]) -> list[Golden]:
     """Make these runs with the real tool of a release."""
     runs = [Run(CASES / case, arguments) for case, arguments in wanted]
     made = []
-    for (case, arguments), answer in zip(wanted, run_many(release, runs, working_folder=WORKING_FOLDER), strict=True):
-        if answer.exit_code is None:
-            raise TimeoutError(f"{case}: the tool of {release} does not end: {shlex.join(arguments)}")
-        made.append(Golden(case, arguments, answer.exit_code, answer.stdout, settled(answer.stderr)))
+    with working_folder() as folder:
+        for (case, arguments), answer in zip(wanted, run_many(release, runs, working_folder=folder), strict=True):
+            if answer.exit_code is None:
+                raise TimeoutError(f"{case}: the tool of {release} does not end: {shlex.join(arguments)}")
+            made.append(Golden(case, arguments, answer.exit_code, answer.stdout, settled(answer.stderr)))
     return made
 
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from unittest import mock
 
 from kdump.binary import kernel
+from kdump.checks import salvage
 from kdump.cli import commands, dropin
 from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
-from kdump.formats import batch_search, log
+from kdump.formats import batch_search, log, pieces
 from kdump.output import kernel_text, parallel
 
 KERNELS = (kernel.PYTHON, kernel.C)
@@ -66,6 +67,9 @@ def sizes(given: Sizes) -> Iterator[None]:
                 stack.enter_context(mock.patch.object(module, name, value))
 
         put(log, WINDOW_SIZE=given.window)
+        if given.window < salvage.WINDOW_SIZE:
+            put(salvage, WINDOW_SIZE=max(given.window, 62), _NEAR=max(given.window, 62))  # at least a header and a byte
+            put(pieces, _UNIT=given.window)
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
         put(
             kernel_text,
@@ -87,6 +91,23 @@ def sizes(given: Sizes) -> Iterator[None]:
                 _PAUSE=2 * given.piece,
             )
             put(batch_search, _FIRST_WINDOW=max(given.piece // 8, 1))
+        yield
+
+
+WAYS = {"all at once": None, "in small windows": 100, "in windows of two": 200, "batch by batch": 0}
+"""How a check comes upon the batches of a log; what it finds does not depend on it. Batches of tests have some 70 bytes."""
+
+
+@contextlib.contextmanager
+def coming_upon_batches(way: str) -> Iterator[None]:
+    """Batches come in one of WAYS for a while; batch by batch, nobody sums them up."""
+    window = WAYS[way]
+    with contextlib.ExitStack() as stack:
+        if window:
+            stack.enter_context(sizes(Sizes(window=window)))
+        elif window == 0:
+            stack.enter_context(mock.patch.object(log.Log, "_digested_chunk", log.Log._regular_chunk))
+            stack.enter_context(mock.patch.object(pieces, "digest_piece", lambda *_: None))
         yield
 
 

@@ -380,6 +380,14 @@ def test_sarif_is_valid(strange: Path) -> None:
     assert len(run["tool"]["driver"]["rules"]) == len(catalogue.FAULTS)
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    assert {(result["ruleId"], result["level"]) for result in run["results"]} >= {
+        ("crc-mismatch", "error"),
+        ("torn-tail", "error"),
+        ("index-missing", "warning"),
+        ("name-not-utf8", "note"),
+        ("symlink-loop", "error"),
+    }
+    assert run["invocations"] == [{"executionSuccessful": False, "exitCode": NOT_EXAMINED}]
     first = run["results"][0]["locations"][0]["physicalLocation"]
     assert first["artifactLocation"]["uri"] == f"file://{strange}/{LOG}"
     assert first["region"] == {"byteOffset": 0, "byteLength": 173}
@@ -392,9 +400,17 @@ def test_sarif_is_valid(strange: Path) -> None:
 def test_junit_is_valid(strange: Path) -> None:
     text = _run("check", strange, "-o", "junit")[1]
     xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(text)
-    assert f'<testsuite name="{strange}" ' in text
+    counts = [text.count(tag) for tag in ("<testcase ", "<failure ", "<error ")]
+    assert f'<testsuite name="{strange}" tests="{counts[0]}" failures="{counts[1]}" errors="{counts[2]}">' in text
+    assert counts[0] >= 10 and counts[1] >= 2 and counts[2] == 1
     assert '<failure type="crc-mismatch" message="' in text and "(and 1 more)" in text
     assert '<error type="symlink-loop"' in text
+
+
+def test_junit_calls_a_missing_file_an_error(tmp_path: Path) -> None:
+    code, text, _ = _run("check", tmp_path / LOG, "-o", "junit")
+    assert code == NOT_EXAMINED
+    assert 'tests="1" failures="0" errors="1"' in text and '<error type="file-vanished"' in text
 
 
 def test_a_run_that_finds_nothing_is_valid_in_every_form(clean: Path) -> None:
@@ -511,7 +527,7 @@ def test_explain_knows_what_may_have_been_meant() -> None:
 def test_every_fault_can_be_explained() -> None:
     for fault in catalogue.FAULTS.values():
         assert fault.forecast in catalogue.FORECASTS
-        assert fault.title.endswith(".") and fault.title[0].islower() or fault.title[0].isupper()
+        assert fault.title.endswith(".") and fault.title[0].isalpha(), fault.code
         for text in (fault.cause, fault.kafka, fault.loss, fault.remedy):
             assert text and not text.endswith("."), fault.code
 

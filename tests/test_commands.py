@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from kdump.cli.commands import main
 
 from .builders import files
+from .builders.checksums import crc32c
 from .builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
 from .support import LOGS, damaged, with_interrupts
 
@@ -460,6 +462,16 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
+def _written() -> list[tuple[int, list[int]]]:
+    """Where each batch of the log starts, and the offsets of its records."""
+    last_offsets = [last for last, _ in _TRUE_ENTRIES]
+    firsts = [0, *(last + 1 for last in last_offsets)]
+    return [(at, list(range(first, last + 1))) for (last, at), first in zip(_TRUE_ENTRIES, firsts, strict=False)]
+
+
+_WRITTEN = _written()
+
+
 def _range_options(bounds: Sequence[tuple[str, int | None]]) -> Iterator[str]:
     for name, bound in bounds:
         if bound is not None:
@@ -487,12 +499,30 @@ def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
         status, rows = _rows(capfd, "log", *depth, *options, path)
         answers.append((status, [{**row, "file": ""} for row in rows]))
     assert all(answer == answers[0] for answer in answers)
+    status, rows = answers[0]
 
     all_rows = [{**row, "file": ""} for row in _rows(capfd, "log", *depth, indexed[0])[1]]
     low, high = (-(1 << 63) if from_offset is None else from_offset), ((1 << 63) if to_offset is None else to_offset)
     earliest, latest = ((-(1 << 63), 1 << 63)[side] if at is None else at for side, at in enumerate(times))
     has_times = times != [None, None]
     listed = [row for row in answers[0][1] if row["status"] != "damaged"]
+    if not has_times:
+        assert status == (FINDINGS if any(row["status"] != "intact" for row in rows) else CLEAN)
+        # of all batches as they were written, those are listed that hold such offsets, whatever became of them
+        wanted = {
+            position: [offset for offset in offsets if not is_deep or low <= offset <= high]
+            for position, offsets in _WRITTEN
+            if position >= (from_position or 0) and offsets[0] <= high and offsets[-1] >= low
+        }
+        damaged_at = _TRUE_ENTRIES[20][1]
+        assert {row["position"] for row in rows if row["status"] == "damaged"} == wanted.keys() & {damaged_at}
+        shown = [(row["position"], row["offset"] if is_deep else row["lastOffset"]) for row in rows]
+        assert [one for one in shown if not is_deep or one[0] != damaged_at] == [
+            (position, offset)
+            for position, offsets in wanted.items()
+            if not is_deep or position != damaged_at
+            for offset in (offsets if is_deep else offsets[-1:])
+        ]
     if is_deep:
         assert listed == [
             row
@@ -547,9 +577,31 @@ def test_no_damage_keeps_a_log_from_being_listed(
     release: str,
 ) -> None:
     (tmp_path / LOG_NAME).write_bytes(data)
-    status = main(["log", "--output", output, *depth, *others, "--release", release, str(tmp_path)])
     capfd.readouterr()
+    status = main(["log", "--output", output, *depth, *others, "--release", release, str(tmp_path)])
+    out, err = capfd.readouterr()
     assert status in (CLEAN, FINDINGS)
+    if status == CLEAN:
+        assert err == ""
+    if not depth and not others and output in ("ndjson", "csv"):
+        count, is_all = _sound_at_start(data)
+        assert len(out.splitlines()) - (output == "csv") >= count
+        assert status == (CLEAN if is_all else FINDINGS)
+
+
+def _sound_at_start(data: bytes) -> tuple[int, bool]:
+    """How many batches stand at the start of a log one behind the other, their checksums right, and whether that is all."""
+    count = position = 0
+    while len(data) - position >= 26:
+        length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+        end, magic = position + 12 + length, data[position + 16]
+        if length < 14 or end > len(data) or magic > 2 or magic == 2 and length < 49:
+            break
+        crc, covered = (17, crc32c(data[position + 21 : end])) if magic == 2 else (12, zlib.crc32(data[position + 16 : end]))
+        if int.from_bytes(data[position + crc : position + crc + 4], "big") != covered:
+            break
+        count, position = count + 1, end
+    return count, position == len(data)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -564,6 +616,15 @@ def test_no_bytes_keep_the_other_files_from_being_listed(
 ) -> None:
     (tmp_path / LOG_NAME).write_bytes(data)
     (tmp_path / LOG_NAME.replace("log", command)).write_bytes(content)
-    status = main([command, "--output", output, str(tmp_path)])
     capfd.readouterr()
-    assert status in (CLEAN, FINDINGS)
+    status = main([command, "--output", output, str(tmp_path)])
+    out, err = capfd.readouterr()
+    assert (status, err == "") in ((CLEAN, True), (FINDINGS, False))
+    size = {"index": 8, "timeindex": 12, "txnindex": 34}.get(command)
+    if size is not None:
+        entries = [content[at : at + size] for at in range(0, len(content) - size + 1, size)]
+        while entries and not any(entries[-1]) and command != "txnindex":
+            entries.pop()  # allocated in advance
+        if output in ("ndjson", "csv"):
+            assert len(out.splitlines()) == len(entries) + (output == "csv")
+        assert status == FINDINGS or len(content) % size == 0

@@ -72,10 +72,23 @@ def test_whole_processes_print_what_kafka_prints() -> None:
 @pytest.fixture
 def golden_folder() -> Iterator[Path]:
     """The very folder that the real tool worked in when the goldens were made; not there yet."""
-    if make.WORKING_FOLDER.exists():
-        pytest.skip(f"{make.WORKING_FOLDER} is in use; remove it if nothing is running")
-    yield make.WORKING_FOLDER
-    shutil.rmtree(make.WORKING_FOLDER, ignore_errors=True)
+    with make.working_folder() as folder:
+        yield folder
+
+
+def test_one_process_at_a_time_has_the_working_folder_and_none_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / "golden"
+    path.mkdir()
+    (path / "left").write_text("by a process that was killed")
+    with make.working_folder(path) as folder:
+        assert folder == path and not path.exists()
+        path.mkdir()
+        with pytest.raises(TimeoutError), make.working_folder(path, seconds=0):
+            pass
+        assert path.exists()
+    assert not path.exists()
+    with make.working_folder(path, seconds=0):
+        pass
 
 
 def test_reports_of_several_files_come_in_the_order_of_kafka(golden_folder: Path) -> None:
@@ -112,8 +125,6 @@ def test_the_real_tool_still_prints_the_goldens(release: str) -> None:
     missing = oracle.why_not_available(release)
     if missing:
         pytest.skip(missing)
-    if make.WORKING_FOLDER.exists():
-        pytest.skip(f"{make.WORKING_FOLDER} is in use; remove it if nothing is running")
     differences = make.check(release, sample=REMADE_RUNS_PER_RELEASE)
     assert not differences, "".join(differences)
 

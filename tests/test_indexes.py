@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks import offset_index as offset_index_check
 from kdump.checks import time_index as time_index_check
-from kdump.errors import CorruptData, KdumpError
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import offset_index, time_index
 from kdump.formats.log import STRICT_RULES, Log
 
@@ -317,19 +317,18 @@ def test_a_time_index_holds_whole_entries() -> None:
     assert _time_index_fault(b"", 0) == ("", {})
 
 
-@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_an_index_truncated_while_it_is_checked_is_a_fault(tmp_path: Path, suffix: str) -> None:
+@pytest.mark.parametrize(("suffix", "position"), [(".index", 232), (".timeindex", 228)])
+def test_an_index_truncated_while_it_is_checked_cannot_be_read(tmp_path: Path, suffix: str, position: int) -> None:
     path = tmp_path / f"0{suffix}"
     path.write_bytes(bytes(240))
     with Source(str(path)) as source:
         os.truncate(path, 100)
-        try:
+        with pytest.raises(Unreadable) as caught:
             if suffix == ".index":
                 offset_index_check.check_sanity(source, 0, allows_base_offset=True)
             else:
                 time_index_check.check_sanity(source, 0)
-        except KdumpError:
-            pass
+    assert (caught.value.code, caught.value.path, caught.value.position) == ("file-io-error", str(path), position)
 
 
 # --- entries of the time index up to the zero tail

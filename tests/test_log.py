@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary.source import Source
-from kdump.errors import CorruptData, KdumpError, Unreadable
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import records
 from kdump.formats.log import Log, LogRules
 
@@ -300,13 +300,28 @@ def test_every_row_is_its_place_in_the_columns(data: bytes) -> None:
             pass
 
 
+def _whole(data: bytes) -> list[int]:
+    """Where batches start that are whole, going by their lengths, and where the first bytes stand that are none."""
+    starts, position = [0], 0
+    while position + 12 < len(data):
+        (length,) = struct.unpack_from(">i", data, position + 8)
+        position += 12 + length
+        if length <= 0 or position > len(data):
+            break
+        starts.append(position)
+    return starts
+
+
 @given(damaged(LOGS))
-def test_damage_is_a_fault_that_names_its_place_or_nothing(data: bytes) -> None:
-    fault = read_records(data).fault
-    if fault is not None:
-        assert fault.path is not None
-        assert fault.position is not None
-        assert 0 <= fault.position < len(data)
+def test_damage_is_a_fault_that_names_the_first_batch_it_lies_in_or_nothing(data: bytes) -> None:
+    found = read_records(data)
+    starts = _whole(data)
+    if found.fault is None:
+        assert len(found.batches) == len(starts) - 1
+    else:
+        assert found.fault.path is not None
+        count = len(found.batches)  # of the last of them, only some records may have been read
+        assert found.fault.position in starts[max(count - 1, 0) : count + 1]
 
 
 @given(LOGS)
@@ -326,15 +341,30 @@ def _log(tmp_path: Path, data: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("size", [0, 5, 17, 30])
-def test_a_log_truncated_before_it_is_walked_is_harmless(tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "count", "code", "trailing"),
+    [
+        (0, 0, "", "torn-header"),
+        (5, 0, "", "torn-header"),
+        (17, 0, "batch-header-cut", ""),
+        (30, 0, "batch-header-cut", ""),
+        (len(ONE), 1, "", "torn-header"),
+        (2 * len(ONE) + 5, 2, "", "torn-header"),
+    ],
+)
+def test_a_log_truncated_before_it_is_walked_ends_where_its_bytes_do(
+    tmp_path: Path, size: int, count: int, code: str, trailing: str
+) -> None:
     path = _log(tmp_path, ONE * 3)
+    found, fault = 0, ""
     with Source(str(path)) as source:
         os.truncate(path, size)
+        log = Log(source)
         try:
-            assert [chunk for chunk in Log(source).chunks() if len(chunk.batches)] == []
-        except KdumpError:
-            pass
+            found = sum(len(chunk.batches) for chunk in log.chunks())
+        except CorruptData as error:
+            fault = error.code
+        assert (found, fault, log.trailing, log.position) == (count, code, trailing, count * len(ONE))
 
 
 def test_a_log_truncated_before_it_is_walked_is_not_called_corrupt(tmp_path: Path) -> None:

@@ -275,8 +275,36 @@ def test_any_bytes_are_a_message_or_a_fault(data: bytes, control_type: int) -> N
         values = _read(message, data)
     except CorruptData as fault:
         assert fault.code in CODES
+        assert not _is_whole(control_type, data)
     else:
         kafka_json.dumps(message, values, 1)
+
+
+def _is_whole(control_type: int, data: bytes) -> bool:
+    """Whether bytes are for certain a control record's message: its fields of fixed size, then no tagged fields."""
+    fixed = {3: 10, 4: 2, 5: 4}.get(control_type)
+    return fixed is not None and len(data) > fixed and data[fixed] == 0
+
+
+WHOLE = {
+    2: leader_change_record(),
+    3: snapshot_header_record(),
+    4: snapshot_footer_record(),
+    5: kraft_version_record(),
+    6: kraft_voters_record(),
+}
+
+
+@pytest.mark.parametrize("control_type", WHOLE)
+def test_a_whole_message_is_read_and_none_of_its_beginnings(control_type: int) -> None:
+    message, data = control_records.MESSAGES[control_type], WHOLE[control_type].value
+    assert data is not None
+    for more in (b"", b"\xff"):
+        assert kafka_json.dumps(message, _read(message, data + more), 1)
+    for size in range(len(data)):
+        with pytest.raises(CorruptData) as caught:
+            _read(message, data[:size])
+        assert caught.value.code in CODES
 
 
 def test_text_is_decoded_as_java_does_it() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kdump.errors import CorruptData
 from kdump.formats import producer_snapshot
 
+from .builders.checksums import crc32c
 from .builders.files import producer_entry
 from .builders.files import producer_snapshot as build
 from .support import INT16, INT32, INT64, Values, opened, values_of
@@ -162,9 +163,38 @@ def test_producers_are_read_as_they_were_built(producers: list[dict[str, int]], 
     assert _read(build(entries=[producer_entry(**producer) for producer in producers], trailing=trailing)) == producers
 
 
-@given(st.binary(max_size=80) | st.binary(max_size=80).map(lambda data: b"\0\1" + data))
-def test_any_bytes_are_a_snapshot_or_a_fault(data: bytes) -> None:
+def _expected_code(data: bytes) -> str:
+    """The code of the fault of a snapshot, empty where there is none, by the layout: version, CRC, count, entries of 46 bytes."""
+    if len(data) < 2:
+        return "snapshot-truncated"
+    if data[:2] != b"\0\1":
+        return "snapshot-version-unknown"
+    if len(data) < 10:
+        return "snapshot-truncated"
+    count = int.from_bytes(data[6:10], "big", signed=True)
+    if count < 0:
+        return "snapshot-count-null" if count == -1 else "snapshot-count-negative"
+    if count > len(data) - 10:
+        return "snapshot-count-too-high"
+    if count * 46 > len(data) - 10:
+        return "snapshot-entry-truncated"
+    return "" if int.from_bytes(data[2:6], "big") == crc32c(data[6:]) else "snapshot-crc-mismatch"
+
+
+COUNTED = st.builds(
+    lambda count, rest, is_sound: b"\0\1" + (crc32c(count + rest) if is_sound else 7).to_bytes(4, "big") + count + rest,
+    st.integers(-2, 60).map(lambda count: count.to_bytes(4, "big", signed=True)),
+    st.binary(max_size=150),
+    st.booleans(),
+)
+
+
+@given(st.binary(max_size=80) | st.binary(max_size=80).map(lambda data: b"\0\1" + data) | COUNTED)
+def test_any_bytes_are_a_snapshot_or_the_fault_that_their_layout_shows(data: bytes) -> None:
     try:
-        _read(data)
+        states = _read(data)
     except CorruptData as fault:
-        assert fault.code.startswith("snapshot-")
+        assert fault.code == _expected_code(data)
+    else:
+        assert _expected_code(data) == ""
+        assert len(states) == int.from_bytes(data[6:10], "big")

@@ -121,7 +121,7 @@ def _batch_cells(row: Row) -> list[str]:
         if batch.base_offset is None
         else f"{first} - {batch.last_offset}"
     )
-    producer = f"{batch.producer_id}/{batch.producer_epoch}" if (batch.producer_id or -1) >= 0 else "-"
+    producer = f"{batch.producer_id}/{batch.producer_epoch}" if batch.producer_id is not None and batch.producer_id >= 0 else "-"
     flags = [word for word, is_set in (("txn", batch.is_transactional), ("control", batch.is_control)) if is_set]
     return [
         f"{batch.position:,}",

@@ -90,7 +90,8 @@ class Framing(SegmentRule):
             for row, status in enumerate(statuses):
                 if status == salvage.DAMAGED:
                     self._tell_damaged(chunk, row)
-            self._is_damaged_at_end = batches["position"][-1] + sizes[-1] == self.context.source.size
+            is_at_end = batches["position"][-1] + sizes[-1] == self.context.source.size
+            self._is_damaged_at_end = is_at_end and statuses[-1] == salvage.DAMAGED
         self._look_at_magic(section)
         if max(sizes) > self.context.settings.max_message_bytes:
             self._tell_large(chunk)

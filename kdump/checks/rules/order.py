@@ -93,9 +93,9 @@ class Order(SegmentRule):
             return False
         epoch = self._epoch
         if not digest.is_legacy:
-            lowest, epoch = digest.lowest_leader_epoch, digest.last_leader_epoch
-            if digest.leader_epochs_back or lowest < self._epoch or lowest == _NO_EPOCH < epoch or lowest < _NO_EPOCH:
+            if digest.lowest_leader_epoch < self._epoch:
                 return False
+            epoch = digest.last_leader_epoch  # they do not go back: batches of which some do are not all intact
         if base_offset is not None and digest.last_offset - base_offset > _MAX_INT:
             return False
         if last is None:

@@ -185,7 +185,7 @@ class Transactions(SegmentRule):
             if is_control:
                 control = control_batches.read(self.context, chunk, row)
                 if control is not None and producer_id >= 0:
-                    self._end_transaction(batches, row, control)
+                    self._end_transaction(batches, rows, row, control)
                 continue
             if producer_id < 0:
                 continue
@@ -224,7 +224,7 @@ class Transactions(SegmentRule):
             known.make_room()
         elif epoch < known.epochs[producer_id]:
             if epoch >= _NO_PRODUCER_EPOCH:
-                self._report_epoch_regression(batches, row, known.epochs[producer_id])
+                self._report_epoch_regression(batches, rows, row, known.epochs[producer_id])
             return
         elif epoch == known.epochs[producer_id] and not self._may_follow(batches, rows, row, expected):
             return
@@ -311,11 +311,15 @@ class Transactions(SegmentRule):
         )
         self._report("sequence-wrap", batches, row, message)
 
-    def _report_epoch_regression(self, batches: Table[RecordBatch], row: int, known_epoch: int) -> None:
+    def _report_epoch_regression(self, batches: Table[RecordBatch], rows: Rows, row: int, known_epoch: int) -> None:
         producer_id, epoch, offset = (batches[name][row] for name in ("producer_id", "producer_epoch", "base_offset"))
         what = "marker" if batches["is_control"][row] else "batch"
-        before = self.producers.last_batches.get(producer_id)
-        behind = "" if before is None or before[0] != known_epoch else f", its last batch of which ends at offset {before[3]:,}"
+        before = rows.before(producer_id, row)
+        if before:
+            last_epoch, last_offset = rows.columns[2][before[-1]], rows.columns[6][before[-1]]
+        else:
+            last_epoch, _, _, last_offset = self.producers.last_batches.get(producer_id, (_UNKNOWN_EPOCH, 0, 0, 0))
+        behind = f", its last batch of which ends at offset {last_offset:,}" if last_epoch == known_epoch else ""
         message = (
             f"Producer {producer_id:,} had epoch {known_epoch} before{behind}; the {what} at offset {offset:,} has epoch {epoch}."
         )
@@ -343,7 +347,7 @@ class Transactions(SegmentRule):
 
     # --- transactions -------------------------------------------------------------------------------------------
 
-    def _end_transaction(self, batches: Table[RecordBatch], row: int, control: control_batches.Control) -> None:
+    def _end_transaction(self, batches: Table[RecordBatch], rows: Rows, row: int, control: control_batches.Control) -> None:
         """A marker: it ends the transaction of its producer, and may bring a new epoch."""
         known = self.producers
         producer_id, epoch = batches["producer_id"][row], batches["producer_epoch"][row]
@@ -355,7 +359,7 @@ class Transactions(SegmentRule):
             known.epochs[producer_id] = epoch
             known.expected[producer_id] = ANYTHING
         elif epoch < known_epoch:
-            self._report_epoch_regression(batches, row, known_epoch)
+            self._report_epoch_regression(batches, rows, row, known_epoch)
         if control.coordinator_epoch is not None:
             self._check_coordinator_epoch(batches, row, control.coordinator_epoch)
         if transaction is None:

@@ -202,7 +202,6 @@ class _LogLister:
 
     def _list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
         if self._request.is_deep:
-            self._run.finding_count += statuses.count(salvage.DAMAGED)
             self._list_records(chunk, statuses)
             return
         room = self._run.room(len(statuses))
@@ -235,7 +234,11 @@ class _LogLister:
                 first = row_at[position] + 1
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
-        kept = self._rows_in_range(part.records)
+        rows = self._rows_in_range(part.records)
+        kept = rows[: self._run.room(len(rows))]
+        # the limit keeps what follows it from being looked at
+        looked_at = statuses if len(kept) == len(rows) else statuses[: _owners(part)[kept[-1]] + 1]
+        self._run.finding_count += looked_at[part.continues :].count(salvage.DAMAGED)
         if len(kept) < len(part.records) or self._request.has_range and 0 in part.counts:
             part, statuses = self._selected(part, kept, statuses)
         count = len(part.records)
@@ -263,11 +266,11 @@ class _LogLister:
                 for row, (offset, time) in enumerate(pairs)
                 if request.holds_offsets(offset, offset) and request.holds_times(time, time)
             ]
-        return rows[: self._run.room(len(rows))]
+        return rows
 
     def _selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
         """These records with their batches; batches none of whose records are kept are left out."""
-        owners = [row for row, count in enumerate(part.counts) for _ in range(count)]
+        owners = _owners(part)
         counts: dict[int, int] = {}
         for row in kept:
             counts[owners[row]] = counts.get(owners[row], 0) + 1
@@ -309,6 +312,11 @@ class _LogLister:
     def _find_in_batch(self, position: int, fault: Fault) -> None:
         self._run.find(f"{self._source.path}, byte {position}", f"{fault.message} ({fault.code})")
         self._end_at_damage()
+
+
+def _owners(part: RecordChunk) -> list[int]:
+    """For each record the row of its batch."""
+    return [row for row, count in enumerate(part.counts) for _ in range(count)]
 
 
 def _behind(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:

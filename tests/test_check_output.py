@@ -1,0 +1,693 @@
+"""What each form of `kdump check` makes of the same findings, word for word, and with which exit code a run ends."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.checks import catalogue
+from kdump.checks.finding import Accounts, FileReport, Finding, Summary
+from kdump.cli.commands import main
+from kdump.output.findings import Look, form_of
+from kdump.output.findings.sizes import size_text
+
+from .builders.files import file_name, write_partition
+from .builders.records import batch, record
+
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
+LOG = file_name(0, ".log")
+Json = dict[str, Any]  # what json.loads makes of an object
+
+
+def _finding(
+    code: str = "crc-mismatch",
+    severity: str = "error",
+    path: str = f"/data/a-0/{LOG}",
+    start: int = 0,
+    end: int = 100,
+    *,
+    offsets: tuple[int | None, int | None] = (0, 4),
+    message: str = "One batch is wrong.",
+    skipped: int = 100,
+    forecast: str = "cut",
+    file_type: str = "log",
+) -> Finding:
+    certainty = None if offsets[0] is None else "exact"
+    return Finding(
+        code,
+        severity,
+        path,
+        file_type,
+        start,
+        end,
+        *offsets,
+        certainty,
+        "0x01",
+        None,
+        "00ff",
+        1,
+        "by-length",
+        skipped,
+        forecast,
+        message,
+    )
+
+
+def _report(
+    path: str = f"/data/a-0/{LOG}",
+    *pieces: tuple[str, int, int],
+    file_type: str = "log",
+    offsets: tuple[int, int] | None = None,
+) -> FileReport:
+    """A file of pieces that have a status, a size and a number of batches."""
+    accounts = Accounts(sum(size for _, size, _ in pieces))
+    end = 0
+    for status, size, batches in pieces:
+        end += size
+        accounts.take(status, end, batches=batches)
+    report = accounts.report(path, file_type, end)
+    if offsets is not None:
+        report.first_offset, report.last_offset = offsets
+    return report
+
+
+SUMMARY = Summary(3, 5000, 2, 1, 1, 0, True, 1.25, 1)
+
+
+def _text(
+    name: str,
+    findings: Sequence[tuple[Finding, str] | tuple[Finding, str, bool]] = (),
+    reports: Sequence[tuple[FileReport, str]] = (),
+    summary: Summary = SUMMARY,
+    **look: Any,
+) -> str:
+    pieces: list[str] = []
+    form = form_of(name, pieces.append, Look(**look))
+    for finding, group, *is_known in findings:
+        form.finding(finding, group, is_known=bool(is_known))
+    for report, group in reports:
+        form.file(report, group)
+    form.end(summary)
+    return "".join(pieces)
+
+
+# --- rows
+
+
+def test_a_finding_is_a_line_of_json_with_all_its_columns() -> None:
+    lines = [json.loads(line) for line in _text("ndjson", [(_finding(), "g")], [(_report(), "g")]).splitlines()]
+    assert lines[0] == {
+        "kind": "finding",
+        "code": "crc-mismatch",
+        "severity": "error",
+        "path": f"/data/a-0/{LOG}",
+        "fileType": "log",
+        "start": 0,
+        "end": 100,
+        "offsetFirst": 0,
+        "offsetLast": 4,
+        "offsetCertainty": "exact",
+        "expected": "0x01",
+        "found": None,
+        "evidence": "00ff",
+        "alignment": 1,
+        "resync": "by-length",
+        "skipped": 100,
+        "brokerForecast": "cut",
+        "message": "One batch is wrong.",
+    }
+    assert (lines[1]["kind"], lines[1]["size"]) == ("file", 0)
+    assert lines[2] == {
+        "kind": "summary",
+        "files": 3,
+        "bytes": 5000,
+        "errors": 2,
+        "warnings": 1,
+        "infos": 1,
+        "known": 0,
+        "isComplete": True,
+        "seconds": 1.25,
+        "exitCode": 1,
+    }
+
+
+def test_one_document_of_json_holds_all(tmp_path: Path) -> None:
+    for count in (0, 1, 2, 100, 101, 250):
+        reports = [(_report(f"/{number}"), "g") for number in range(count)]
+        document = json.loads(_text("json", [(_finding(start=number), "g") for number in range(count)], reports))
+        assert [one["start"] for one in document["findings"]] == list(range(count))
+        assert [one["path"] for one in document["files"]] == [f"/{number}" for number in range(count)]
+        assert "kind" not in document["summary"] and document["summary"]["exitCode"] == 1
+
+
+def test_csv_is_a_line_for_each_finding_and_null_is_nothing() -> None:
+    lines = _text("csv", [(_finding(offsets=(None, None), message='a "b", c'), "g")], [(_report(), "g")]).splitlines()
+    assert lines == [
+        "code,severity,path,fileType,start,end,offsetFirst,offsetLast,offsetCertainty,expected,found,evidence,alignment,resync,"
+        "skipped,brokerForecast,message",
+        f'crc-mismatch,error,/data/a-0/{LOG},log,0,100,,,,0x01,,00ff,1,by-length,100,cut,"a ""b"", c"',
+    ]
+
+
+def test_the_table_has_a_line_for_each_finding_under_its_file() -> None:
+    findings = [_finding(), _finding("torn-tail", "warning", start=100, end=107), _finding(path="/x.log", offsets=(None, None))]
+    lines = _text("table", [(one, "g") for one in findings]).splitlines()
+    assert [line.split() for line in lines if line and "─" not in line] == [
+        [f"/data/a-0/{LOG}"],
+        ["severity", "code", "start", "end", "offsetFirst", "offsetLast", "skipped", "resync", "brokerForecast"],
+        ["error", "crc-mismatch", "0", "100", "0", "4", "100", "by-length", "cut"],
+        ["warning", "torn-tail", "100", "107", "0", "4", "100", "by-length", "cut"],
+        ["/x.log"],
+        ["severity", "code", "start", "end", "offsetFirst", "offsetLast", "skipped", "resync", "brokerForecast"],
+        ["error", "crc-mismatch", "0", "100", "-", "-", "100", "by-length", "cut"],
+    ]
+
+
+# --- SARIF
+
+
+def _sarif(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> Json:
+    (run,) = json.loads(_text("sarif", findings, **more))["runs"]
+    return dict(run)
+
+
+def test_sarif_has_the_level_the_place_and_all_that_is_known() -> None:
+    found = [
+        (_finding(), "g"),
+        (_finding("torn-tail", "warning", start=7, end=9, path="a b/ü.log", offsets=(None, None)), "g"),
+        (_finding("txn-open", "info", start=5, end=5), "g"),
+    ]
+    results = _sarif(*found)["results"]
+    assert [(one["ruleId"], one["level"]) for one in results] == [
+        ("crc-mismatch", "error"),
+        ("torn-tail", "warning"),
+        ("txn-open", "note"),
+    ]
+    assert results[0]["message"] == {"text": "One batch is wrong."}
+    places = [one["locations"][0]["physicalLocation"] for one in results]
+    assert [(place["artifactLocation"]["uri"], place["region"]) for place in places] == [
+        (f"file:///data/a-0/{LOG}", {"byteOffset": 0, "byteLength": 100}),
+        ("a%20b/%C3%BC.log", {"byteOffset": 7, "byteLength": 2}),
+        (f"file:///data/a-0/{LOG}", {"byteOffset": 5, "byteLength": 0}),
+    ]
+    assert results[0]["properties"] == {
+        "fileType": "log",
+        "offsetFirst": 0,
+        "offsetLast": 4,
+        "offsetCertainty": "exact",
+        "expected": "0x01",
+        "evidence": "00ff",
+        "alignment": 1,
+        "resync": "by-length",
+        "skipped": 100,
+        "brokerForecast": "cut",
+    }
+    assert "offsetFirst" not in results[1]["properties"]
+    assert all("baselineState" not in one for one in results)
+
+
+def test_every_fault_is_a_rule_of_sarif_with_its_level() -> None:
+    rules = _sarif()["tool"]["driver"]["rules"]
+    levels = {"error": "error", "warning": "warning", "info": "note"}
+    assert [(rule["id"], rule["defaultConfiguration"]["level"]) for rule in rules] == [
+        (fault.code, levels[fault.severity]) for fault in catalogue.FAULTS.values()
+    ]
+    for code in ("crc-mismatch", "torn-tail", "zero-tail"):
+        (result,) = _sarif((_finding(code), "g"))["results"]
+        assert rules[result["ruleIndex"]]["id"] == code
+
+
+def test_sarif_says_what_a_baseline_knew_and_how_the_run_ended() -> None:
+    run = _sarif((_finding(), "g"), (_finding(start=5), "g", True), has_baseline=True)
+    assert [one["baselineState"] for one in run["results"]] == ["new", "unchanged"]
+    assert run["invocations"] == [{"executionSuccessful": True, "exitCode": 1}]
+    summary = Summary(1, 1, 0, 0, 0, 0, False, 0.5, 3)
+    run = _sarif(summary=summary)
+    assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 3}]
+    assert run["properties"]["isComplete"] is False
+
+
+# --- JUnit
+
+
+def _suites(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> list[ElementTree.Element]:
+    return list(ElementTree.fromstring(_text("junit", findings, **more)))
+
+
+def _cases(suite: ElementTree.Element) -> list[tuple[str | None, list[tuple[str, str | None]]]]:
+    return [(case.get("name"), [(part.tag, part.get("type")) for part in case]) for case in suite]
+
+
+def test_junit_counts_failures_and_errors_of_each_directory() -> None:
+    found = [
+        (_finding(), "/data/a-0"),
+        (_finding("torn-tail"), "/data/a-0"),
+        (_finding("file-vanished", path="/data/a-0/gone.log"), "/data/a-0"),
+        (_finding("torn-tail", "warning", path="/data/a-0/5.log"), "/data/a-0"),
+        (_finding(path="/data/b-0/5.log"), "/data/b-0"),
+    ]
+    reports = [(_report("/data/b-0/6.log"), "/data/b-0")]
+    first, second = _suites(*found, reports=reports)
+    assert [first.get(name) for name in ("name", "tests", "failures", "errors")] == ["/data/a-0", "3", "1", "1"]
+    assert [second.get(name) for name in ("name", "tests", "failures", "errors")] == ["/data/b-0", "2", "1", "0"]
+    assert _cases(first) == [
+        (LOG, [("failure", "crc-mismatch")]),
+        ("gone.log", [("error", "file-vanished")]),
+        ("5.log", [("system-out", None)]),
+    ]
+    assert _cases(second) == [("5.log", [("failure", "crc-mismatch")]), ("6.log", [])]
+    (failure,) = first[0]
+    assert failure.get("message") == "One batch is wrong. (and 1 more)"
+    assert failure.text == (
+        "error crc-mismatch, bytes 0 to 100: One batch is wrong.\nerror torn-tail, bytes 0 to 100: One batch is wrong.\n"
+    )
+    assert second[0][0].get("message") == "One batch is wrong."
+    assert (first[0].get("classname"), second[0].get("classname")) == ("/data/a-0", "/data/b-0")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "failing"), [("error", ["error"]), ("warning", ["error", "warning"]), ("info", ["error", "warning", "info"])]
+)
+def test_junit_fails_from_the_chosen_severity_on(fail_on: str, failing: list[str]) -> None:
+    found = [(_finding("torn-tail", severity, path=f"/{severity}"), "g") for severity in ("error", "warning", "info")]
+    (suite,) = _suites(*found, fail_on=fail_on)
+    assert [name for name, parts in _cases(suite) if parts[0][0] == "failure"] == failing
+    assert suite.get("failures") == str(len(failing))
+
+
+def test_what_a_baseline_knows_fails_no_case_of_junit() -> None:
+    (suite,) = _suites((_finding(), "g", True), (_finding("file-vanished", path="/gone"), "g", True))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
+    assert [parts for _, parts in _cases(suite)] == [[("system-out", None)]] * 2
+
+
+def test_a_warning_of_a_file_that_could_not_be_examined_is_no_error_of_junit() -> None:
+    (suite,) = _suites((_finding("file-vanished", "warning"), "g"))
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+
+
+@pytest.mark.parametrize(("count", "more"), [(100, ""), (101, "and 1 more\n"), (1103, "and 1,003 more\n")])
+def test_junit_has_a_hundred_lines_of_a_file(count: int, more: str) -> None:
+    (suite,) = _suites(*[(_finding(start=row), "g") for row in range(count)])
+    lines = (suite[0][0].text or "").splitlines(keepends=True)
+    assert len(lines) == 100 + bool(more) and (lines[-1] == more or not more)
+    assert suite[0][0].get("message") == f"One batch is wrong. (and {count - 1:,} more)"
+
+
+def test_junit_holds_no_character_that_xml_has_not() -> None:
+    text = _text("junit", [(_finding(message='a\x00b\x1b[0m<&>"\udcff\U0001f600\ufffe\t'), "g")])
+    (suite,) = ElementTree.fromstring(text.encode())
+    assert suite[0][0].get("message") == 'a\ufffdb\ufffd[0m<&>"\ufffd\U0001f600\ufffd\t'
+
+
+# --- text for people
+
+
+A, B = "/data/a-0", "/data/b-0"
+
+
+def test_the_text_tells_the_worst_first_and_folds_what_is_alike() -> None:
+    findings = [
+        (_finding("zero-tail", "warning", f"{A}/5.log", 0, 1, offsets=(None, None), skipped=0, forecast="ignore"), A),
+        (_finding(start=0, end=100), A),
+        (_finding(start=300, end=1400), A),
+        (_finding("txn-open", "info", f"{B}/{LOG}", 0, 0, skipped=0, forecast="ignore", message="it is open"), B),
+    ]
+    reports = [
+        (_report(f"{A}/{LOG}", ("damaged", 100, 1), ("intact", 200, 2), ("damaged", 1100, 1), offsets=(0, 9)), A),
+        (_report(f"{A}/5.log", ("intact", 900, 3), ("zero", 100, 0), offsets=(10, 12)), A),
+        (_report(f"{B}/{LOG}", ("intact", 2000, 9), offsets=(0, 8)), B),
+        (_report("/data/c-0/x.log", ("intact", 10, 1)), "/data/c-0"),
+    ]
+    assert (
+        _text("text", findings, reports, width=60)
+        == f"""\
+a-0   2 segments, 2.34 KiB, offsets 0 to 12
+   2 errors, 1 warning
+b-0   1 segment, 1.95 KiB, offsets 0 to 8             1 info
+c-0   1 segment, 10 bytes   clean
+
+error    crc-mismatch
+         a-0/{LOG}, bytes 0 to 99
+         One batch is wrong. 2 entries like this.
+
+warning  zero-tail     a-0/5.log, byte 0
+         One batch is wrong.
+
+info     txn-open      b-0/{LOG}
+         It is open.
+
+a-0
+{LOG}  ▒█▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB
+                          2 batches damaged
+5.log                     ██████████░░      90 %  1,000 bytes
+                          zeros
+
+b-0
+{LOG}  ██████████████     100 %  1.95 KiB
+
+If this broker restarts
+  cut      when the segment is scanned: cut at the first bad
+           batch, and all later segments deleted
+           here: a-0/{LOG} at byte 0,
+           offset 0; 13 offsets from there on; 1 later
+           segment
+
+What is lost, and what to do
+  crc-mismatch
+  lost     the records of this batch, perhaps only one of
+           them; `kdump log --deep --from-position N` shows
+           what decodes
+  to do    compare with another replica; keep a copy; let a
+           healthy replica serve, delete and re-replicate
+           this one
+  zero-tail
+  lost     nothing by itself; in a sealed segment perhaps
+           batches that were never written to disk
+  to do    in the newest segment none: an unclean start cuts
+           the zeros off; in an older one compare with
+           another replica
+
+Next
+  cp -a /data/a-0 ELSEWHERE   # before any restart
+  kdump log --output table --from-position 0 /data/a-0/{LOG}
+  kdump explain crc-mismatch
+  kdump explain zero-tail
+Examined 4.88 KiB in 3 files in 1.2 s. Exit status 1.
+"""
+    )
+    assert (
+        _text("text", findings, reports, width=100).splitlines()[:20]
+        == f"""\
+a-0   2 segments, 2.34 KiB, offsets 0 to 12                                      2 errors, 1 warning
+b-0   1 segment, 1.95 KiB, offsets 0 to 8                                                     1 info
+c-0   1 segment, 10 bytes   clean
+
+error    crc-mismatch  a-0/{LOG}, bytes 0 to 99
+         One batch is wrong. 2 entries like this.
+
+warning  zero-tail     a-0/5.log, byte 0
+         One batch is wrong.
+
+info     txn-open      b-0/{LOG}
+         It is open.
+
+a-0
+{LOG}  ▒▒▒███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB   2 batches damaged
+5.log                     ███████████████████████████░░░░      90 %  1,000 bytes   zeros
+
+b-0
+{LOG}  ████████████████████████████████████████     100 %  1.95 KiB
+
+""".splitlines()
+    )
+
+
+def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> list[str]:
+    return _text("text", findings, **more).splitlines()
+
+
+def test_what_a_baseline_knows_is_counted_and_not_told() -> None:
+    summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0)
+    assert _lines((_finding(), A, True), reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary) == [
+        "a-0   1 segment, 10 bytes   clean",
+        "Examined 10 bytes in 1 file in 0.0 s. 2 findings known from the baseline. Exit status 0.",
+    ]
+    summary = Summary(1, 10, 0, 0, 0, 1, False, 0.0, 3)
+    assert _lines(reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary)[1:] == [
+        "Examined 10 bytes in 1 file in 0.0 s. 1 finding known from the baseline. Not everything could be",
+        "examined. Exit status 3.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "told", "more"),
+    [
+        (5, 5, None),
+        (6, 5, "1 more finding of crc-mismatch in 1 other file"),
+        (8, 5, "5 more findings of crc-mismatch in 3 other files"),
+    ],
+)
+def test_findings_of_a_code_are_told_of_five_files(files: int, told: int, more: str | None) -> None:
+    findings = [(_finding(path=f"{A}/{number}.log"), A) for number in range(files)]
+    if files == 8:
+        findings += [(_finding(path=f"{A}/7.log", start=5), A), (_finding(path=f"{A}/7.log", start=9), A)]
+    lines = _lines(*findings)
+    assert sum(line.startswith("error    crc-mismatch") for line in lines) == told
+    assert [line.strip() for line in lines if "--all" in line] == ([] if more is None else [f"{more}; --all shows each."])
+    lines = _lines(*findings, shows_all=True)
+    assert sum(line.startswith("error    crc-mismatch") for line in lines) == len(findings)
+
+
+@pytest.mark.parametrize(("count", "shown", "more"), [(20, 20, 0), (21, 20, 1), (40, 20, 20)])
+def test_twenty_directories_with_findings_get_a_line(count: int, shown: int, more: int) -> None:
+    findings = [(_finding(path=f"/data/t-{number}/{LOG}"), f"/data/t-{number}") for number in range(count)]
+    lines = _lines(*findings)
+    assert sum(line.endswith("1 error") for line in lines) == shown
+    assert [line for line in lines if "more directories with findings" in line] == [f"{more} more directories with findings"] * (
+        more > 0
+    )
+
+
+@pytest.mark.parametrize(("count", "shown"), [(5, 5), (6, 0)])
+@pytest.mark.parametrize("has_others", [False, True])
+def test_five_clean_directories_get_a_line(count: int, shown: int, has_others: bool) -> None:
+    reports = [(_report(f"/data/t-{number}/{LOG}", ("intact", 100, 1)), f"/data/t-{number}") for number in range(count)]
+    lines = _lines(*[(_finding(), A)] * has_others, reports=reports)
+    clean = [line for line in lines if line.endswith("   clean")]
+    if shown:
+        assert clean == [f"t-{number}   1 segment, 100 bytes   clean" for number in range(count)]
+    else:
+        assert clean == [f"6 {'more ' if has_others else ''}directories, 600 bytes   clean"]
+
+
+def test_directories_are_ranked_by_errors_then_warnings_then_the_rest() -> None:
+    findings = [
+        (_finding("torn-tail", severity, path=f"/data/{name}/{LOG}", start=row), f"/data/{name}")
+        for name, severities in (("a-0", "ii"), ("b-0", "w"), ("c-0", "ew"), ("d-0", "ee"), ("e-0", "eww"))
+        for row, severity in enumerate({"e": "error", "w": "warning", "i": "info"}[letter] for letter in severities)
+    ]
+    assert [line.split()[0] for line in _lines(*findings)[:5]] == ["d-0", "e-0", "c-0", "b-0", "a-0"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "where"),
+    [
+        (0, 0, ""),
+        (7, 7, ", byte 7"),
+        (7, 8, ", byte 7"),
+        (7, 9, ", bytes 7 to 8"),
+        (0, 1, ", byte 0"),
+        (1000, 3000, ", bytes 1,000 to 2,999"),
+    ],
+)
+def test_a_range_of_bytes_is_told_with_its_last_byte(start: int, end: int, where: str) -> None:
+    assert f"error    crc-mismatch  {LOG}{where}" in _lines((_finding(start=start, end=end), A))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "percent", "note"),
+    [
+        ((("intact", 1000, 3),), "100 %", ""),
+        ((("intact", 99_999, 3), ("damaged", 1, 0)), "99.999 %", "1 byte damaged"),
+        ((("intact", 999_999, 3), ("damaged", 1, 0)), "99.999 %", "1 byte damaged"),
+        ((("intact", 1, 1), ("damaged", 1, 1)), "50 %", "1 batch damaged"),
+        ((("intact", 1, 1), ("damaged", 2, 2)), "33.333 %", "2 batches damaged"),
+        ((("damaged", 5, 2), ("salvaged", 5, 1)), "0 %", "2 batches damaged, 1 salvaged"),
+        ((("intact", 5, 2), ("zero", 5, 0)), "50 %", "zeros"),
+        ((("intact", 5, 2), ("not_examined", 5, 0)), "50 %", "partly examined"),
+        ((("not_examined", 5, 0),), "0 %", "not examined"),
+    ],
+)
+def test_a_map_tells_how_much_is_intact(pieces: Any, percent: str, note: str) -> None:
+    lines = _lines((_finding(), A), reports=[(_report(f"/data/a-0/{LOG}", *pieces), A)])
+    (line,) = (line for line in lines if line.startswith(f"{LOG}  "))
+    cells, _, rest = line.removeprefix(f"{LOG}  ").partition("  ")
+    size = size_text(sum(piece[1] for piece in pieces))
+    assert rest.strip() == f"{percent}  {size}" + (f"   {note}" if note else "")
+    signs = {"intact": "█", "damaged": "▒", "salvaged": "▓", "zero": "░", "not_examined": "?"}
+    assert {*cells} == {signs[status] for status, size_of, _ in pieces if size_of > 1 or len(pieces) > 1}
+
+
+def test_an_entry_of_an_index_is_no_batch_and_an_empty_file_has_dots() -> None:
+    index = _report("/data/a-0/0.index", ("intact", 8, 1), ("damaged", 8, 1), file_type="index")
+    empty = _report(f"/data/a-0/{LOG}")
+    lines = _lines((_finding(path="/data/a-0/0.index", file_type="index"), A), reports=[(index, A), (empty, A)])
+    assert any(line.startswith("0.index") and line.endswith("16 bytes   1 entry damaged") for line in lines)
+    assert any(line.startswith(LOG) and "····" in line and "empty" in line for line in lines)
+
+
+def test_colours_tell_severities_apart_and_change_no_character() -> None:
+    findings = [(_finding("torn-tail", severity, path=f"{A}/{severity}.log"), A) for severity in ("error", "warning", "info")]
+    colored = _text("text", findings, has_colors=True)
+    for word, color in (("error", 31), ("warning", 33), ("info", 36)):
+        assert f"\n\x1b[{color}m{word}\x1b[0m" in colored
+    assert "\x1b[32mclean\x1b[0m" in _text("text", (), [(_report(f"{A}/{LOG}"), A)], has_colors=True)
+
+
+@pytest.mark.parametrize(
+    ("forecast", "severity", "copies"),
+    [
+        ("cut", "error", True),
+        ("die", "error", True),
+        ("ignore", "error", False),
+        ("blind", "error", False),
+        ("cut", "warning", False),
+    ],
+)
+def test_a_copy_is_advised_where_a_restart_destroys(forecast: str, severity: str, copies: bool) -> None:
+    lines = _lines((_finding("torn-tail", severity, forecast=forecast), A))
+    assert (f"  cp -a {A} ELSEWHERE   # before any restart" in lines) == copies
+
+
+@pytest.mark.parametrize(("file_type", "skipped", "told"), [("log", 1, True), ("log", 0, False), ("index", 9, False)])
+def test_a_listing_is_advised_from_where_a_log_is_damaged(file_type: str, skipped: int, told: bool) -> None:
+    lines = _lines((_finding(start=77, skipped=skipped, file_type=file_type), A))
+    assert (f"  kdump log --output table --from-position 77 {A}/{LOG}" in lines) == told
+
+
+def test_only_three_codes_are_explained_and_mere_information_last() -> None:
+    codes = ["crc-mismatch", "torn-tail", "zero-hole", "zero-tail"]
+    lines = _lines(*[(_finding(code), A) for code in codes], (_finding("txn-open", "info"), A))
+    assert [line for line in lines if "explain" in line] == [f"  kdump explain {code}" for code in codes[:3]]
+    lines = _lines((_finding("txn-open", "info"), A))
+    assert [line for line in lines if "explain" in line] == ["  kdump explain txn-open"]
+    assert "What is lost, and what to do" not in lines
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (1023, "1,023 bytes"),
+        (1024, "1.00 KiB"),
+        (10_239, "10.00 KiB"),
+        (10_240, "10.0 KiB"),
+        (102_399, "100.0 KiB"),
+        (102_400, "100 KiB"),
+        (1_023_999, "1,000 KiB"),
+        (1_024_000, "0.98 MiB"),
+        (1 << 20, "1.00 MiB"),
+        (5 << 30, "5.00 GiB"),
+        (3 << 40, "3.00 TiB"),
+        (5000 << 40, "5,000 TiB"),
+    ],
+)
+def test_sizes_have_three_digits(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+# --- how a run ends
+
+
+def _batches(first: int, count: int) -> list[bytes]:
+    return [batch(records=[record(key=b"key", value=b"value")], base_offset=first + row) for row in range(count)]
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    return write_partition(tmp_path, topic="orders", partition=3, segments={0: _batches(0, 3), 3: _batches(3, 3)})
+
+
+def _summary(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> Json:
+    """The exit code as `code`, and the summary of a check."""
+    capfd.readouterr()
+    code = main(["check", "--output", "ndjson", *map(str, arguments)])
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert rows[-1].pop("seconds") >= 0 and rows[-1]["exitCode"] == code
+    return {"code": code, **rows[-1]}
+
+
+def _flip(path: Path, position: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def _expected(
+    code: int, files: int, size: int, errors: int, warnings: int, infos: int, known: int = 0, is_complete: bool = True
+) -> Json:
+    return {
+        "code": code,
+        "kind": "summary",
+        "files": files,
+        "bytes": size,
+        "errors": errors,
+        "warnings": warnings,
+        "infos": infos,
+        "known": known,
+        "isComplete": is_complete,
+        "exitCode": code,
+    }
+
+
+def test_a_run_counts_its_files_bytes_and_findings(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    assert _summary(capfd, partition) == _expected(CLEAN, 8, size, 0, 0, 0)
+    _flip(partition / LOG, 75)
+    assert _summary(capfd, partition) == _expected(FINDINGS, 8, size, 1, 0, 0)
+    _flip(partition / file_name(3, ".log"), 75)
+    (partition / file_name(3, ".timeindex")).unlink()
+    size -= 12
+    assert _summary(capfd, partition) == _expected(FINDINGS, 7, size, 2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "codes"),
+    [("error", (FINDINGS, CLEAN, CLEAN)), ("warning", (FINDINGS, FINDINGS, CLEAN)), ("info", (FINDINGS,) * 3)],
+)
+def test_a_run_fails_from_the_chosen_severity_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], fail_on: str, codes: tuple[int, ...]
+) -> None:
+    error = bytearray(_batches(0, 1)[0])
+    error[-1] ^= 1
+    warning = batch(records=[record()], attributes=0x100)
+    info = b"".join(_batches(0, 1) + _batches(5, 1))
+    for data, code, counts in zip((bytes(error), warning, info), codes, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), strict=True):
+        (tmp_path / LOG).write_bytes(data)
+        assert _summary(capfd, "--fail-on", fail_on, tmp_path / LOG) == _expected(code, 1, len(data), *counts)
+
+
+def test_what_could_not_be_examined_weighs_more_than_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _flip(partition / LOG, 75)
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    missing = partition.parent / "gone.log"
+    assert _summary(capfd, partition, missing) == _expected(NOT_EXAMINED, 8, size, 2, 0, 0, is_complete=False)
+    assert _summary(capfd, missing, partition) == _expected(NOT_EXAMINED, 8, size, 2, 0, 0, is_complete=False)
+    assert _summary(capfd, missing) == _expected(NOT_EXAMINED, 0, 0, 1, 0, 0, is_complete=False)
+
+
+def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _flip(partition / LOG, 75)
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    main(["check", "--output", "ndjson", str(partition)])
+    baseline = tmp_path / "baseline"
+    baseline.write_text(capfd.readouterr().out)
+    assert _summary(capfd, "--baseline", baseline, partition) == _expected(CLEAN, 8, size, 0, 0, 0, known=1)
+    assert _summary(capfd, "--baseline", baseline, partition, partition / LOG) == _expected(
+        FINDINGS, 9, size + 228, 1, 0, 0, known=1
+    )
+    _flip(partition / LOG, 75 + 76)
+    assert _summary(capfd, "--baseline", baseline, partition) == _expected(FINDINGS, 8, size, 1, 0, 0, known=1)
+    missing = partition / "gone.log"
+    main(["check", "--output", "ndjson", str(missing)])
+    baseline.write_text(capfd.readouterr().out)
+    assert _summary(capfd, "--baseline", baseline, missing) == _expected(CLEAN, 0, 0, 0, 0, 0, known=1)
+
+
+def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _flip(partition / LOG, 75)
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    for options in (
+        ["--ignore", "crc-mismatch"],
+        ["--ignore", "crc-*"],
+        ["--select", "torn-*"],
+        ["--select", "crc-*", "--ignore", "crc-mismatch"],
+    ):
+        assert _summary(capfd, *options, partition) == _expected(CLEAN, 8, size, 0, 0, 0)
+    for options in (["--ignore", "torn-*"], ["--select", "crc-*"], ["--select", "torn-tail", "--select", "crc-mismatch"]):
+        assert _summary(capfd, *options, partition) == _expected(FINDINGS, 8, size, 1, 0, 0)
