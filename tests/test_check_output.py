@@ -528,6 +528,73 @@ def test_colours_tell_severities_apart_and_change_no_character() -> None:
     assert "\x1b[32mclean\x1b[0m" in _text("text", (), [(_report(f"{A}/{LOG}"), A)], has_colors=True)
 
 
+def _restarts(*findings: Finding, reports: Sequence[FileReport] = ()) -> list[str]:
+    """What is said of a restart, in one line each."""
+    lines = _lines(*((one, A) for one in findings), reports=[(one, A) for one in reports], width=300)
+    if "If this broker restarts" not in lines:
+        return []
+    start = lines.index("If this broker restarts") + 1
+    return [line.strip() for line in lines[start : lines.index("", start)]]
+
+
+def test_a_restart_is_told_where_it_does_something_worst_first() -> None:
+    cut = "cut      when the segment is scanned: cut at the first bad batch, and all later segments deleted"
+    assert _restarts(_finding(forecast="ignore")) == []
+    assert _restarts(_finding(forecast="cut", severity="info")) == []
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(None, None))) == [cut, f"here: {LOG} at byte 7"]
+    logs = [_report(f"{A}/{LOG}", ("intact", 9, 1), offsets=(0, 9)), _report(f"{A}/5.log", ("intact", 9, 1), offsets=(10, 12))]
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(3, 4)), reports=logs) == [
+        cut,
+        f"here: {LOG} at byte 7, offset 3; 10 offsets from there on; 1 later segment",
+    ]
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(12, 12)), reports=logs)[1].endswith(
+        "; 1 offset from there on; 1 later segment"
+    )
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(13, 13)), reports=logs)[1].endswith("offset 13; 1 later segment")
+    files = [_finding(forecast="rescan", path=f"{A}/{name}.index", start=start) for name in "bac" for start in (0, 8)]
+    told = _restarts(*files, _finding(forecast="die", path=f"{A}/x"))
+    assert [line.split()[0] for line in told] == ["die", "here:", "rescan", "here:"]
+    assert (told[1], told[3]) == ("here: x", "here: a.index and 2 more files")
+    assert _restarts(files[0])[1] == "here: b.index"
+    assert _restarts(files[0], files[2])[1] == "here: a.index and 1 more file"
+    assert _restarts(_finding(forecast="cut", path=f"{A}/{LOG}.swap"))[1] == f"here: {LOG}.swap"
+
+
+def test_a_forecast_is_asked_for_with_the_batches_of_the_directory(tmp_path: Path) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def foretell(path: str, batches: int) -> list[Any]:
+        asked.append((path, batches))
+        return []
+
+    group = str(tmp_path)
+    reports = [
+        (_report(f"{group}/{LOG}", ("intact", 9, 2), ("salvaged", 9, 3), ("damaged", 9, 5)), group),
+        (_report(f"{group}/5.log", ("intact", 9, 7)), group),
+        (_report(f"{group}/5.index", ("intact", 9, 100), file_type="index"), group),
+    ]
+    lines = _lines((_finding(path=f"{group}/{LOG}"), group), reports=reports, foretell=foretell)
+    assert asked == [(group, 17)]
+    assert f"  kdump forecast {group}   # what a start does, step by step" in lines
+    assert any(line.startswith("  cut ") for line in lines)  # nothing was foretold, so what is likely is told
+    assert not any(line.startswith("5.index") for line in lines) and any(line.startswith("5.log") for line in lines)
+
+
+@pytest.mark.parametrize(("width", "lines"), [(62, 1), (61, 2)])
+def test_a_place_stands_beside_its_code_where_there_is_room(width: int, lines: int) -> None:
+    text = _lines((_finding(), A), width=width)
+    where = f"{LOG}, bytes 0 to 99"
+    assert len(f"error    crc-mismatch  {where}") == 62
+    assert (f"error    crc-mismatch  {where}" in text) == (lines == 1)
+    assert (f"         {where}" in text) == (lines == 2)
+
+
+def test_directories_of_one_name_are_told_by_where_they_part() -> None:
+    findings = [(_finding(path=f"/{broker}/a-0/{LOG}"), f"/{broker}/a-0") for broker in ("x/data/b1", "x/data/b2")]
+    assert [line.split()[0] for line in _lines(*findings)[:2]] == ["b1/a-0", "b2/a-0"]
+    assert [line.split()[0] for line in _lines(findings[0])[:1]] == ["a-0"]
+
+
 @pytest.mark.parametrize(
     ("forecast", "severity", "copies"),
     [
@@ -677,6 +744,17 @@ def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, cap
     main(["check", "--output", "ndjson", str(missing)])
     baseline.write_text(capfd.readouterr().out)
     assert _summary(capfd, "--baseline", baseline, missing) == _expected(CLEAN, 0, 0, 0, 0, 0, known=1)
+
+
+def test_a_baseline_knows_what_stands_in_two_places_of_one_name_twice(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for broker in ("b1", "b2"):
+        directory = write_partition(tmp_path / broker, topic="orders", partition=3, segments={0: _batches(0, 3)})
+        _flip(directory / LOG, 75)
+    main(["check", "--output", "ndjson", str(tmp_path / "b1"), str(tmp_path / "b2")])
+    baseline = tmp_path / "baseline"
+    baseline.write_text(capfd.readouterr().out)
+    found = _summary(capfd, "--baseline", baseline, tmp_path / "b1", tmp_path / "b2")
+    assert (found["code"], found["errors"], found["known"]) == (CLEAN, 0, 2)
 
 
 def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -638,3 +638,84 @@ def test_directories_without_such_files_do_not_spoil_a_pattern(tmp_path: Path, l
     assert listed("log", tmp_path / "a-0")[0] == NOT_EXAMINED
     assert listed("log", f"{tmp_path}/a-0*")[0] == NOT_EXAMINED
     assert listed("log", f"{tmp_path}/b-*")[0] == NOT_EXAMINED
+
+
+# --- edges of ranges and limits
+
+
+def test_damage_is_not_asked_for_where_the_batch_behind_it_begins_the_range(tmp_path: Path, listed: Listed) -> None:
+    wide = batch(records=[record(value=b"v")] * 3, base_offset=2)
+    path = _log(tmp_path, _batch(0), _torn(1), wide, _batch(5))
+    for from_offset, status, count in (("3", CLEAN, 2), ("2", CLEAN, 2), ("1", FINDINGS, 3)):
+        found, rows = listed("log", "--from-offset", from_offset, path)
+        assert (found, len(rows)) == (status, count)
+
+
+def test_the_time_of_an_append_is_that_of_all_its_records(tmp_path: Path, listed: Listed) -> None:
+    for kind, count in (("CreateTime", 1), ("LogAppendTime", 0)):
+        one = batch(
+            records=[record(value=b"v", timestamp=TIMESTAMP)],
+            max_timestamp=TIMESTAMP + 100,
+            timestamp_type=kind,  # type: ignore[arg-type]  # one of its literals
+        )
+        path = _log(tmp_path, one)
+        assert len(listed("log", "--to-time", str(TIMESTAMP + 50), path)[1]) == count
+        assert len(listed("log", "--to-time", str(TIMESTAMP + 100), path)[1]) == 1
+        assert len(listed("log", "--from-time", str(TIMESTAMP + 100), path)[1]) == 1
+        deep = listed("log", "--deep", "--from-time", str(TIMESTAMP + 50), path)[1]
+        assert len(deep) == (kind == "LogAppendTime")
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "data"),
+    [
+        ("index", INDEX, files.offset_index(entries=[(1, SIZE), (2, 2 * SIZE + 1)])),
+        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 2)])),
+        (
+            "txnindex",
+            TXN_INDEX,
+            files.transaction_index(entries=[files.aborted_transaction(), files.aborted_transaction(version=1)]),
+        ),
+    ],
+)
+def test_a_bad_entry_behind_the_limit_is_no_finding(tmp_path: Path, listed: Listed, command: str, name: str, data: bytes) -> None:
+    path = _beside(tmp_path, name, data, _batch(0), _batch(1), _batch(2))
+    for limit, status, count in (("1", CLEAN, 1), ("2", FINDINGS, 2), ("3", FINDINGS, 2)):
+        found, rows = listed(command, "--limit", limit, path)
+        assert (found, len(rows)) == (status, count)
+
+
+def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path: Path, listed: Listed) -> None:
+    old = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
+    entries = [(1, len(old[0])), (2, len(old[0] + old[1]))]
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *old)
+    status, rows = listed("index", path)
+    assert (status, [row["logOffset"] for row in rows]) == (CLEAN, [1, 2])
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(1, 0), (3, len(old[0]))]), *old)
+    status, rows = listed("index", path)
+    assert (status, [row["logOffset"] for row in rows]) == (FINDINGS, [0, 1])
+
+
+def test_a_time_of_an_offset_between_batches_is_a_finding(tmp_path: Path, listed: Listed) -> None:
+    path = _beside(tmp_path, TIME_INDEX, files.time_index(entries=[(TIMESTAMP + 5, 3)]), _two(0), _two(5))
+    status, (row,) = listed("timeindex", path)
+    assert (status, row["logTimestamp"]) == (FINDINGS, None)
+    assert listed.err.endswith(": no batch holds that offset\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "data", "lines"),
+    [
+        ("index", INDEX, files.offset_index(entries=[(1, SIZE)]), [f"offset: 1 position: {SIZE}"]),
+        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1)]), [f"timestamp: {TIMESTAMP} offset: 1"]),
+        ("log", LOG, b"", ["Log starting offset: 0"]),
+    ],
+)
+def test_kafkas_lines_name_the_file_first(
+    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes, lines: list[str]
+) -> None:
+    path = _beside(tmp_path, name, data, _batch(0), _batch(1))
+    if name == LOG:
+        path.write_bytes(b"")
+    assert listed.text(command, path) == CLEAN
+    assert listed.out.splitlines() == [f"Dumping {path}", *lines]
