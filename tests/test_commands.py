@@ -189,6 +189,101 @@ def test_head_ends_a_listing_quietly(large: Path, output: str) -> None:
     assert (status, out.count(b"\n"), err) == (CLEAN, 1, b"")
 
 
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    """A partition in which nothing is wrong."""
+    return files.write_partition(tmp_path, segments={0: _batches(50), 50: _batches(50, 50)})
+
+
+def _flip_a_bit(path: Path, position: int = 100) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def _without_reader(*arguments: str | Path, stderr_too: bool = False) -> tuple[int, bytes]:
+    """Exit code and stderr of a run whose stdout is a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            _command(*arguments),
+            env=_environment(),
+            stdout=writer,
+            stderr=writer if stderr_too else subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    return done.returncode, done.stderr or b""
+
+
+@pytest.mark.parametrize("output", ["text", "ndjson", "csv", "table", "json", "sarif", "junit"])
+def test_the_verdict_of_a_check_does_not_depend_on_who_reads_it(sound: Path, output: str) -> None:
+    assert _without_reader("check", "--output", output, sound) == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader("check", "--output", output, sound) == (FINDINGS, b"")
+    assert _without_reader("check", "--output", output, sound / "missing.log") == (NOT_EXAMINED, b"")
+    assert _without_reader("check", f"--output={output}", sound) == (FINDINGS, b"")  # which takes the way through Click
+
+
+@pytest.mark.parametrize("output", ["text", "ndjson", "json", "csv", "table"])
+def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(sound: Path, output: str) -> None:
+    arguments = ["forecast", "--output", output, "--after", "unclean", "--recovery-point", "zero"]
+    assert _without_reader(*arguments, sound) == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader(*arguments, sound) == (FINDINGS, b"")
+    status, err = _without_reader(*arguments, sound, sound / "missing")
+    assert (status, err.count(b"\n")) == (NOT_EXAMINED, 1)
+    assert _without_reader(*arguments, sound, sound / "missing", stderr_too=True)[0] == NOT_EXAMINED
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(sound: Path, tmp_path: Path, output: str) -> None:
+    pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+    arguments = ["scan", "--engine", "local", "--output", output, sound, "--out"]
+    assert _without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")
+    assert (tmp_path / "damaged" / "kdump.json").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--deep"]])
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+def test_a_listing_that_nobody_reads_ends_with_the_worst_that_was_seen(
+    partition: Path, large: Path, output: str, options: list[str]
+) -> None:
+    arguments = ["log", "--output", output, *options]
+    assert _without_reader(*arguments, partition) == (CLEAN, b"")
+    _flip_a_bit(partition / LOG_NAME)
+    assert _without_reader(*arguments, partition)[0] == FINDINGS
+    assert _without_reader(*arguments, partition / "missing.log", partition)[0] == NOT_EXAMINED
+    assert _without_reader(*arguments, partition / "missing.log", partition, stderr_too=True)[0] == NOT_EXAMINED
+    # the damage comes after many megabytes of output that nobody takes
+    if output != "table":  # which is shown in blocks of its own
+        assert _without_reader(*arguments, large, partition) == (CLEAN, b"")
+
+
+def test_a_listing_of_an_index_that_nobody_reads_ends_with_the_worst_that_was_seen(partition: Path) -> None:
+    index = partition / "00000000000000000000.index"
+    assert _without_reader("index", index) == (CLEAN, b"")
+    index.write_bytes(index.read_bytes() + b"torn")
+    assert _without_reader("index", index)[0] == FINDINGS
+
+
+def test_messages_that_nobody_reads_do_not_end_the_work(partition: Path) -> None:
+    _flip_a_bit(partition / LOG_NAME)
+    script = '"$0" -m kdump log --output ndjson "$1/missing.log" "$1" 2> >(true) | wc -l; exit ${PIPESTATUS[0]}'
+    assert _shell(script, partition)[:2] == (NOT_EXAMINED, b"100\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    for arguments, status in ((["chekc"], USAGE), (["forecast", "/nowhere"], NOT_EXAMINED)):
+        done = subprocess.run(_command(*arguments), env=_environment(), stderr=writer, timeout=60, check=False)
+        assert done.returncode == status
+    os.close(writer)
+
+
 @pytest.mark.parametrize("arguments", ["log --output kafka", "log --output ndjson", "log --output table", "log --help;"])
 def test_a_full_disk_is_one_line(large: Path, arguments: str) -> None:
     status, _, err = _shell(f'"$0" -m kdump {arguments} "$1" > /dev/full'.replace('; "$1"', ""), large)

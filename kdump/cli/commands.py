@@ -16,6 +16,7 @@ from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
 from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
 from kdump.cli.listing.request import Request
+from kdump.cli.streams import say
 from kdump.errors import UsageError
 from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
@@ -506,5 +507,5 @@ def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | 
 
 
 def _refused(message: str) -> int:
-    click.echo(f"kdump: {message}", err=True)
+    say(message)
     return USAGE

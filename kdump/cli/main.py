@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 
+from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
 
 TYPE_CHECKING = False
@@ -69,24 +70,24 @@ def main() -> int:
 
         return commands.main(arguments)
     except BrokenPipeError:
-        _forget_stdout()  # whoever reads our output has seen enough, as `head` has
+        forget_stdout()  # whoever reads our output has seen enough, as `head` has
         return 0
     except KeyboardInterrupt as interrupt:
-        _forget_stdout()
-        _say(str(interrupt) or "interrupted")
+        forget_stdout()
+        say(str(interrupt) or "interrupted")
         return INTERRUPTED
     except UsageError as error:  # about the environment: those about arguments do not come so far
-        _say(str(error))
+        say(str(error))
         return USAGE
     except OSError as error:
         # files that cannot be read are told apart below; what is left is the output
-        _forget_stdout()
-        _say(f"cannot write the output: {error.strerror or error}")
+        forget_stdout()
+        say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED
     except Exception as error:
         if _DEBUG in os.environ:
             raise
-        _say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
+        say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
         return NOT_EXAMINED
 
 
@@ -106,18 +107,3 @@ def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
             raise
         return open(os.devnull, "wb", buffering=0)
     return open(descriptor, "wb", buffering=0, closefd=False)
-
-
-def _say(message: str) -> None:
-    try:
-        os.write(2, f"kdump: {message}\n".encode("utf-8", "backslashreplace"))
-    except OSError:
-        pass
-
-
-def _forget_stdout() -> None:
-    """Keep the interpreter from trying to write to a stdout that has failed when it ends."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except OSError:
-        pass

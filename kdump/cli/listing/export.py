@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kdump.checks import salvage
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import CLEAN, FINDINGS, NOT_EXAMINED
+from kdump.cli.streams import say
 from kdump.errors import CorruptData, KdumpError, UsageError
 
 try:
@@ -124,4 +125,4 @@ class _Export:
 
     def _say(self, message: str) -> None:
         if not self._request.is_strict:
-            os.write(2, f"kdump: {escaped(message) if os.isatty(2) else message}\n".encode("utf-8", "backslashreplace"))
+            say(escaped(message) if os.isatty(2) else message)

@@ -7,7 +7,7 @@ import sys
 
 from kdump.cli.listing import indexes, logs, producer_snapshots
 from kdump.cli.listing.paths import files
-from kdump.cli.listing.run import CLEAN, FINDINGS, NOT_EXAMINED, Enough, Run
+from kdump.cli.listing.run import Enough, Run
 from kdump.errors import CorruptData, KdumpError
 from kdump.formats import file_name
 from kdump.output import listing
@@ -33,13 +33,20 @@ _LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
 
 
 def list_files(request: Request) -> int:
-    """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined."""
+    """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined.
+
+    Where the reader of a pipe has seen enough, the listing ends, with the exit code of what was seen so far.
+    """
     with open(1, "wb", buffering=0, closefd=False) as stdout, _stderr() as stderr:
-        run = Run(request, Blocks(stdout), Blocks(stderr), is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
-        status = _list(run)
-        run.out.flush()
-        run.err.flush()
-        return status
+        out, err = Blocks(stdout), Blocks(stderr, needs_reader=False)
+        run = Run(request, out, err, is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
+        try:
+            _list(run)
+            out.flush()
+        except BrokenPipeError:
+            pass
+        err.flush()
+        return run.status
 
 
 def _stderr() -> BinaryIO:
@@ -49,12 +56,11 @@ def _stderr() -> BinaryIO:
     return open(2, "wb", buffering=0, closefd=False)
 
 
-def _list(run: Run) -> int:
+def _list(run: Run) -> None:
     list_file, row_class = _LISTERS[run.request.suffix]
     if row_class is listing.ListedBatch and run.request.is_deep:
         row_class = listing.ListedRecord
     run.start(row_class)
-    is_unexamined = False
     try:
         for path in files(run.request.paths, run.request.suffix):
             try:
@@ -64,11 +70,8 @@ def _list(run: Run) -> int:
             except CorruptData as fault:
                 run.find(None, str(fault))
             except KdumpError as error:
+                run.is_unexamined = True
                 run.say(str(error))
-                is_unexamined = True
     except Enough:
         pass
     run.end()
-    if is_unexamined:
-        return NOT_EXAMINED
-    return FINDINGS if run.finding_count else CLEAN

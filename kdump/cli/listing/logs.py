@@ -44,7 +44,7 @@ def list_log(run: Run, path: str) -> None:
                 else:
                     lister.list_section(item)
             lister.list_held_damages()
-        except Enough:
+        except (Enough, BrokenPipeError):  # what was found by then counts
             lister.decoding.report()
             raise
         lister.decoding.report()
@@ -245,9 +245,9 @@ class _LogLister:
             spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
             positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
             table = listing.records(part.records, spread, positions, self._source.path, self.decoding.of(part))
-            self._run.output.write(table)
             damaged_rows = table["status"].count(salvage.DAMAGED) - spread.count(salvage.DAMAGED)
             self._run.finding_count += damaged_rows
+            self._run.output.write(table)
         if len(part.batches):
             self._shown_position = part.batches["position"][-1]
         if count:

@@ -34,6 +34,7 @@ class Run:
         self.out = out
         self.err = err
         self.finding_count = 0
+        self.is_unexamined = False  # whether a file could not be examined
         self.output: Output | None = None
         if request.output != "kafka":
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
@@ -42,6 +43,13 @@ class Run:
         self._is_error_terminal = is_error_terminal
         self.show = _shown_text if is_terminal else text_of
         self.text = KafkaText(request.profile, self.show)
+
+    @property
+    def status(self) -> int:
+        """The exit code of what was seen so far."""
+        if self.is_unexamined:
+            return NOT_EXAMINED
+        return FINDINGS if self.finding_count else CLEAN
 
     def start(self, row_class: type[Row]) -> None:
         """Begin the output, whose rows are of this class."""
