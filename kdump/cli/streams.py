@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 
 def say(message: str) -> None:
     """Write a line of ours to stderr, if there is a stderr that takes it."""
@@ -27,3 +31,10 @@ def _forget(descriptor: int) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
     except OSError:
         pass
+
+
+def stderr_bytes() -> BinaryIO:
+    """The bytes of stderr; nothing if it is closed, for then a file of ours may get its number."""
+    if sys.stderr is None:
+        return open(os.devnull, "wb", buffering=0)
+    return open(2, "wb", buffering=0, closefd=False)
