@@ -171,6 +171,71 @@ def test_a_damaged_snapshot_is_a_finding(tmp_path: Path) -> None:
     assert _run("snapshot", path)[0] == FINDINGS
 
 
+# --- words that are no command
+
+
+@pytest.mark.parametrize("arguments", [["chekc"], ["chekc", "orders-0"], ["chekc", "--level", "full", "orders-0"], ["Check"]])
+def test_a_misspelled_command_is_answered_with_what_may_be_meant(arguments: list[str]) -> None:
+    status, out, err = _run(*arguments)
+    assert (status, out) == (USAGE, b"")
+    assert err == f"kdump: there is no command {arguments[0]}; did you mean check?\n".encode()
+
+
+def test_words_in_front_of_the_options_of_kafkas_tool_are_passed_over_as_there(partition: Path) -> None:
+    status, out, _ = _run("chekc", "--files", partition / LOG_NAME)
+    assert status == CLEAN
+    assert out.startswith(f"Dumping {partition / LOG_NAME}\n".encode())
+
+
+def test_help_shows_the_screens_of_help_options() -> None:
+    assert _run("help") == _run("--help")
+    assert _run("help", "check") == _run("check", "--help")
+    assert _run("help", "--help") == _run("--help")
+    assert _run("help", "chekc") == (USAGE, b"", b"kdump: there is no command chekc; did you mean check?\n")
+
+
+def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: Path, tmp_path: Path) -> None:
+    wrong, held = f"what is wrong with it: `kdump check {partition}`", f"what is in its logs: `kdump log {partition}`"
+    assert _run(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {wrong}, {held}\n".encode())
+    index = partition / "00000000000000000000.index"
+    told = f"kdump: {index} is a file; try `kdump index {index}`, `kdump check {index}` or `kdump --files {index}`\n"
+    assert _run(index) == (USAGE, b"", told.encode())
+    with_blank = tmp_path / "a copy"
+    with_blank.mkdir()
+    assert f"`kdump check '{with_blank}'`".encode() in _run(with_blank)[2]
+    assert _run("/nowhere") == (USAGE, b"", b"kdump: there is no command or file /nowhere; `kdump help` lists the commands\n")
+
+
+# --- log directories
+
+
+@pytest.mark.parametrize("command", ["log", "index", "timeindex"])
+def test_the_logs_of_a_log_directory_are_those_of_its_partitions(tmp_path: Path, command: str) -> None:
+    for topic in ("a", "b"):
+        files.write_partition(tmp_path, topic=topic, segments={0: _batches(20), 20: _batches(20, 20)}, index_interval_bytes=300)
+    (tmp_path / "meta.properties").write_text("version=1\n")
+    (tmp_path / "no-partition-at-all").mkdir()
+    (tmp_path / "empty-0").mkdir()
+    status, out, err = _run(command, "--output", "ndjson", tmp_path)
+    alone = [_run(command, "--output", "ndjson", tmp_path / name) for name in ("a-0", "b-0")]
+    assert (status, err) == (CLEAN, b"")
+    assert out == alone[0][1] + alone[1][1]
+    assert out.count(b"\n") > 4
+    damaged_log = tmp_path / "b-0" / "00000000000000000020.log"
+    damaged_log.write_bytes(damaged_log.read_bytes() + b"torn")
+    assert _run("log", "--output", "ndjson", tmp_path)[0] == FINDINGS
+
+
+def test_a_log_directory_without_any_such_file_cannot_be_examined(tmp_path: Path) -> None:
+    files.write_partition(tmp_path, segments={0: _batches(2)})
+    assert _run("txnindex", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .txnindex\n".encode())
+
+
+def test_a_directory_in_which_no_partition_is_cannot_be_examined(tmp_path: Path) -> None:
+    (tmp_path / "some-folder").mkdir()
+    assert _run("log", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .log\n".encode())
+
+
 # --- streams that end early
 
 

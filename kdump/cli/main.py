@@ -92,10 +92,23 @@ def main() -> int:
 
 
 def is_dropin(arguments: list[str]) -> bool:
-    """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise."""
-    if not arguments or arguments[0] in ("--help", "-h", "--version"):
+    """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise.
+
+    Kafka's tool passes over words in front of its options, so what is nearly a command's name counts as one only without --files.
+    """
+    if not arguments or arguments[0] in ("--help", "-h", "--version", "help"):
         return False
-    return arguments[0] not in COMMANDS and any(argument.startswith("-") for argument in arguments)
+    if arguments[0] in COMMANDS or not any(argument.startswith("-") for argument in arguments):
+        return False
+    names_files = any(argument.startswith("--f") for argument in arguments)
+    return arguments[0].startswith("-") or names_files or not near_commands(arguments[0])
+
+
+def near_commands(word: str) -> list[str]:
+    """The command that a word may mean, if there is one."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.6)
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
