@@ -173,6 +173,71 @@ def test_a_damaged_snapshot_is_a_finding(tmp_path: Path) -> None:
     assert _run("snapshot", path)[0] == FINDINGS
 
 
+# --- words that are no command
+
+
+@pytest.mark.parametrize("arguments", [["chekc"], ["chekc", "orders-0"], ["chekc", "--level", "full", "orders-0"], ["Check"]])
+def test_a_misspelled_command_is_answered_with_what_may_be_meant(arguments: list[str]) -> None:
+    status, out, err = _run(*arguments)
+    assert (status, out) == (USAGE, b"")
+    assert err == f"kdump: there is no command {arguments[0]}; did you mean check?\n".encode()
+
+
+def test_words_in_front_of_the_options_of_kafkas_tool_are_passed_over_as_there(partition: Path) -> None:
+    status, out, _ = _run("chekc", "--files", partition / LOG_NAME)
+    assert status == CLEAN
+    assert out.startswith(f"Dumping {partition / LOG_NAME}\n".encode())
+
+
+def test_help_shows_the_screens_of_help_options() -> None:
+    assert _run("help") == _run("--help")
+    assert _run("help", "check") == _run("check", "--help")
+    assert _run("help", "--help") == _run("--help")
+    assert _run("help", "chekc") == (USAGE, b"", b"kdump: there is no command chekc; did you mean check?\n")
+
+
+def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: Path, tmp_path: Path) -> None:
+    wrong, held = f"what is wrong with it: `kdump check {partition}`", f"what is in its logs: `kdump log {partition}`"
+    assert _run(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {wrong}, {held}\n".encode())
+    index = partition / "00000000000000000000.index"
+    told = f"kdump: {index} is a file; try `kdump index {index}`, `kdump check {index}` or `kdump --files {index}`\n"
+    assert _run(index) == (USAGE, b"", told.encode())
+    with_blank = tmp_path / "a copy"
+    with_blank.mkdir()
+    assert f"`kdump check '{with_blank}'`".encode() in _run(with_blank)[2]
+    assert _run("/nowhere") == (USAGE, b"", b"kdump: there is no command or file /nowhere; `kdump help` lists the commands\n")
+
+
+# --- log directories
+
+
+@pytest.mark.parametrize("command", ["log", "index", "timeindex"])
+def test_the_logs_of_a_log_directory_are_those_of_its_partitions(tmp_path: Path, command: str) -> None:
+    for topic in ("a", "b"):
+        files.write_partition(tmp_path, topic=topic, segments={0: _batches(20), 20: _batches(20, 20)}, index_interval_bytes=300)
+    (tmp_path / "meta.properties").write_text("version=1\n")
+    (tmp_path / "no-partition-at-all").mkdir()
+    (tmp_path / "empty-0").mkdir()
+    status, out, err = _run(command, "--output", "ndjson", tmp_path)
+    alone = [_run(command, "--output", "ndjson", tmp_path / name) for name in ("a-0", "b-0")]
+    assert (status, err) == (CLEAN, b"")
+    assert out == alone[0][1] + alone[1][1]
+    assert out.count(b"\n") > 4
+    damaged_log = tmp_path / "b-0" / "00000000000000000020.log"
+    damaged_log.write_bytes(damaged_log.read_bytes() + b"torn")
+    assert _run("log", "--output", "ndjson", tmp_path)[0] == FINDINGS
+
+
+def test_a_log_directory_without_any_such_file_cannot_be_examined(tmp_path: Path) -> None:
+    files.write_partition(tmp_path, segments={0: _batches(2)})
+    assert _run("txnindex", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .txnindex\n".encode())
+
+
+def test_a_directory_in_which_no_partition_is_cannot_be_examined(tmp_path: Path) -> None:
+    (tmp_path / "some-folder").mkdir()
+    assert _run("log", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .log\n".encode())
+
+
 # --- streams that end early
 
 
@@ -189,6 +254,101 @@ def test_head_ends_a_listing_quietly(large: Path, output: str) -> None:
     script = 'set -o pipefail; "$0" -m kdump log --output $1 "$2" | head -n 1'
     status, out, err = _shell(script, output, large)
     assert (status, out.count(b"\n"), err) == (CLEAN, 1, b"")
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    """A partition in which nothing is wrong."""
+    return files.write_partition(tmp_path, segments={0: _batches(50), 50: _batches(50, 50)})
+
+
+def _flip_a_bit(path: Path, position: int = 100) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def _without_reader(*arguments: str | Path, stderr_too: bool = False) -> tuple[int, bytes]:
+    """Exit code and stderr of a run whose stdout is a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            _command(*arguments),
+            env=_environment(),
+            stdout=writer,
+            stderr=writer if stderr_too else subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    return done.returncode, done.stderr or b""
+
+
+@pytest.mark.parametrize("output", ["text", "ndjson", "csv", "table", "json", "sarif", "junit"])
+def test_the_verdict_of_a_check_does_not_depend_on_who_reads_it(sound: Path, output: str) -> None:
+    assert _without_reader("check", "--output", output, sound) == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader("check", "--output", output, sound) == (FINDINGS, b"")
+    assert _without_reader("check", "--output", output, sound / "missing.log") == (NOT_EXAMINED, b"")
+    assert _without_reader("check", f"--output={output}", sound) == (FINDINGS, b"")  # which takes the way through Click
+
+
+@pytest.mark.parametrize("output", ["text", "ndjson", "json", "csv", "table"])
+def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(sound: Path, output: str) -> None:
+    arguments = ["forecast", "--output", output, "--after", "unclean", "--recovery-point", "zero"]
+    assert _without_reader(*arguments, sound) == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader(*arguments, sound) == (FINDINGS, b"")
+    status, err = _without_reader(*arguments, sound, sound / "missing")
+    assert (status, err.count(b"\n")) == (NOT_EXAMINED, 1)
+    assert _without_reader(*arguments, sound, sound / "missing", stderr_too=True)[0] == NOT_EXAMINED
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(sound: Path, tmp_path: Path, output: str) -> None:
+    pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+    arguments = ["scan", "--engine", "local", "--output", output, sound, "--out"]
+    assert _without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")
+    assert (tmp_path / "damaged" / "kdump.json").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--deep"]])
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+def test_a_listing_that_nobody_reads_ends_with_the_worst_that_was_seen(
+    partition: Path, large: Path, output: str, options: list[str]
+) -> None:
+    arguments = ["log", "--output", output, *options]
+    assert _without_reader(*arguments, partition) == (CLEAN, b"")
+    _flip_a_bit(partition / LOG_NAME)
+    assert _without_reader(*arguments, partition)[0] == FINDINGS
+    assert _without_reader(*arguments, partition / "missing.log", partition)[0] == NOT_EXAMINED
+    assert _without_reader(*arguments, partition / "missing.log", partition, stderr_too=True)[0] == NOT_EXAMINED
+    # the damage comes after many megabytes of output that nobody takes
+    if output != "table":  # which is shown in blocks of its own
+        assert _without_reader(*arguments, large, partition) == (CLEAN, b"")
+
+
+def test_a_listing_of_an_index_that_nobody_reads_ends_with_the_worst_that_was_seen(partition: Path) -> None:
+    index = partition / "00000000000000000000.index"
+    assert _without_reader("index", index) == (CLEAN, b"")
+    index.write_bytes(index.read_bytes() + b"torn")
+    assert _without_reader("index", index)[0] == FINDINGS
+
+
+def test_messages_that_nobody_reads_do_not_end_the_work(partition: Path) -> None:
+    _flip_a_bit(partition / LOG_NAME)
+    script = '"$0" -m kdump log --output ndjson "$1/missing.log" "$1" 2> >(true) | wc -l; exit ${PIPESTATUS[0]}'
+    assert _shell(script, partition)[:2] == (NOT_EXAMINED, b"100\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    for arguments, status in ((["chekc"], USAGE), (["forecast", "/nowhere"], NOT_EXAMINED)):
+        done = subprocess.run(_command(*arguments), env=_environment(), stderr=writer, timeout=60, check=False)
+        assert done.returncode == status
+    os.close(writer)
 
 
 @pytest.mark.parametrize("arguments", ["log --output kafka", "log --output ndjson", "log --output table", "log --help;"])

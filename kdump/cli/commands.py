@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,10 @@ from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
 from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
+from kdump.cli.listing.paths import COMMANDS
 from kdump.cli.listing.request import Request
+from kdump.cli.main import near_commands
+from kdump.cli.streams import say
 from kdump.errors import UsageError
 from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
@@ -49,7 +54,7 @@ Examples
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
   kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
-`kdump COMMAND --help` shows the options of a command, `kdump --files x --help` those of Kafka's tool.
+`kdump help COMMAND` shows the options of a command, `kdump --files x --help` those of Kafka's tool.
 """
 
 
@@ -220,8 +225,8 @@ _LOG = (
 def log(**options: Any) -> Request:
     """List the batches or records of segments (.log).
 
-    PATH is a file, a partition directory, or a pattern in quotes. Damage does not end the listing: the next intact batch is
-    found, and every row says whether it is intact, salvaged or damaged.
+    PATH is a file, a partition directory, a log directory, or a pattern in quotes. Damage does not end the listing: the next
+    intact batch is found, and every row says whether it is intact, salvaged or damaged.
     """
     return Request(file_name.LOG, **options)
 
@@ -449,9 +454,10 @@ def main(arguments: list[str]) -> int:
 
     Click only reads the command line. The work is done behind it, where it does not take our interrupts and broken pipes.
     """
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     if arguments and not arguments[0].startswith("-") and arguments[0] not in kdump.commands:
-        word = arguments[0]
-        return _refused(f"there is no command {word}; for a file: `kdump log {word}` or `kdump --files {word}`")
+        return _refused(_no_command(arguments[0]))
     if sys.stdout is None:
         raise OSError(errno.EBADF, "stdout is closed")
     try:
@@ -471,6 +477,20 @@ def main(arguments: list[str]) -> int:
         return _done(request)
     except UsageError as error:
         return _refused(str(error))
+
+
+def _no_command(word: str) -> str:
+    """What is said of a word that is no command: what may have been meant, or what there is to type for a path."""
+    quoted = shlex.quote(word)
+    if os.path.isdir(word):
+        return f"{word} is a directory; what is wrong with it: `kdump check {quoted}`, what is in its logs: `kdump log {quoted}`"
+    if os.path.exists(word):
+        command = COMMANDS.get(file_name.suffix(os.path.basename(word)), "log")
+        return f"{word} is a file; try `kdump {command} {quoted}`, `kdump check {quoted}` or `kdump --files {quoted}`"
+    near = near_commands(word)
+    if near:
+        return f"there is no command {word}; did you mean {near[0]}?"
+    return f"there is no command or file {word}; `kdump help` lists the commands"
 
 
 def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | ScanRequest) -> int:
@@ -506,5 +526,5 @@ def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | 
 
 
 def _refused(message: str) -> int:
-    click.echo(f"kdump: {message}", err=True)
+    say(message)
     return USAGE

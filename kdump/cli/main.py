@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 
+from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
 
 TYPE_CHECKING = False
@@ -69,32 +70,45 @@ def main() -> int:
 
         return commands.main(arguments)
     except BrokenPipeError:
-        _forget_stdout()  # whoever reads our output has seen enough, as `head` has
+        forget_stdout()  # whoever reads our output has seen enough, as `head` has
         return 0
     except KeyboardInterrupt as interrupt:
-        _forget_stdout()
-        _say(str(interrupt) or "interrupted")
+        forget_stdout()
+        say(str(interrupt) or "interrupted")
         return INTERRUPTED
     except UsageError as error:  # about the environment: those about arguments do not come so far
-        _say(str(error))
+        say(str(error))
         return USAGE
     except OSError as error:
         # files that cannot be read are told apart below; what is left is the output
-        _forget_stdout()
-        _say(f"cannot write the output: {error.strerror or error}")
+        forget_stdout()
+        say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED
     except Exception as error:
         if _DEBUG in os.environ:
             raise
-        _say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
+        say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
         return NOT_EXAMINED
 
 
 def is_dropin(arguments: list[str]) -> bool:
-    """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise."""
-    if not arguments or arguments[0] in ("--help", "-h", "--version"):
+    """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise.
+
+    Kafka's tool passes over words in front of its options, so what is nearly a command's name counts as one only without --files.
+    """
+    if not arguments or arguments[0] in ("--help", "-h", "--version", "help"):
         return False
-    return arguments[0] not in COMMANDS and any(argument.startswith("-") for argument in arguments)
+    if arguments[0] in COMMANDS or not any(argument.startswith("-") for argument in arguments):
+        return False
+    names_files = any(argument.startswith("--f") for argument in arguments)
+    return arguments[0].startswith("-") or names_files or not near_commands(arguments[0])
+
+
+def near_commands(word: str) -> list[str]:
+    """The command that a word may mean, if there is one."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.6)
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
@@ -106,18 +120,3 @@ def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
             raise
         return open(os.devnull, "wb", buffering=0)
     return open(descriptor, "wb", buffering=0, closefd=False)
-
-
-def _say(message: str) -> None:
-    try:
-        os.write(2, f"kdump: {message}\n".encode("utf-8", "backslashreplace"))
-    except OSError:
-        pass
-
-
-def _forget_stdout() -> None:
-    """Keep the interpreter from trying to write to a stdout that has failed when it ends."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except OSError:
-        pass

@@ -10,12 +10,18 @@ BLOCK_SIZE = 64 << 10
 
 
 class Blocks:
-    """Collects text and writes it to a stream in blocks of at least BLOCK_SIZE characters."""
+    """Collects text and writes it to a stream in blocks of at least BLOCK_SIZE characters.
 
-    __slots__ = ("_left_out", "_size", "_stream", "_texts")
+    If `needs_reader` is false, text is dropped once the reader of a pipe has gone: a verdict is due whether or not anybody reads
+    on. Otherwise that raises BrokenPipeError.
+    """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    __slots__ = ("_has_reader", "_left_out", "_needs_reader", "_size", "_stream", "_texts")
+
+    def __init__(self, stream: BinaryIO, *, needs_reader: bool = True) -> None:
         self._stream = stream
+        self._needs_reader = needs_reader
+        self._has_reader = True
         self._texts: list[str] = []
         self._size = 0
         self._left_out = 0
@@ -56,5 +62,10 @@ class Blocks:
             left_out = min(self._left_out, len(rest))
             self._left_out -= left_out
             rest = rest[left_out:]
-        while rest:  # an unbuffered stream may take less than it is given
-            rest = rest[self._stream.write(rest) :]
+        try:
+            while rest and self._has_reader:  # an unbuffered stream may take less than it is given
+                rest = rest[self._stream.write(rest) :]
+        except BrokenPipeError:
+            if self._needs_reader:
+                raise
+            self._has_reader = False

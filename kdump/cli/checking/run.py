@@ -45,7 +45,7 @@ def check_paths(request: CheckRequest) -> int:
             has_baseline=request.baseline is not None,
             foretell=_foretold,
         )
-        out = Blocks(stdout)
+        out = Blocks(stdout, needs_reader=False)
         run = _Run(request, form_of(request.output, out.write, look), out)
         try:
             return run.to_end()

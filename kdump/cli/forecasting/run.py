@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from kdump.binary.java_text import escaped
 from kdump.cli.look import look_of
+from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
 from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, of_partition
 from kdump.formats import tree
@@ -26,7 +26,7 @@ def forecast_paths(request: ForecastRequest) -> int:
     """Forecast all directories of a request on stdout. Returns the exit code."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         look = look_of(is_terminal=stdout.isatty())
-        out = Blocks(stdout)
+        out = Blocks(stdout, needs_reader=False)
         return _Run(request, form_of(request.output, out.write, look), out).to_end()
 
 
@@ -98,5 +98,4 @@ class _Run:
     def _fail(self, error: KdumpError, path: str = "") -> None:
         self._failed += 1
         where = f"{path}: " if path and error.path is None else ""
-        if sys.stderr is not None:
-            print(f"kdump: {escaped(where + str(error))}", file=sys.stderr)
+        say(escaped(where + str(error)))

@@ -1,34 +1,38 @@
-"""Writes batches or records into a file of Parquet or Arrow, past any damage."""
+"""Lists batches or records into a file of Parquet or Arrow, past any damage."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from kdump.checks import salvage
-from kdump.cli.listing.paths import files
-from kdump.cli.listing.run import CLEAN, FINDINGS, NOT_EXAMINED
-from kdump.errors import CorruptData, KdumpError, UsageError
+from kdump.cli.listing.lister import list_each
+from kdump.cli.listing.logs import LogLister
+from kdump.cli.listing.run import Run
+from kdump.cli.streams import stderr_bytes
+from kdump.errors import UsageError
 
 try:
     import pyarrow as pa
 except ImportError as missing:
     raise UsageError('files of Parquet and Arrow need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
-from kdump.binary.java_text import escaped
 from kdump.binary.source import Source
-from kdump.output.arrow.builder import bounded
+from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, bounded
+from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.schemas import schema_of
-from kdump.pipeline import discovery, logs, reading
+from kdump.output.blocks import Blocks
+from kdump.pipeline import discovery, reading
 from kdump.pipeline.options import Options
-from kdump.pipeline.planning import Piece
-from kdump.pipeline.slice_report import SliceReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
+    from typing import Any
 
+    from kdump.checks import salvage
     from kdump.cli.listing.request import Request
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
 
 BATCHES, RECORDS = "batches", "records"
 
@@ -49,79 +53,76 @@ def export(request: Request) -> int:
     for option, is_given in refused.items():
         if is_given:
             raise UsageError(f"{option} has no part in {request.output}: keys and values stand there as they are")
-    run = _Export(request)
-    try:
-        with TableFile(path, schema_of(run.options.columns), request.output) as file:
-            for batch in bounded(run.batches()):
-                file.write(batch)
-    except FileExistsError:
-        raise UsageError(f"{path} exists, and is not overwritten")
-    if run.is_unexamined:
-        return NOT_EXAMINED
-    return FINDINGS if run.findings else CLEAN
+    options = Options({"table": RECORDS if request.is_deep else BATCHES, "maxValueBytes": _WHOLE_VALUES}, path=request.paths[0])
+    with open(os.devnull, "wb", buffering=0) as nowhere, stderr_bytes() as stderr:
+        err = Blocks(stderr, needs_reader=False)
+        run = Run(request, Blocks(nowhere), err, is_terminal=False, is_error_terminal=stderr.isatty())
+        try:
+            with TableFile(path, schema_of(options.columns), request.output) as file:
+                rows = _Rows(file)
+                list_each(run, lambda run, path: _export_file(run, path, options, rows))
+                rows.flush()
+        except FileExistsError:
+            raise UsageError(f"{path} exists, and is not overwritten")
+        err.flush()
+        return run.status
 
 
-class _Ended(Exception):
-    """Damage is to end all."""
+def _export_file(run: Run, path: str, options: Options, rows: _Rows) -> None:
+    item = next(iter(discovery.discover(path)))
+    with Source(path) as source:
+        _Exporter(run, source, reading.place_of(item), options, rows).list_all()
 
 
-class _Export:
-    """One run: counts what is wrong on its way."""
+class _Rows:
+    """Rows on their way into a file: small tables are joined, large ones cut."""
 
-    def __init__(self, request: Request) -> None:
-        given = {"table": RECORDS if request.is_deep else BATCHES, "maxValueBytes": _WHOLE_VALUES}
-        bounds = {
-            "fromOffset": request.from_offset,
-            "toOffset": request.to_offset,
-            "fromTimestamp": request.from_time,
-            "toTimestamp": request.to_time,
-        }
-        given |= {name: str(value) for name, value in bounds.items() if value is not None}
-        self.options = Options(given, path=request.paths[0])
-        self.findings = 0
-        self.is_unexamined = False
-        self._request = request
-        self._left = request.limit
+    def __init__(self, file: TableFile) -> None:
+        self._file = file
+        self._held: list[pa.RecordBatch] = []
+        self._held_bytes = self._held_rows = 0
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows, up to the limit."""
-        for path in files(self._request.paths, self._request.suffix):
-            try:
-                if isinstance(path, KdumpError):
-                    raise path
-                for batch in self._of_file(path):
-                    if self._left is not None:
-                        batch = batch.slice(0, self._left)
-                        self._left -= batch.num_rows
-                    yield batch
-                    if self._left == 0:
-                        return
-            except _Ended:
-                return
-            except KdumpError as error:
-                self._say(str(error))
-                self.is_unexamined = True
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._held.append(batch)
+        self._held_bytes += batch.nbytes
+        self._held_rows += batch.num_rows
+        if self._held_bytes >= BATCH_BYTES or self._held_rows >= BATCH_ROWS:
+            self.flush()
 
-    def _of_file(self, path: str) -> Iterator[pa.RecordBatch]:
-        item = next(iter(discovery.discover(path)))
-        place = reading.place_of(item)
+    def flush(self) -> None:
+        for batch in bounded(self._held):
+            self._file.write(batch)
+        self._held, self._held_bytes, self._held_rows = [], 0, 0
 
-        def notice(damage: salvage.Damage | CorruptData) -> None:
-            self.findings += 1
-            if isinstance(damage, salvage.Damage):
-                size = damage.end - damage.start
-                self._say(f"{path}: bytes {damage.start} to {damage.end - 1}: {damage.message} ({damage.code}, {size} bytes)")
-            else:
-                self._say(f"{path}, byte {damage.position}: {damage.message} ({damage.code})")
-            if not self._request.keep_going:
-                self._say(f"{path}: the export ends at damage")
-                raise _Ended
 
-        with Source(path) as source:
-            rows = logs.record_rows if self._request.is_deep else logs.batches
-            for columns, count in rows(source, Piece(item), self.options, SliceReport(path), notice):
-                yield reading.built({**place, **columns}, count, self.options)
+class _Exporter(LogLister):
+    """Lists one log into a file of tables. Damaged ranges, and batches whose records cannot be read, have no rows there."""
 
-    def _say(self, message: str) -> None:
-        if not self._request.is_strict:
-            os.write(2, f"kdump: {escaped(message) if os.isatty(2) else message}\n".encode("utf-8", "backslashreplace"))
+    def __init__(self, run: Run, source: Source, place: dict[str, Any], options: Options, rows: _Rows) -> None:
+        super().__init__(run, source)
+        self._place = place
+        self._options = options
+        self._rows = rows
+
+    def write_damage(self, damage: salvage.Damage) -> None:
+        """Nothing."""
+
+    def write_damaged_record(self, position: int) -> None:
+        """Nothing."""
+
+    def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
+        columns = batch_columns(chunk, statuses)
+        self._rows.write(reading.built({**self._place, **columns}, len(statuses), self._options))
+
+    def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
+        if not kept:
+            return
+        count = len(part.records)
+        at = dict(zip(part.batches["position"], statuses, strict=True))
+        columns = record_columns(part, at, self._options.max_value_bytes)
+        batch = reading.built({**self._place, **columns}, count, self._options)
+        if len(kept) < count:
+            batch = batch.take(pa.array(kept, pa.int64()))
+            part, _ = self.selected(part, kept, statuses)
+        self._rows.write(batch)
+        self.decoding.of(part)  # whose faults are told; keys and values stand in the file as they are

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 from kdump.cli.listing import indexes, logs, producer_snapshots
 from kdump.cli.listing.paths import files
-from kdump.cli.listing.run import CLEAN, FINDINGS, NOT_EXAMINED, Enough, Run
+from kdump.cli.listing.run import Enough, Run
+from kdump.cli.streams import stderr_bytes
 from kdump.errors import CorruptData, KdumpError
 from kdump.formats import file_name
 from kdump.output import listing
@@ -16,7 +14,6 @@ from kdump.output.blocks import Blocks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
 
     from kdump.cli.listing.request import Request
     from kdump.tables import Row
@@ -33,28 +30,33 @@ _LISTERS: dict[str, tuple[Callable[[Run, str], None], type[Row]]] = {
 
 
 def list_files(request: Request) -> int:
-    """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined."""
-    with open(1, "wb", buffering=0, closefd=False) as stdout, _stderr() as stderr:
-        run = Run(request, Blocks(stdout), Blocks(stderr), is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
-        status = _list(run)
-        run.out.flush()
-        run.err.flush()
-        return status
+    """List all files of a request on stdout. Returns the exit code: clean, findings, or files that could not be examined.
+
+    Where the reader of a pipe has seen enough, the listing ends, with the exit code of what was seen so far.
+    """
+    with open(1, "wb", buffering=0, closefd=False) as stdout, stderr_bytes() as stderr:
+        out, err = Blocks(stdout), Blocks(stderr, needs_reader=False)
+        run = Run(request, out, err, is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
+        try:
+            _list(run)
+            out.flush()
+        except BrokenPipeError:
+            pass
+        err.flush()
+        return run.status
 
 
-def _stderr() -> BinaryIO:
-    """The bytes of stderr; nothing if it is closed, for then a file of ours may get its number."""
-    if sys.stderr is None:
-        return open(os.devnull, "wb", buffering=0)
-    return open(2, "wb", buffering=0, closefd=False)
-
-
-def _list(run: Run) -> int:
+def _list(run: Run) -> None:
     list_file, row_class = _LISTERS[run.request.suffix]
     if row_class is listing.ListedBatch and run.request.is_deep:
         row_class = listing.ListedRecord
     run.start(row_class)
-    is_unexamined = False
+    list_each(run, list_file)
+    run.end()
+
+
+def list_each(run: Run, list_file: Callable[[Run, str], None]) -> None:
+    """List each file of a request, until it is enough; note what is damaged, and what could not be examined."""
     try:
         for path in files(run.request.paths, run.request.suffix):
             try:
@@ -64,11 +66,7 @@ def _list(run: Run) -> int:
             except CorruptData as fault:
                 run.find(None, str(fault))
             except KdumpError as error:
+                run.is_unexamined = True
                 run.say(str(error))
-                is_unexamined = True
     except Enough:
         pass
-    run.end()
-    if is_unexamined:
-        return NOT_EXAMINED
-    return FINDINGS if run.finding_count else CLEAN

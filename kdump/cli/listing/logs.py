@@ -36,18 +36,7 @@ def list_log(run: Run, path: str) -> None:
         run.head(path)
         if run.output is None:
             _write_heading(run, os.path.basename(path))
-        lister = _LogLister(run, source)
-        try:
-            for item in salvage.walk(source, start_position(source, run.request)):
-                if isinstance(item, salvage.Damage):
-                    lister.take_damage(item)
-                else:
-                    lister.list_section(item)
-            lister.list_held_damages()
-        except Enough:
-            lister.decoding.report()
-            raise
-        lister.decoding.report()
+        LogLister(run, source).list_all()
 
 
 def _write_heading(run: Run, name: str) -> None:
@@ -59,10 +48,11 @@ def _write_heading(run: Run, name: str) -> None:
         run.out.write(run.request.profile.log_heading.format(offset=base_offset) + "\n")
 
 
-class _LogLister:
-    """Lists one log, section by section.
+class LogLister:
+    """Lists one log, section by section, on stdout.
 
     A damaged range is listed unless the batches around it show by their offsets that it can hold nothing that is asked for.
+    What is found, and said, does not depend on the form: that is a matter of the four methods `write_...` alone.
     """
 
     def __init__(self, run: Run, source: Source) -> None:
@@ -75,9 +65,62 @@ class _LogLister:
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
 
+    def list_all(self) -> None:
+        """List all that is asked for. Raises Enough."""
+        try:
+            for item in salvage.walk(self._source, start_position(self._source, self._request)):
+                if isinstance(item, salvage.Damage):
+                    self._take_damage(item)
+                else:
+                    self._list_section(item)
+            self._list_held_damages()
+        except (Enough, BrokenPipeError):  # what was found by then counts
+            self.decoding.report()
+            raise
+        self.decoding.report()
+
+    # What a form does
+
+    def write_damage(self, damage: salvage.Damage) -> None:
+        """A range without any batch that could be read: a row in our outputs, nothing in Kafka's lines."""
+        run, path = self._run, self._source.path
+        if run.output is not None:
+            if self._request.is_deep:
+                run.output.write(listing.damaged_record(damage.start, path))
+            else:
+                run.output.write(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
+            run.count(1)
+
+    def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
+        """Batches with their statuses."""
+        if self._run.output is None:
+            self._run.out.write("".join(self._run.text.batch_lines(chunk.batches)))
+        else:
+            self._run.output.write(listing.batches(chunk.batches, statuses, self._source.path))
+
+    def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
+        """Those records whose rows are kept; `statuses` are those of their batches."""
+        if len(kept) < len(part.records) or self._request.has_range and 0 in part.counts:
+            part, statuses = self.selected(part, kept, statuses)
+        if self._run.output is None:
+            self._write_lines(part)
+        elif len(part.records):
+            spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
+            positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
+            table = listing.records(part.records, spread, positions, self._source.path, self.decoding.of(part))
+            self._run.output.write(table)
+        if len(part.batches):
+            self._shown_position = part.batches["position"][-1]
+
+    def write_damaged_record(self, position: int) -> None:
+        """One row for the records of a batch that cannot be read; nothing in Kafka's lines."""
+        if self._run.output is not None:
+            self._run.output.write(listing.damaged_record(position, self._source.path))
+            self._run.count(1)
+
     # Damaged ranges
 
-    def take_damage(self, damage: salvage.Damage) -> None:
+    def _take_damage(self, damage: salvage.Damage) -> None:
         """List a damaged range, at once or when it is known whether it may hold what is asked for."""
         request = self._request
         is_in_front = request.from_position is not None and damage.end <= request.from_position
@@ -89,23 +132,17 @@ class _LogLister:
         else:
             self._held.append(damage)
 
-    def list_held_damages(self) -> None:
+    def _list_held_damages(self) -> None:
         """List the damaged ranges behind which nothing showed that they are not asked for."""
         held, self._held = self._held, []
         for damage in held:
             self._list_damage(damage)
 
     def _list_damage(self, damage: salvage.Damage) -> None:
-        """A range without any batch that could be read: a row in our outputs, a line on stderr."""
-        run, path = self._run, self._source.path
         size = damage.end - damage.start
-        run.find(path, f"bytes {damage.start} to {damage.end - 1}: {damage.message} ({damage.code}, {size} bytes)")
-        if run.output is not None:
-            if self._request.is_deep:
-                run.output.write(listing.damaged_record(damage.start, path))
-            else:
-                run.output.write(listing.damaged_batch(damage.row, damage.through, damage.start, damage.end, path))
-            run.count(1)
+        message = f"bytes {damage.start} to {damage.end - 1}: {damage.message} ({damage.code}, {size} bytes)"
+        self._run.find(self._source.path, message)
+        self.write_damage(damage)
         self._end_at_damage()
 
     def _end_at_damage(self) -> None:
@@ -115,7 +152,7 @@ class _LogLister:
 
     # Batches
 
-    def list_section(self, section: salvage.Section) -> None:
+    def _list_section(self, section: salvage.Section) -> None:
         """List those batches of a section, or of their records, that are asked for."""
         chunk, statuses = section.chunk, section.statuses
         if self._held:
@@ -151,7 +188,7 @@ class _LogLister:
         first = section.chunk.batches["last_offset" if section.chunk.is_legacy else "base_offset"][row]
         if self._request.from_offset is not None and first <= self._request.from_offset:
             self._held.clear()
-        self.list_held_damages()
+        self._list_held_damages()
 
     def _runs_up_to_damage(self, statuses: list[str], start: int, end: int) -> Iterator[tuple[int, int]]:
         """All of it, or in pieces that each end with a damaged batch if that is to end the listing."""
@@ -202,17 +239,29 @@ class _LogLister:
 
     def _list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
         if self._request.is_deep:
+<<<<<<< HEAD
+=======
+            self._find_damaged_batches(chunk, statuses)
+>>>>>>> pipes
             self._list_records(chunk, statuses)
             return
         room = self._run.room(len(statuses))
         if room < len(statuses):
             chunk, statuses = chunk.slice(0, room), statuses[:room]
-        self._run.finding_count += statuses.count(salvage.DAMAGED)
-        if self._run.output is None:
-            self._run.out.write("".join(self._run.text.batch_lines(chunk.batches)))
-        else:
-            self._run.output.write(listing.batches(chunk.batches, statuses, self._source.path))
+        self._find_damaged_batches(chunk, statuses)
+        self.write_batches(chunk, statuses)
         self._run.count(len(statuses))
+
+    def _find_damaged_batches(self, chunk: Chunk, statuses: list[str]) -> None:
+        if salvage.DAMAGED not in statuses:
+            return
+        columns = (chunk.batches[name] for name in ("position", "isvalid", "magic"))
+        for status, position, is_valid, magic in zip(statuses, *columns, strict=True):
+            if status == salvage.DAMAGED:
+                wrong = f"record batch of unknown magic {magic} (bad-magic)"
+                if not is_valid:
+                    wrong = "the CRC of a record batch does not fit (crc-mismatch)"
+                self._run.find(f"{self._source.path}, byte {position}", wrong)
 
     # Records
 
@@ -234,6 +283,7 @@ class _LogLister:
                 first = row_at[position] + 1
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
+<<<<<<< HEAD
         rows = self._rows_in_range(part.records)
         kept = rows[: self._run.room(len(rows))]
         # the limit keeps what follows it from being looked at
@@ -255,6 +305,31 @@ class _LogLister:
             self._shown_position = part.batches["position"][-1]
         if count:
             self._run.count(count)
+=======
+        kept = self._rows_in_range(part.records)
+        is_damaged = self._find_damaged_messages(part, kept, statuses)
+        self.write_records(part, kept, statuses)
+        if kept:
+            self._run.count(len(kept))
+        if is_damaged:
+            self._end_at_damage()
+
+    def _find_damaged_messages(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> bool:
+        """Find what is wrong with single messages in sound batches; records of magic 2 have no CRC of their own."""
+        if not part.magics:
+            return False
+        owners = [row for row, count in enumerate(part.counts) for _ in range(count)]
+        is_valid, found = part.records["isvalid"], False
+        for row in kept:
+            if row not in part.faults and is_valid[row] is not False or statuses[owners[row]] == salvage.DAMAGED:
+                continue
+            fault = next(iter(part.faults.get(row, {}).values()), None)
+            wrong = "its CRC does not fit (crc-mismatch)" if fault is None else f"{fault.message} ({fault.code})"
+            where = f"{self._source.path}, byte {part.batches['position'][owners[row]]}"
+            self._run.find(where, f"message with offset {part.records['offset'][row]}: {wrong}")
+            found = True
+        return found
+>>>>>>> pipes
 
     def _rows_in_range(self, table: Table[Record]) -> Sequence[int]:
         request = self._request
@@ -268,7 +343,7 @@ class _LogLister:
             ]
         return rows
 
-    def _selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
+    def selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
         """These records with their batches; batches none of whose records are kept are left out."""
         owners = _owners(part)
         counts: dict[int, int] = {}
@@ -299,14 +374,12 @@ class _LogLister:
                 return
             run.out.write("\n")
             batch_row, rest = _behind(part, shown)
-            self._find_in_batch(part.batches["position"][batch_row], fault)
+            if not any(fault is one for faults in part.faults.values() for one in faults.values()):  # those were told
+                self._find_in_batch(part.batches["position"][batch_row], fault)
             part = rest
 
     def _list_damage_of_records(self, position: int, fault: Fault) -> None:
-        run = self._run
-        if run.output is not None:
-            run.output.write(listing.damaged_record(position, self._source.path))
-            run.count(1)
+        self.write_damaged_record(position)
         self._find_in_batch(position, fault)
 
     def _find_in_batch(self, position: int, fault: Fault) -> None:

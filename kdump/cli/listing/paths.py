@@ -6,7 +6,7 @@ import glob
 import os
 
 from kdump.errors import Unreadable, UsageError
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,12 +27,15 @@ COMMANDS = {
 def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
     """Files as they are named, of directories those with the suffix, of patterns both with the suffix only.
 
+    A log directory stands for its partition directories.
+
     Where there are none, the error that says so stands in their place.
     """
     for path in paths:
         try:
             if os.path.isdir(path):
-                yield from _of_directory(path, suffix)
+                partitions = _partitions_in(path, suffix)
+                yield from _of_partitions(path, partitions, suffix) if partitions else _of_directory(path, suffix)
             elif not os.path.exists(path) and glob.has_magic(path):
                 yield from _of_pattern(path, suffix)
             else:
@@ -49,13 +52,40 @@ def _check_kind(path: str, suffix: str) -> None:
         raise UsageError(f"{path} is for another command", remedy=f"try: kdump {command} {path}")
 
 
-def _of_directory(path: str, suffix: str) -> list[str]:
+def _partitions_in(path: str, suffix: str) -> list[str]:
+    """The partition directories in a directory that has no such files itself; those without any belong to it, too."""
+    if any(name.endswith(suffix) for name in _names(path)):
+        return []
+    return [found for found in tree.partitions(path) if tree.directory_name(found) is not None]
+
+
+def _of_partitions(path: str, partitions: list[str], suffix: str) -> Iterator[str | Unreadable]:
+    found: list[str | Unreadable] = []
+    for partition in partitions:
+        try:
+            found += _of_directory(partition, suffix)
+        except Unreadable as error:
+            if error.code != "file-missing":  # a partition may have none, such as no .txnindex
+                found.append(error)
+    yield from found or [_missing(path, suffix)]
+
+
+def _missing(path: str, suffix: str) -> Unreadable:
+    return Unreadable("file-missing", f"no file ends in {suffix}", path=path)
+
+
+def _names(path: str) -> list[str]:
+    """What a directory holds. Raises Unreadable."""
     try:
-        names = sorted(name for name in os.listdir(path) if name.endswith(suffix))
+        return sorted(os.listdir(path))
     except OSError as error:
         raise Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path) from error
+
+
+def _of_directory(path: str, suffix: str) -> list[str]:
+    names = [name for name in _names(path) if name.endswith(suffix)]
     if not names:
-        raise Unreadable("file-missing", f"no file ends in {suffix}", path=path)
+        raise _missing(path, suffix)
     return [os.path.join(path, name) for name in names]
 
 

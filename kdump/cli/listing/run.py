@@ -26,7 +26,8 @@ class Enough(Exception):
 class Run:
     """Writes what listers find, in the form and up to the limit that a request asks for.
 
-    `output` is None for Kafka's lines. Control characters are escaped for each stream that is a terminal.
+    `output` is None for Kafka's lines, and where rows go into a file. Control characters are escaped for each stream that is a
+    terminal.
     """
 
     def __init__(self, request: Request, out: Blocks, err: Blocks, *, is_terminal: bool, is_error_terminal: bool) -> None:
@@ -34,14 +35,22 @@ class Run:
         self.out = out
         self.err = err
         self.finding_count = 0
+        self.is_unexamined = False  # whether a file could not be examined
         self.output: Output | None = None
-        if request.output != "kafka":
+        if request.output != "kafka" and request.file is None:
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
         self._left = request.limit
         self._is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
         self.show = _shown_text if is_terminal else text_of
         self.text = KafkaText(request.profile, self.show)
+
+    @property
+    def status(self) -> int:
+        """The exit code of what was seen so far."""
+        if self.is_unexamined:
+            return NOT_EXAMINED
+        return FINDINGS if self.finding_count else CLEAN
 
     def start(self, row_class: type[Row]) -> None:
         """Begin the output, whose rows are of this class."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kdump import __version__
 from kdump.cli.scanning.progress import ScanProgress
 from kdump.cli.scanning.request import BATCHES, LOCAL
+from kdump.cli.streams import forget_stdout, say
 from kdump.errors import KdumpError, MissingPackage, Unreadable, UsageError
 
 try:
@@ -62,19 +63,27 @@ def scan_paths(request: ScanRequest) -> int:
     except Unreadable as error:
         raise UsageError(str(error)) from error
     except KdumpError as error:
-        sys.stderr.write(f"kdump: {error}\n")
+        say(str(error))
         return NOT_EXAMINED
     except MemoryError:
-        sys.stderr.write("kdump: out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)\n")
+        say("out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if request.output == "json":
-        sys.stdout.write(json.dumps(summary.json(request.out, request.engine, seconds)) + "\n")
-    else:
-        sys.stdout.write(summary.text(request.out, seconds))
-    sys.stdout.flush()
+    is_json = request.output == "json"
+    _show(
+        json.dumps(summary.json(request.out, request.engine, seconds)) + "\n" if is_json else summary.text(request.out, seconds)
+    )
     return summary.exit_code
+
+
+def _show(text: str) -> None:
+    """Write to stdout; if its reader has gone, the tables stand all the same, and so does the verdict."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget_stdout()
 
 
 def _write(request: ScanRequest, folder: str) -> list[str]:
