@@ -411,3 +411,110 @@ def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
 def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2, records_count=-5), _batch(3)]))
     assert _only(path, after="unclean", recovery_point=0).lost_records == 1
+
+
+# --- log directories
+
+
+def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
+    """A log directory with its meta.properties, and partitions with a sound record each."""
+    path = folder / name
+    for partition in partitions:
+        _partition(path, (0, [_batch(0)]), name=partition)
+    path.mkdir(exist_ok=True)
+    (path / "meta.properties").write_text("version=1\nnode.id=1\n")
+    return path
+
+
+def test_a_folder_of_log_directories_is_told_log_directory_by_log_directory(tmp_path: Path) -> None:
+    _log_directory(tmp_path, "disk1", "orders-0")
+    _log_directory(tmp_path, "disk2", "orders-1", "payments-0")
+    run = _run("--after", "clean", str(tmp_path))
+    assert run.returncode == 0
+    assert [line for line in run.stdout.splitlines() if line.startswith("disk")] == [
+        "disk1/orders-0   1 segment, 69 bytes",
+        "disk2/orders-1   1 segment, 69 bytes",
+        "disk2/payments-0   1 segment, 69 bytes",
+    ]
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome) for row in rows] == [
+        ("disk1/orders-0", "keep"),
+        ("disk2/orders-1", "keep"),
+        ("disk2/payments-0", "keep"),
+    ]
+
+
+def test_log_directories_are_found_by_their_partitions_behind_links_and_at_four_levels(tmp_path: Path) -> None:
+    for partition in ("disk-1/orders-0", "a/b/c/orders-1"):
+        _partition(tmp_path / "folder" / Path(partition).parent, (0, [_batch(0)]), name=Path(partition).name)
+    _log_directory(tmp_path, "elsewhere", "orders-2")
+    (tmp_path / "folder/linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder/linked-too").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder/round").symlink_to(tmp_path / "folder")
+    (tmp_path / "folder/data-1").mkdir()
+    rows = kdump.forecast(tmp_path / "folder", after="clean")
+    assert [row.path.removeprefix(f"{tmp_path}/folder/") for row in rows] == [
+        "a/b/c/orders-1",
+        "disk-1/orders-0",
+        "linked/orders-2",
+    ]
+
+
+def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_path: Path) -> None:
+    for number in (1, 2):
+        path = tmp_path / f"disk{number}"
+        _partition(path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]), name=f"orders-{number}")
+        (path / "recovery-point-offset-checkpoint").write_text(f"0\n1\norders {number} {number - 1}\n")
+    rows = kdump.forecast(tmp_path, after="unclean")
+    assert [(row.recovery_point, row.outcome) for row in rows] == [(0, "cut"), (1, "keep")]
+    (tmp_path / "disk2/.kafka_cleanshutdown").write_bytes(b"")
+    assert "each starts as after its own stop" in " ".join(_run(str(tmp_path)).stdout.split())
+
+
+@pytest.mark.parametrize("has_properties", [True, False])
+def test_no_advice_moves_what_is_no_partition(tmp_path: Path, has_properties: bool) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _log_directory(log_directory, "inner", "orders-1")
+    for name in ("lost+found", "backups"):
+        (log_directory / name).mkdir()
+    if not has_properties:
+        (log_directory / "meta.properties").unlink()
+        (log_directory / "inner/meta.properties").unlink()
+    run = _run("--after", "clean", str(log_directory))
+    assert run.returncode == 1
+    advice = run.stdout.partition("Next\n")[2].splitlines()
+    assert not [line for line in advice if "mv " in line or "move " in line or "cp -a" in line]
+
+
+def test_a_log_directory_in_another_is_named_as_such_and_told_itself(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _log_directory(log_directory, "inner", "orders-1")
+    rows = list(kdump.forecast(log_directory, after="clean"))
+    assert [(row.path.removeprefix(f"{log_directory}/"), row.outcome) for row in rows] == [
+        ("inner", "die"),
+        ("orders-0", "keep"),
+        ("inner/orders-1", "keep"),
+    ]
+    assert rows[0].reason == "this is a log directory itself, and no broker starts with one inside of another"
+    run = _run("--after", "clean", str(log_directory))
+    assert f"  in log.dirs, name {log_directory}/inner itself: it is a log directory" in run.stdout
+
+
+def test_a_copy_of_a_partition_may_be_moved_out_of_the_way(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _partition(log_directory, (0, [_batch(0)]), name="orders-0.bak")
+    run = _run("--after", "clean", str(log_directory))
+    assert run.returncode == 1
+    assert f"  mv {log_directory}/orders-0.bak ELSEWHERE   # out of the log directory, with the broker stopped" in run.stdout
+    assert "replica" not in run.stdout
+
+
+def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    for path in (tmp_path, tmp_path / "a", tmp_path / "a/b"):
+        run = _run(str(path))
+        assert run.returncode == 3
+        assert run.stderr.startswith(f"kdump: {path}: no partition directory and no log directory is here")
+        with pytest.raises(Unreadable):
+            list(kdump.forecast(path))
+    assert _run(str(_log_directory(tmp_path, "new"))).returncode == 0

@@ -6,7 +6,7 @@ import os
 
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.forecasts import losses, outcome, remedies
+from kdump.forecasts import losses, outcome, places, remedies
 from kdump.forecasts.directory import Directory
 from kdump.forecasts.exceptions import KAFKA, BrokerException
 from kdump.forecasts.loading import Events, Start
@@ -70,6 +70,7 @@ class Forecast(Row):
     events = Events()
     remedy = _no_remedy()
     segments_before = size_before = 0
+    kind = places.PARTITION
 
     @property
     def is_safe(self) -> bool:
@@ -143,7 +144,9 @@ def forecast(
     recovery_point: str | int | None = None,
     config: Mapping[str, str | int] | None = None,
 ) -> Iterator[Forecast]:
-    """What a broker does with a partition directory, or with all of a log directory, at its next start.
+    """What a broker does with a partition directory, or with all of one or several log directories, at its next start.
+
+    A folder that holds log directories stands for all of them.
 
     `release` is that of the broker; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and the nearest of them stands for any other.
     `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
@@ -164,12 +167,29 @@ def log_directory_of(path: str) -> str:
 
 
 def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
-    log_directory = LogDirectory(path) if is_log_directory(path) else None
-    if log_directory is None:
-        yield from of_partition(path, LogDirectory(log_directory_of(path)), request)
-    else:
-        for partition in log_directory.partitions:
-            yield from of_partition(partition, log_directory, request, is_found=True)
+    is_anything = False
+    for place in places.places(path):
+        if not is_log_directory(place):
+            is_anything = True
+            yield from of_partition(place, LogDirectory(log_directory_of(place)), request)
+            continue
+        log_directory = LogDirectory(place)
+        if log_directory.is_one:
+            is_anything = True
+            for partition in log_directory.partitions:
+                yield from of_partition(partition, log_directory, request, is_found=True)
+    if not is_anything:
+        raise nothing_in(path)
+
+
+def nothing_in(path: str) -> Unreadable:
+    """What is raised for a path below which nothing of a broker stands."""
+    return Unreadable(
+        "file-missing",
+        "no partition directory and no log directory is here",
+        path=path,
+        remedy="name the directory that log.dirs names, or a partition directory in it",
+    )
 
 
 def is_log_directory(path: str) -> bool:
@@ -197,6 +217,11 @@ class LogDirectory:
             raise _unreadable(self.path, error) from None
 
     @property
+    def is_one(self) -> bool:
+        """Whether a broker left files of its own or a partition here. Raises Unreadable where it cannot be listed."""
+        return tree.is_log_directory(self.path) or any(map(places.may_be_partition, self.partitions))
+
+    @property
     def was_stopped_cleanly(self) -> bool:
         """Whether the broker left its mark when it stopped."""
         return os.path.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
@@ -220,7 +245,11 @@ def of_partition(
     except OSError as error:
         raise _unreadable(path, error) from None
     forecasts = _Partition(directory, key, log_directory, request)
-    return [forecasts.with_remedy(stop) if finds_remedies else forecasts.after(stop) for stop in request.after]
+    rows = [forecasts.with_remedy(stop) if finds_remedies else forecasts.after(stop) for stop in request.after]
+    kind = places.kind_of(path)
+    for row in rows:
+        row.kind = kind
+    return rows
 
 
 class _Partition:
@@ -329,10 +358,15 @@ def _row(start: Start, stop: str) -> Forecast:
 
 
 def _misnamed(path: str, request: Request, stop: str) -> Forecast:
+    kind = places.kind_of(path)
     reason = "no broker starts with a directory of this name in its log directory: it has to be topic-partition"
-    return Forecast(
+    if kind == places.LOG_DIRECTORY:
+        reason = "this is a log directory itself, and no broker starts with one inside of another"
+    row = Forecast(
         path, request.release, stop, 0, outcome.DIE, [], None, None, None, False, 0, [], 0, None, [], [], KAFKA, reason
     )
+    row.kind = kind
+    return row
 
 
 def _offsets(path: str) -> dict[tuple[str, int], int] | None:

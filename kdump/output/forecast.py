@@ -11,8 +11,10 @@ from kdump.checks.wording import counted, number_range, offset_range
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.forecast import Forecast
 from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT
+from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
+from kdump.formats.tree import directory_name
 from kdump.output.csv_text import CsvOutput
 from kdump.output.findings.rows import as_json
 from kdump.output.findings.sizes import size_text
@@ -31,24 +33,23 @@ if TYPE_CHECKING:
     class Form(Protocol):
         """Takes the forecasts of one directory after the other."""
 
-        def directory(self, rows: list[Forecast]) -> None: ...
+        def directory(self, rows: list[Forecast], name: str) -> None: ...
         def end(self, run: Run) -> None: ...
 
 
 class Run:
     """What is to be said at the end: releases, how many directories there were, how many could not be examined."""
 
-    __slots__ = ("asked", "exit_code", "failed", "release", "seconds", "was_stopped_cleanly")
+    __slots__ = ("asked", "exit_code", "failed", "release", "seconds", "stops")
 
-    def __init__(
-        self, *, release: str, asked: str, failed: int, seconds: float, exit_code: int, was_stopped_cleanly: bool | None
-    ) -> None:
+    def __init__(self, *, release: str, asked: str, failed: int, seconds: float, exit_code: int, stops: set[bool]) -> None:
+        """`stops`: whether the log directories hold the mark of a clean stop."""
         self.release = release
         self.asked = asked
         self.failed = failed
         self.seconds = seconds
         self.exit_code = exit_code
-        self.was_stopped_cleanly = was_stopped_cleanly
+        self.stops = stops
 
 
 def form_of(name: str, write: Write, look: Look) -> Form:
@@ -65,7 +66,7 @@ class NdjsonLines:
     def __init__(self, write: Write, _look: Look) -> None:
         self._write = write
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         for row in rows:
             self._write(as_json(row, kind="forecast") + "\n")
 
@@ -81,7 +82,7 @@ class JsonDocument:
         self._separator = "\n"
         write('{"forecasts":[')
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         for row in rows:
             self._write(self._separator + as_json(row))
             self._separator = ",\n"
@@ -97,7 +98,7 @@ class CsvLines:
         self._output = CsvOutput(write, is_terminal=look.is_terminal)
         self._output.start(Forecast)
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         values = [[getattr(row, column.name) for column in Forecast.schema] for row in rows]
         self._output.write(Table.of(Forecast, values))
 
@@ -130,7 +131,7 @@ class AlignedColumns:
         self._output = TerminalOutput(write, has_colors=look.has_colors, width=look.width)
         self._output.start(ForecastLine)
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         lines = []
         for row in rows:
             line = {column.name: getattr(row, column.name, None) for column in ForecastLine.schema}
@@ -151,6 +152,11 @@ class AlignedColumns:
 SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
 """The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
 
+_STOPS = {
+    True: " It was stopped cleanly: .kafka_cleanshutdown is there.",
+    False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
+}
+_STOPS_DIFFER = " Some of the log directories hold .kafka_cleanshutdown and others do not: each starts as after its own stop."
 _COLORS = {SAFE: "32", TRIMS: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _MIN_WIDTH = 40
@@ -167,16 +173,16 @@ class TextReport:
         self._write = write
         self._look = look
         self._width = max(look.width, _MIN_WIDTH)
-        self._safe: list[list[Forecast]] = []
+        self._safe: list[tuple[list[Forecast], str]] = []
         self._safe_count = self._told = self._untold = 0
         self._failing = 0
         self._steps: list[str] = []
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         if all(row.is_safe for row in rows):
             self._safe_count += 1
             if len(self._safe) <= _MOST_SAFE:
-                self._safe.append(rows)
+                self._safe.append((rows, name))
             return
         self._failing += any(verdict(row) == FAILS for row in rows)
         if self._told == _MOST_TOLD:
@@ -185,7 +191,7 @@ class TextReport:
         if self._told:
             self._say()
         self._told += 1
-        self._say_directory(rows)
+        self._say_directory(rows, name)
         self._note_steps(rows)
 
     def end(self, run: Run) -> None:
@@ -196,8 +202,8 @@ class TextReport:
         if self._safe_count and self._told:
             self._say()
         if self._safe_count <= _MOST_SAFE:
-            for rows in self._safe:
-                self._say_directory(rows)
+            for rows, name in self._safe:
+                self._say_directory(rows, name)
         else:
             self._say(
                 self._colored(SAFE) + f"   {counted(self._safe_count, 'directory', 'directories')} to which nothing happens"
@@ -206,19 +212,19 @@ class TextReport:
         about = f"Starts of a broker {run.release}"
         if run.asked != run.release:
             about += f", the nearest to {run.asked} of those that are known"
-        stopped = {True: " It was stopped cleanly: .kafka_cleanshutdown is there.", None: ""}.get(run.was_stopped_cleanly)
-        if stopped is None:
-            stopped = " There is no .kafka_cleanshutdown: it runs, or its stop was unclean."
+        stopped = "".join(_STOPS[was_clean] for was_clean in run.stops) if len(run.stops) < 2 else _STOPS_DIFFER
         unread = "" if self._told else " What a start does not read may be damaged all the same; kdump check reads all."
         missing = f" {counted(run.failed, 'directory', 'directories')} could not be examined." if run.failed else ""
         self._say_wrapped(f"{about}.{stopped}{unread}{missing} {run.seconds:.1f} s. Exit status {run.exit_code}.", 0)
 
     # directories
 
-    def _say_directory(self, rows: list[Forecast]) -> None:
+    def _say_directory(self, rows: list[Forecast], name: str) -> None:
         first = rows[0]
         about = f"{counted(first.segments_before, 'segment')}, {size_text(first.size_before)}"
-        self._say_wrapped(f"{self._shown(_called(first.path))}   {about}", 0)
+        if first.kind != PARTITION:
+            about = "a log directory itself" if first.kind == LOG_DIRECTORY else "no partition directory"
+        self._say_wrapped(f"{self._shown(name)}   {about}", 0)
         for row in rows:
             word = verdict(row)
             stop = "a clean stop" if row.after == CLEAN else f"an unclean stop, recovery point {row.recovery_point:,}"
@@ -232,6 +238,9 @@ class TextReport:
         """Commands for a directory that is not safe."""
         path = rows[0].path
         quoted = shlex.quote(path)
+        if rows[0].kind != PARTITION or directory_name(path) is None:
+            self._steps += _steps_for_stranger(rows[0], quoted)
+            return
         self._steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
         told: set[str] = set()
         for row in rows:
@@ -416,6 +425,15 @@ def _steps(remedy: Remedy, path: str) -> Iterator[str]:
         yield f": > {shlex.quote(os.path.join(path, name))}"
     if remedy.is_without_log_start:
         yield f"take the line of {_called(path)} out of log-start-offset-checkpoint, and count one less in its second line"
+
+
+def _steps_for_stranger(row: Forecast, quoted: str) -> list[str]:
+    """Of what stands in a log directory and is no partition, or none by its name; only files of a partition may be moved."""
+    if row.kind == LOG_DIRECTORY:
+        return [f"in log.dirs, name {quoted} itself: it is a log directory, and the one around it none for this broker"]
+    if row.kind == PARTITION:
+        return [f"mv {quoted} ELSEWHERE   # out of the log directory, with the broker stopped: the name is no partition's"]
+    return [f"ls -la {quoted}   # no partition directory: the broker starts only where log.dirs names a directory without it"]
 
 
 def _after_remedy(row: Forecast) -> str:
