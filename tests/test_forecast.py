@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 import kdump
+from kdump.checks import salvage
 from kdump.errors import Unreadable, UsageError
 from kdump.releases import starts as start_rules
 
@@ -310,7 +311,10 @@ def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
         "safe   after a clean stop",
         "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 4.",
     ]
-    assert lines[3] == "loss   after an unclean stop, recovery point 0"
+    assert lines[3:5] == [
+        "       1 damaged batch stays: consumers stop at offset 1.",
+        "loss   after an unclean stop, recovery point 0",
+    ]
     assert "       All later segments are deleted: 1 segment, 00000000000000000003.log." in lines
     assert "       Lost for good: 2 intact records, offsets 2 to 3, 207 bytes." in lines
     assert f"  cp -a {path} ELSEWHERE   # before any restart, with the broker stopped" in lines
@@ -333,7 +337,7 @@ def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) ->
     run = _run("--after", "unclean", str(path))
     assert run.returncode == 1
     assert run.stdout.splitlines()[1:3] == [
-        "trims  after an unclean stop, recovery point 1",
+        "trims  after an unclean stop, recovery point 0 or 1 (assumed)",
         "       00000000000000000000.log is cut at byte 69 (40 bytes go): what follows is no whole batch.",
     ]
 
@@ -362,19 +366,20 @@ def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     rows = [json.loads(line) for line in _run("--output", "ndjson", str(path)).stdout.splitlines()]
     names = (
-        "kind path release after recoveryPoint outcome also logStart logEnd dataEnd endDiffers bytesLost lostOffsets lostRecords"
-        " segments segmentsGone files exception reason"
+        "kind path release after recoveryPoint recoveryPointIsAssumed outcome also logStart logEnd dataEnd endDiffers bytesLost"
+        " lostOffsets lostRecords damagedBatches consumersStopAt segments segmentsGone files exception reason"
     )
-    assert [list(row) for row in rows] == [names.split()] * 2
+    assert [list(row) for row in rows] == [names.split()] * 3
     schema = json.loads(_command("schema", "forecast").stdout)
     for row in rows:
         jsonschema.validate(row, schema)
     assert [(row["after"], row["outcome"], row["logEnd"], row["segments"]) for row in rows] == [
         ("clean", "keep", 1, [[0, 69]]),
         ("unclean", "keep", 1, [[0, 69]]),
+        ("unclean", "keep", 1, [[0, 69]]),
     ]
-    assert len(json.loads(_run("--output", "json", str(path)).stdout)["forecasts"]) == 2
-    assert len(_run("--output", "csv", str(path)).stdout.splitlines()) == 3
+    assert len(json.loads(_run("--output", "json", str(path)).stdout)["forecasts"]) == 3
+    assert len(_run("--output", "csv", str(path)).stdout.splitlines()) == 4
     assert "unclean" in _run("--output", "table", str(path)).stdout
 
 
@@ -518,3 +523,130 @@ def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
         with pytest.raises(Unreadable):
             list(kdump.forecast(path))
     assert _run(str(_log_directory(tmp_path, "new"))).returncode == 0
+
+
+# --- the recovery point, where nobody has noted it
+
+
+def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    rows = list(kdump.forecast(path))
+    assert [(row.after, row.recovery_point, row.recovery_point_is_assumed, row.outcome, row.lost_records) for row in rows] == [
+        ("clean", 4, True, "keep", 0),
+        ("unclean", 0, True, "cut", 2),
+        ("unclean", 4, True, "keep", 0),
+    ]
+    short = _partition(tmp_path, (0, [_batch(0)]), name="short-0")
+    assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
+
+
+def test_the_end_comes_first_where_it_is_worse(tmp_path: Path) -> None:
+    """A scan from zero cuts the first segment, and with it goes the newest one, on which a scan from the end fails."""
+    index = b"\x00\x00\x00\x01\x00\x00\x00\x45"
+    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1)]), (2, [_control_batch(2), _batch(3)]))
+    (path / "00000000000000000000.index").write_bytes(index)
+    rows = list(kdump.forecast(path, after="unclean"))
+    assert [(row.recovery_point, row.outcome) for row in rows] == [(4, "die"), (0, "cut")]
+
+
+def _control_batch(offset: int) -> bytes:
+    """A control batch whose key is too short."""
+    return batch(base_offset=offset, producer_id=7, producer_epoch=0, attributes=0x30, records=[record(key=b"\x00", value=b"")])
+
+
+def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _batch(1), _batch(1), _batch(2)]), (3, [_batch(3)]))
+    options = ("--after", "unclean", "--config", "index.interval.bytes=0", str(path))
+    assert [_run("--recovery-point", point, *options).returncode for point in ("end", "zero")] == [0, 1]
+    run = _run(*options)
+    assert run.returncode == 1
+    assert [line for line in run.stdout.splitlines() if "after an unclean stop" in line] == [
+        "loss   after an unclean stop, recovery point 0 (assumed)",
+        "safe   after an unclean stop, recovery point 4 (assumed)",
+    ]
+    assert "There is no recovery-point-offset-checkpoint: both ends" in " ".join(run.stdout.split())
+
+
+def test_a_recovery_point_that_is_given_or_noted_is_not_called_assumed(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
+    for point in ("zero", "end", "checkpoint", 1):
+        assert not _only(path, after="unclean", recovery_point=point).recovery_point_is_assumed
+    assert "assumed" not in _run("--recovery-point", "end", str(path)).stdout
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    row = _only(path, after="unclean")
+    assert (row.recovery_point, row.recovery_point_is_assumed) == (1, False)
+    assert "assumed" not in _run(str(path)).stdout
+
+
+# --- damage that stays
+
+
+def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) -> None:
+    batches = [_batch(0), _damaged(_batch(1)), _damaged(_batch(2)), _batch(3)]
+    path = _partition(tmp_path, (0, batches), (4, [_batch(4)]))
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 4\n")
+    run = _run(str(path))
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[:7] == [
+        "orders-0   2 segments, 345 bytes",
+        "safe   after a clean stop",
+        "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 5.",
+        "       2 damaged batches stay: consumers stop at offset 1.",
+        "safe   after an unclean stop, recovery point 4",
+        "       1 segment is scanned, from offset 4 on, nothing is lost; the log goes from offset 0 to 5.",
+        "       2 damaged batches stay: consumers stop at offset 1.",
+    ]
+    for row in kdump.forecast(path):
+        assert (row.is_safe, row.is_sound, row.damaged_batches, row.consumers_stop_at) == (True, False, 2, 1)
+
+
+def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_damaged(_batch(3))]))
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 0, None)
+    row = _only(path, after="unclean", recovery_point=3)
+    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
+
+
+def test_consumers_stop_at_the_first_offset_that_is_damaged(tmp_path: Path) -> None:
+    """At what the batch claims, where that is between its neighbours; if not, behind the batch before it."""
+    size = len(_batch(0))
+    cases = {
+        "gap-0": ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),
+        "wrong-0": ([_batch(10), _damaged(_batch(35)), _batch(30)], 11, 1),
+        "before-0": ([_batch(10), _damaged(_batch(5)), _batch(30)], 11, 1),
+        "first-0": ([_damaged(_batch(0)), _batch(1)], 0, 1),
+        "zeros-0": ([_batch(0), bytes(1024), _batch(15)], 1, 0),
+        "length-0": ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
+        "torn-0": ([_batch(0), _batch(1)[: size - 9]], 1, 1),
+        "sound-0": ([_batch(0), _batch(1)], None, 0),
+    }
+    for name, (batches, offset, count) in cases.items():
+        path = _partition(tmp_path, (0, batches), (1000, [_batch(1000)]), name=name)
+        row = _only(path, after="clean")
+        assert (name, row.is_safe, row.consumers_stop_at, row.damaged_batches) == (name, True, offset, count)
+
+
+def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1), _damaged(_batch(2)), _batch(3)]), (4, [_batch(4)]))
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    row = _only(path, after="clean")
+    assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+    assert _only(path, after="clean").consumers_stop_at is None
+
+
+def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked = []
+    real = salvage.walk
+    monkeypatch.setattr(salvage, "walk", lambda source, **options: walked.append(source.path) or real(source, **options))
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_damaged(_batch(1))]), (2, [_batch(2)]))
+    assert len(list(kdump.forecast(path))) == 3
+    assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
+
+
+def test_a_copy_that_is_named_itself_is_told_as_the_partition_it_was(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="copy")
+    run = _run("--recovery-point", "zero", str(path))
+    assert "mv" not in run.stdout.replace("mv " + str(path / "00000000000000000000.index"), "")
+    assert f"  cp -a {path} ELSEWHERE" in run.stdout

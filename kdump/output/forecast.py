@@ -14,7 +14,6 @@ from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
-from kdump.formats.tree import directory_name
 from kdump.output.csv_text import CsvOutput
 from kdump.output.findings.rows import as_json
 from kdump.output.findings.sizes import size_text
@@ -110,13 +109,14 @@ class ForecastLine(Row):
     """What a table shows of a forecast."""
 
     after: Text
-    recovery_point: Int64
+    recovery_point: Text
     outcome: Text
     log_end: Int64 | None
     data_end: Int64 | None
     end_differs: Bool
     bytes_lost: Int64
     lost_records: Int64
+    stop_at: Int64 | None
     segments_gone: Int64
     exception: Text | None
     file: Text
@@ -136,6 +136,8 @@ class AlignedColumns:
         for row in rows:
             line = {column.name: getattr(row, column.name, None) for column in ForecastLine.schema}
             line |= {
+                "recovery_point": f"{row.recovery_point}{' (assumed)' if row.recovery_point_is_assumed else ''}",
+                "stop_at": row.consumers_stop_at,
                 "segments_gone": len(row.segments_gone),
                 "file": row.path,
                 "exception": (row.exception or "").rpartition(".")[2] or None,
@@ -152,6 +154,10 @@ class AlignedColumns:
 SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
 """The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
 
+_ASSUMED = (
+    " There is no recovery-point-offset-checkpoint: both ends, 0 and the end of the log, are assumed, the worst first;"
+    " --recovery-point says which it is."
+)
 _STOPS = {
     True: " It was stopped cleanly: .kafka_cleanshutdown is there.",
     False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
@@ -176,10 +182,12 @@ class TextReport:
         self._safe: list[tuple[list[Forecast], str]] = []
         self._safe_count = self._told = self._untold = 0
         self._failing = 0
+        self._is_assumed = False
         self._steps: list[str] = []
 
     def directory(self, rows: list[Forecast], name: str) -> None:
-        if all(row.is_safe for row in rows):
+        self._is_assumed |= any(row.recovery_point_is_assumed and row.after != CLEAN for row in rows)
+        if all(row.is_sound for row in rows):
             self._safe_count += 1
             if len(self._safe) <= _MOST_SAFE:
                 self._safe.append((rows, name))
@@ -198,7 +206,7 @@ class TextReport:
         if self._untold:
             self._say()
             untold = counted(self._untold, "more directory is", "more directories are")
-            self._say_wrapped(f"{untold} not safe; --output ndjson tells of each.", 0)
+            self._say_wrapped(f"{untold} not safe or damaged; --output ndjson tells of each.", 0)
         if self._safe_count and self._told:
             self._say()
         if self._safe_count <= _MOST_SAFE:
@@ -213,9 +221,10 @@ class TextReport:
         if run.asked != run.release:
             about += f", the nearest to {run.asked} of those that are known"
         stopped = "".join(_STOPS[was_clean] for was_clean in run.stops) if len(run.stops) < 2 else _STOPS_DIFFER
-        unread = "" if self._told else " What a start does not read may be damaged all the same; kdump check reads all."
+        unread = "" if self._told else " The CRCs of all batches fit; kdump check reads all the rest, too."
+        assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(run.failed, 'directory', 'directories')} could not be examined." if run.failed else ""
-        self._say_wrapped(f"{about}.{stopped}{unread}{missing} {run.seconds:.1f} s. Exit status {run.exit_code}.", 0)
+        self._say_wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {run.seconds:.1f} s. Exit status {run.exit_code}.", 0)
 
     # directories
 
@@ -225,11 +234,10 @@ class TextReport:
         if first.kind != PARTITION:
             about = "a log directory itself" if first.kind == LOG_DIRECTORY else "no partition directory"
         self._say_wrapped(f"{self._shown(name)}   {about}", 0)
-        for row in rows:
-            word = verdict(row)
-            stop = "a clean stop" if row.after == CLEAN else f"an unclean stop, recovery point {row.recovery_point:,}"
-            self._say(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {stop}")
-            for line in sentences(row):
+        for alike in _folded(rows):
+            word = verdict(alike[0])
+            self._say(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {_stop(alike)}")
+            for line in sentences(alike[0]):
                 self._say_wrapped(self._shown(line), _INDENT)
 
     # what comes next
@@ -238,8 +246,11 @@ class TextReport:
         """Commands for a directory that is not safe."""
         path = rows[0].path
         quoted = shlex.quote(path)
-        if rows[0].kind != PARTITION or directory_name(path) is None:
+        if rows[0].kind != PARTITION or rows[0].is_misnamed:
             self._steps += _steps_for_stranger(rows[0], quoted)
+            return
+        if all(row.is_safe for row in rows):
+            self._steps.append(f"kdump check {quoted}   # what is damaged, and where; a start leaves it as it is")
             return
         self._steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
         told: set[str] = set()
@@ -313,6 +324,8 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield _wrong_end(row.log_end, row.data_end)
     elif row.is_safe:
         yield _nothing_lost(row)
+    if row.outcome not in (DIE, OFFLINE) and row.consumers_stop_at is not None:
+        yield _damage_left(row, row.consumers_stop_at)
 
 
 def summary(row: Forecast) -> str:
@@ -415,6 +428,35 @@ def _nothing_lost(row: Forecast) -> str:
     else:
         how = f"{counted(len(scanned), 'segment is', 'segments are')} scanned, from offset {scanned[0]:,} on"
     return f"{how}, nothing is lost; the log goes from offset {row.log_start:,} to {row.log_end:,}."
+
+
+def _damage_left(row: Forecast, offset: int) -> str:
+    """What a start leaves as it is."""
+    what = counted(row.damaged_batches, "damaged batch stays", "damaged batches stay")
+    return f"{what if row.damaged_batches else 'Bytes that are no batch stay'}: consumers stop at offset {offset:,}."
+
+
+def _folded(rows: list[Forecast]) -> list[list[Forecast]]:
+    """The starts, those with assumed recovery points together where all that is said of them is the same."""
+    folded: list[list[Forecast]] = []
+    for row in rows:
+        if folded and row.recovery_point_is_assumed and _is_told_alike(row, folded[-1][0]):
+            folded[-1].append(row)
+        else:
+            folded.append([row])
+    return folded
+
+
+def _is_told_alike(row: Forecast, other: Forecast) -> bool:
+    return row.after == other.after and verdict(row) == verdict(other) and list(sentences(row)) == list(sentences(other))
+
+
+def _stop(rows: list[Forecast]) -> str:
+    """The stop before one start, or before several that are the same."""
+    if rows[0].after == CLEAN:
+        return "a clean stop"
+    points = " or ".join(f"{row.recovery_point:,}" for row in rows)
+    return f"an unclean stop, recovery point {points}{' (assumed)' if rows[0].recovery_point_is_assumed else ''}"
 
 
 def _steps(remedy: Remedy, path: str) -> Iterator[str]:

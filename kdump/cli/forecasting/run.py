@@ -109,7 +109,7 @@ class _Run:
         except (Unreadable, MissingPackage) as error:
             self._fail(error, path)
             return
-        self._is_safe &= all(row.is_safe for row in rows)
+        self._is_safe &= all(row.is_sound for row in rows)
         self._form.directory(rows, os.path.relpath(os.path.abspath(path), self._above))
 
     def _fail(self, error: KdumpError, path: str = "") -> None:
