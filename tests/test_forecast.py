@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 import kdump
+from kdump.binary.source import Source
 from kdump.checks import salvage
 from kdump.errors import Unreadable, UsageError
 from kdump.releases import starts as start_rules
@@ -637,9 +638,14 @@ def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> 
 
 
 def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    walked = []
+    walked: list[str] = []
     real = salvage.walk
-    monkeypatch.setattr(salvage, "walk", lambda source, **options: walked.append(source.path) or real(source, **options))
+
+    def walk(source: Source, **options: Any) -> object:
+        walked.append(source.path)
+        return real(source, **options)
+
+    monkeypatch.setattr(salvage, "walk", walk)
     path = _partition(tmp_path, (0, [_batch(0)]), (1, [_damaged(_batch(1))]), (2, [_batch(2)]))
     assert len(list(kdump.forecast(path))) == 3
     assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
@@ -650,3 +656,45 @@ def test_a_copy_that_is_named_itself_is_told_as_the_partition_it_was(tmp_path: P
     run = _run("--recovery-point", "zero", str(path))
     assert "mv" not in run.stdout.replace("mv " + str(path / "00000000000000000000.index"), "")
     assert f"  cp -a {path} ELSEWHERE" in run.stdout
+
+
+# --- checkpoints that are malformed: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
+
+
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+@pytest.mark.parametrize("after", ["clean", "unclean"])
+def test_a_malformed_checkpoint_takes_the_log_directory_offline(tmp_path: Path, name: str, after: str) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    cases = {
+        b"nonsense\n": ("offline", "offline", "offline"),
+        b"0\n2\norders 0 1\n": ("offline", "offline", "offline"),
+        b"7\n1\norders 0 1\n": ("offline", "offline", "offline"),
+        bytes(40): ("offline", "offline", "offline"),
+        b"0\n1\norders 0 x\n": ("offline", "keep", "keep"),
+        b"0\n-1\n": ("offline", "keep", "keep"),
+        b"": ("keep", "keep", "keep"),
+        b"0\n": ("keep", "keep", "keep"),
+        b"0\n1\norders 0 1\n": ("keep", "keep", "keep"),
+    }
+    for data, outcomes in cases.items():
+        (log_directory / name).write_bytes(data)
+        found = [_only(log_directory, after=after, recovery_point="zero", release=release).outcome for release in RELEASES]
+        assert (data, tuple(found)) == (data, outcomes)
+        found = [
+            _only(log_directory / "orders-0", after=after, recovery_point="zero", release=which).outcome for which in RELEASES
+        ]
+        assert (data, tuple(found)) == (data, outcomes)
+
+
+def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0", "orders-1")
+    file = log_directory / "recovery-point-offset-checkpoint"
+    file.write_text("0\n2\norders 0 1\n")
+    run = _run("--after", "unclean", str(log_directory))
+    assert run.returncode == 1
+    text = " ".join(run.stdout.split())
+    assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, and 1 do." in text
+    advice = run.stdout.partition("Next\n")[2].splitlines()
+    assert [line.partition("   #")[0] for line in advice if line.startswith("  ")] == [f"  mv {file} ELSEWHERE"]
+    file.unlink()
+    assert _run("--after", "unclean", str(log_directory)).returncode == 0

@@ -89,7 +89,7 @@ def _ranges_of(path: str) -> list[DamagedRange]:
     with Source(path) as source:
         for item in salvage.walk(source, base_offset=base_offset):
             if isinstance(item, Damage):
-                claimed = item.row.base_offset if item.is_batch and item.row is not None else None
+                claimed = getattr(item.row, "base_offset", None) if item.is_batch else None
                 note(item.start, item.end, item.is_batch, claimed)
                 continue
             if item.digest is not None:

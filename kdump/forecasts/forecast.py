@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Changes = list[dict[str, str | int | None]]
 
 _MAX_CHECKPOINT = 64 << 20
+_CUT_CHECKPOINT = "checkpoint-cut"  # behind the version: to a broker it has no entries
 
 
 def _no_remedy() -> Remedy | None:
@@ -79,6 +80,8 @@ class Forecast(Row):
     segments_before = size_before = 0
     kind = places.PARTITION
     is_misnamed = False
+    bad_checkpoint = ""
+    is_safe_but_for_checkpoint = False
 
     @property
     def is_safe(self) -> bool:
@@ -218,12 +221,18 @@ def is_log_directory(path: str) -> bool:
 
 
 class LogDirectory:
-    """What a log directory has noted of its partitions. A checkpoint that is not as it should be counts as none at all."""
+    """What a log directory has noted of its partitions. A checkpoint that is not as it should be has no entries."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.recovery_points = _offsets(os.path.join(path, text_checkpoint.RECOVERY_POINTS))
-        self.log_starts = _offsets(os.path.join(path, text_checkpoint.LOG_START_OFFSETS)) or {}
+        names = text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS
+        self._checkpoints = [_Checkpoint(os.path.join(path, name)) for name in names]
+        self.recovery_points = self._checkpoints[0].offsets
+        self.log_starts = self._checkpoints[1].offsets or {}
+
+    def bad_checkpoint(self, rules: StartRules) -> _Checkpoint | None:
+        """The first checkpoint for which a start takes the log directory offline."""
+        return next((checkpoint for checkpoint in self._checkpoints if checkpoint.fails(rules)), None)
 
     @property
     def partitions(self) -> list[str]:
@@ -268,6 +277,10 @@ def of_partition(
         row.kind = kind
         if finds_remedies:
             forecasts.find_remedy(row)
+    bad = log_directory.bad_checkpoint(request.rules)
+    if bad is not None:
+        for row in rows:
+            _go_offline(row, bad)
     return rows
 
 
@@ -395,6 +408,18 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
     return row
 
 
+def _go_offline(row: Forecast, checkpoint: _Checkpoint) -> None:
+    """The log directory goes offline because of its checkpoint. Its logs are loaded all the same, as if there were none."""
+    row.bad_checkpoint = checkpoint.path
+    row.is_safe_but_for_checkpoint = row.is_safe
+    if row.outcome == outcome.DIE:
+        return
+    row.also = [word for word in (row.outcome, *row.also) if word not in (outcome.OFFLINE, outcome.KEEP)]
+    row.outcome = outcome.OFFLINE
+    fault = checkpoint.fault.message if checkpoint.fault is not None else ""
+    row.reason = f"{os.path.basename(checkpoint.path)} is malformed: {fault}"
+
+
 def _misnamed(path: str, request: Request, stop: str) -> Forecast:
     kind = places.kind_of(path)
     reason = "no broker starts with a directory of this name in its log directory: it has to be topic-partition"
@@ -428,21 +453,38 @@ def _misnamed(path: str, request: Request, stop: str) -> Forecast:
     return row
 
 
-def _offsets(path: str) -> dict[tuple[str, int], int] | None:
-    """What a checkpoint of a log directory says of each partition; None where there is no such file."""
-    try:
-        with Source(path) as source:
-            offsets = {}
-            for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
-                if line.fault is not None:
-                    return {}
-                topic, partition, offset = line.values
-                offsets[str(topic), int(partition)] = int(offset)
-            return offsets
-    except CorruptData:
-        return {}
-    except Unreadable as error:
-        return None if error.code == "file-missing" else {}
+class _Checkpoint:
+    """What a checkpoint of a log directory says of each partition: None where there is no such file, nothing where it is bad.
+
+    `fault` says what is wrong with it. Where it `is_of_a_number`, some releases take the file for one without entries.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.offsets: dict[tuple[str, int], int] | None = {}
+        self.fault: CorruptData | None = None
+        self.is_of_a_number = False
+        try:
+            with Source(path) as source:
+                self._read(source)
+        except Unreadable as error:
+            self.offsets = None if error.code == "file-missing" else {}
+
+    def _read(self, source: Source) -> None:
+        offsets = {}
+        for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
+            if line.fault is not None:
+                if line.fault.code != _CUT_CHECKPOINT:
+                    self.fault = line.fault
+                    self.is_of_a_number = line.is_number_wanted or line.fault.values.get("expected", 0) < 0
+                return
+            topic, partition, offset = line.values
+            offsets[str(topic), int(partition)] = int(offset)
+        self.offsets = offsets
+
+    def fails(self, rules: StartRules) -> bool:
+        """Whether the log directory goes offline for it. Kafka: CheckpointFileWithFailureHandler."""
+        return self.fault is not None and (not self.is_of_a_number or rules.bad_numbers_of_epochs_are_lines)
 
 
 def _unreadable(path: str, error: OSError) -> Unreadable:

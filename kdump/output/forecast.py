@@ -158,6 +158,7 @@ _ASSUMED = (
     " There is no recovery-point-offset-checkpoint: both ends, 0 and the end of the log, are assumed, the worst first;"
     " --recovery-point says which it is."
 )
+_WITHOUT_CHECKPOINT = "a start then takes zero for all that it noted, as it does with a bad one"
 _STOPS = {
     True: " It was stopped cleanly: .kafka_cleanshutdown is there.",
     False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
@@ -249,6 +250,12 @@ class TextReport:
         if rows[0].kind != PARTITION or rows[0].is_misnamed:
             self._steps += _steps_for_stranger(rows[0], quoted)
             return
+        if rows[0].bad_checkpoint:
+            self._steps.append(
+                f"mv {shlex.quote(rows[0].bad_checkpoint)} ELSEWHERE   # with the broker stopped; {_WITHOUT_CHECKPOINT}"
+            )
+            if all(row.is_safe_but_for_checkpoint for row in rows):
+                return
         if all(row.is_safe for row in rows):
             self._steps.append(f"kdump check {quoted}   # what is damaged, and where; a start leaves it as it is")
             return
