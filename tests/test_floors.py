@@ -25,12 +25,12 @@ FLOORS = {
     "messages": 3,
     "checks": 5,
     "decoders": 4,
-    "forecasts": 5,
+    "forecasts": 6,
     "releases": 4,
-    "output": 6,
-    "pipeline": 7,
-    "spark": 8,
-    "cli": 9,
+    "output": 7,
+    "pipeline": 8,
+    "spark": 9,
+    "cli": 10,
 }
 
 

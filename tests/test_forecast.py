@@ -13,6 +13,8 @@ import jsonschema
 import pytest
 
 import kdump
+from kdump.binary.source import Source
+from kdump.checks import salvage
 from kdump.errors import Unreadable, UsageError
 from kdump.releases import starts as start_rules
 
@@ -310,7 +312,10 @@ def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
         "safe   after a clean stop",
         "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 4.",
     ]
-    assert lines[3] == "loss   after an unclean stop, recovery point 0"
+    assert lines[3:5] == [
+        "       1 damaged batch stays: consumers stop at offset 1.",
+        "loss   after an unclean stop, recovery point 0",
+    ]
     assert "       All later segments are deleted: 1 segment, 00000000000000000003.log." in lines
     assert "       Lost for good: 2 intact records, offsets 2 to 3, 207 bytes." in lines
     assert f"  cp -a {path} ELSEWHERE   # before any restart, with the broker stopped" in lines
@@ -333,7 +338,7 @@ def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) ->
     run = _run("--after", "unclean", str(path))
     assert run.returncode == 1
     assert run.stdout.splitlines()[1:3] == [
-        "trims  after an unclean stop, recovery point 1",
+        "trims  after an unclean stop, recovery point 0 or 1 (assumed)",
         "       00000000000000000000.log is cut at byte 69 (40 bytes go): what follows is no whole batch.",
     ]
 
@@ -362,19 +367,20 @@ def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     rows = [json.loads(line) for line in _run("--output", "ndjson", str(path)).stdout.splitlines()]
     names = (
-        "kind path release after recoveryPoint outcome also logStart logEnd dataEnd endDiffers bytesLost lostOffsets lostRecords"
-        " segments segmentsGone files exception reason"
+        "kind path release after recoveryPoint recoveryPointIsAssumed outcome also logStart logEnd dataEnd endDiffers bytesLost"
+        " lostOffsets lostRecords damagedBatches consumersStopAt segments segmentsGone files exception reason"
     )
-    assert [list(row) for row in rows] == [names.split()] * 2
+    assert [list(row) for row in rows] == [names.split()] * 3
     schema = json.loads(_command("schema", "forecast").stdout)
     for row in rows:
         jsonschema.validate(row, schema)
     assert [(row["after"], row["outcome"], row["logEnd"], row["segments"]) for row in rows] == [
         ("clean", "keep", 1, [[0, 69]]),
         ("unclean", "keep", 1, [[0, 69]]),
+        ("unclean", "keep", 1, [[0, 69]]),
     ]
-    assert len(json.loads(_run("--output", "json", str(path)).stdout)["forecasts"]) == 2
-    assert len(_run("--output", "csv", str(path)).stdout.splitlines()) == 3
+    assert len(json.loads(_run("--output", "json", str(path)).stdout)["forecasts"]) == 3
+    assert len(_run("--output", "csv", str(path)).stdout.splitlines()) == 4
     assert "unclean" in _run("--output", "table", str(path)).stdout
 
 
@@ -411,3 +417,284 @@ def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
 def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2, records_count=-5), _batch(3)]))
     assert _only(path, after="unclean", recovery_point=0).lost_records == 1
+
+
+# --- log directories
+
+
+def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
+    """A log directory with its meta.properties, and partitions with a sound record each."""
+    path = folder / name
+    for partition in partitions:
+        _partition(path, (0, [_batch(0)]), name=partition)
+    path.mkdir(exist_ok=True)
+    (path / "meta.properties").write_text("version=1\nnode.id=1\n")
+    return path
+
+
+def test_a_folder_of_log_directories_is_told_log_directory_by_log_directory(tmp_path: Path) -> None:
+    _log_directory(tmp_path, "disk1", "orders-0")
+    _log_directory(tmp_path, "disk2", "orders-1", "payments-0")
+    run = _run("--after", "clean", str(tmp_path))
+    assert run.returncode == 0
+    assert [line for line in run.stdout.splitlines() if line.startswith("disk")] == [
+        "disk1/orders-0   1 segment, 69 bytes",
+        "disk2/orders-1   1 segment, 69 bytes",
+        "disk2/payments-0   1 segment, 69 bytes",
+    ]
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome) for row in rows] == [
+        ("disk1/orders-0", "keep"),
+        ("disk2/orders-1", "keep"),
+        ("disk2/payments-0", "keep"),
+    ]
+
+
+def test_log_directories_are_found_by_their_partitions_behind_links_and_at_four_levels(tmp_path: Path) -> None:
+    for partition in ("disk-1/orders-0", "a/b/c/orders-1"):
+        _partition(tmp_path / "folder" / Path(partition).parent, (0, [_batch(0)]), name=Path(partition).name)
+    _log_directory(tmp_path, "elsewhere", "orders-2")
+    (tmp_path / "folder/linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder/linked-too").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder/round").symlink_to(tmp_path / "folder")
+    (tmp_path / "folder/data-1").mkdir()
+    rows = kdump.forecast(tmp_path / "folder", after="clean")
+    assert [row.path.removeprefix(f"{tmp_path}/folder/") for row in rows] == [
+        "a/b/c/orders-1",
+        "disk-1/orders-0",
+        "linked/orders-2",
+    ]
+
+
+def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_path: Path) -> None:
+    for number in (1, 2):
+        path = tmp_path / f"disk{number}"
+        _partition(path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]), name=f"orders-{number}")
+        (path / "recovery-point-offset-checkpoint").write_text(f"0\n1\norders {number} {number - 1}\n")
+    rows = kdump.forecast(tmp_path, after="unclean")
+    assert [(row.recovery_point, row.outcome) for row in rows] == [(0, "cut"), (1, "keep")]
+    (tmp_path / "disk2/.kafka_cleanshutdown").write_bytes(b"")
+    assert "each starts as after its own stop" in " ".join(_run(str(tmp_path)).stdout.split())
+
+
+@pytest.mark.parametrize("has_properties", [True, False])
+def test_no_advice_moves_what_is_no_partition(tmp_path: Path, has_properties: bool) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _log_directory(log_directory, "inner", "orders-1")
+    for name in ("lost+found", "backups"):
+        (log_directory / name).mkdir()
+    if not has_properties:
+        (log_directory / "meta.properties").unlink()
+        (log_directory / "inner/meta.properties").unlink()
+    run = _run("--after", "clean", str(log_directory))
+    assert run.returncode == 1
+    advice = run.stdout.partition("Next\n")[2].splitlines()
+    assert not [line for line in advice if "mv " in line or "move " in line or "cp -a" in line]
+
+
+def test_a_log_directory_in_another_is_named_as_such_and_told_itself(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _log_directory(log_directory, "inner", "orders-1")
+    rows = list(kdump.forecast(log_directory, after="clean"))
+    assert [(row.path.removeprefix(f"{log_directory}/"), row.outcome) for row in rows] == [
+        ("inner", "die"),
+        ("orders-0", "keep"),
+        ("inner/orders-1", "keep"),
+    ]
+    assert rows[0].reason == "this is a log directory itself, and no broker starts with one inside of another"
+    run = _run("--after", "clean", str(log_directory))
+    assert f"  in log.dirs, name {log_directory}/inner itself: it is a log directory" in run.stdout
+
+
+def test_a_copy_of_a_partition_may_be_moved_out_of_the_way(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _partition(log_directory, (0, [_batch(0)]), name="orders-0.bak")
+    run = _run("--after", "clean", str(log_directory))
+    assert run.returncode == 1
+    assert f"  mv {log_directory}/orders-0.bak ELSEWHERE   # out of the log directory, with the broker stopped" in run.stdout
+    assert "replica" not in run.stdout
+
+
+def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    for path in (tmp_path, tmp_path / "a", tmp_path / "a/b"):
+        run = _run(str(path))
+        assert run.returncode == 3
+        assert run.stderr.startswith(f"kdump: {path}: no partition directory and no log directory is here")
+        with pytest.raises(Unreadable):
+            list(kdump.forecast(path))
+    assert _run(str(_log_directory(tmp_path, "new"))).returncode == 0
+
+
+# --- the recovery point, where nobody has noted it
+
+
+def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    rows = list(kdump.forecast(path))
+    assert [(row.after, row.recovery_point, row.recovery_point_is_assumed, row.outcome, row.lost_records) for row in rows] == [
+        ("clean", 4, True, "keep", 0),
+        ("unclean", 0, True, "cut", 2),
+        ("unclean", 4, True, "keep", 0),
+    ]
+    short = _partition(tmp_path, (0, [_batch(0)]), name="short-0")
+    assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
+
+
+def test_the_end_comes_first_where_it_is_worse(tmp_path: Path) -> None:
+    """A scan from zero cuts the first segment, and with it goes the newest one, on which a scan from the end fails."""
+    index = b"\x00\x00\x00\x01\x00\x00\x00\x45"
+    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1)]), (2, [_control_batch(2), _batch(3)]))
+    (path / "00000000000000000000.index").write_bytes(index)
+    rows = list(kdump.forecast(path, after="unclean"))
+    assert [(row.recovery_point, row.outcome) for row in rows] == [(4, "die"), (0, "cut")]
+
+
+def _control_batch(offset: int) -> bytes:
+    """A control batch whose key is too short."""
+    return batch(base_offset=offset, producer_id=7, producer_epoch=0, attributes=0x30, records=[record(key=b"\x00", value=b"")])
+
+
+def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _batch(1), _batch(1), _batch(2)]), (3, [_batch(3)]))
+    options = ("--after", "unclean", "--config", "index.interval.bytes=0", str(path))
+    assert [_run("--recovery-point", point, *options).returncode for point in ("end", "zero")] == [0, 1]
+    run = _run(*options)
+    assert run.returncode == 1
+    assert [line for line in run.stdout.splitlines() if "after an unclean stop" in line] == [
+        "loss   after an unclean stop, recovery point 0 (assumed)",
+        "safe   after an unclean stop, recovery point 4 (assumed)",
+    ]
+    assert "There is no recovery-point-offset-checkpoint: both ends" in " ".join(run.stdout.split())
+
+
+def test_a_recovery_point_that_is_given_or_noted_is_not_called_assumed(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
+    for point in ("zero", "end", "checkpoint", 1):
+        assert not _only(path, after="unclean", recovery_point=point).recovery_point_is_assumed
+    assert "assumed" not in _run("--recovery-point", "end", str(path)).stdout
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    row = _only(path, after="unclean")
+    assert (row.recovery_point, row.recovery_point_is_assumed) == (1, False)
+    assert "assumed" not in _run(str(path)).stdout
+
+
+# --- damage that stays
+
+
+def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) -> None:
+    batches = [_batch(0), _damaged(_batch(1)), _damaged(_batch(2)), _batch(3)]
+    path = _partition(tmp_path, (0, batches), (4, [_batch(4)]))
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 4\n")
+    run = _run(str(path))
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[:7] == [
+        "orders-0   2 segments, 345 bytes",
+        "safe   after a clean stop",
+        "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 5.",
+        "       2 damaged batches stay: consumers stop at offset 1.",
+        "safe   after an unclean stop, recovery point 4",
+        "       1 segment is scanned, from offset 4 on, nothing is lost; the log goes from offset 0 to 5.",
+        "       2 damaged batches stay: consumers stop at offset 1.",
+    ]
+    for row in kdump.forecast(path):
+        assert (row.is_safe, row.is_sound, row.damaged_batches, row.consumers_stop_at) == (True, False, 2, 1)
+
+
+def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_damaged(_batch(3))]))
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 0, None)
+    row = _only(path, after="unclean", recovery_point=3)
+    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
+
+
+def test_consumers_stop_at_the_first_offset_that_is_damaged(tmp_path: Path) -> None:
+    """At what the batch claims, where that is between its neighbours; if not, behind the batch before it."""
+    size = len(_batch(0))
+    cases = {
+        "gap-0": ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),
+        "wrong-0": ([_batch(10), _damaged(_batch(35)), _batch(30)], 11, 1),
+        "before-0": ([_batch(10), _damaged(_batch(5)), _batch(30)], 11, 1),
+        "first-0": ([_damaged(_batch(0)), _batch(1)], 0, 1),
+        "zeros-0": ([_batch(0), bytes(1024), _batch(15)], 1, 0),
+        "length-0": ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
+        "torn-0": ([_batch(0), _batch(1)[: size - 9]], 1, 1),
+        "sound-0": ([_batch(0), _batch(1)], None, 0),
+    }
+    for name, (batches, offset, count) in cases.items():
+        path = _partition(tmp_path, (0, batches), (1000, [_batch(1000)]), name=name)
+        row = _only(path, after="clean")
+        assert (name, row.is_safe, row.consumers_stop_at, row.damaged_batches) == (name, True, offset, count)
+
+
+def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1), _damaged(_batch(2)), _batch(3)]), (4, [_batch(4)]))
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    row = _only(path, after="clean")
+    assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+    assert _only(path, after="clean").consumers_stop_at is None
+
+
+def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[str] = []
+    real = salvage.walk
+
+    def walk(source: Source, **options: Any) -> object:
+        walked.append(source.path)
+        return real(source, **options)
+
+    monkeypatch.setattr(salvage, "walk", walk)
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_damaged(_batch(1))]), (2, [_batch(2)]))
+    assert len(list(kdump.forecast(path))) == 3
+    assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
+
+
+def test_a_copy_that_is_named_itself_is_told_as_the_partition_it_was(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="copy")
+    run = _run("--recovery-point", "zero", str(path))
+    assert "mv" not in run.stdout.replace("mv " + str(path / "00000000000000000000.index"), "")
+    assert f"  cp -a {path} ELSEWHERE" in run.stdout
+
+
+# --- checkpoints that are malformed: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
+
+
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+@pytest.mark.parametrize("after", ["clean", "unclean"])
+def test_a_malformed_checkpoint_takes_the_log_directory_offline(tmp_path: Path, name: str, after: str) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    cases = {
+        b"nonsense\n": ("offline", "offline", "offline"),
+        b"0\n2\norders 0 1\n": ("offline", "offline", "offline"),
+        b"7\n1\norders 0 1\n": ("offline", "offline", "offline"),
+        bytes(40): ("offline", "offline", "offline"),
+        b"0\n1\norders 0 x\n": ("offline", "keep", "keep"),
+        b"0\n-1\n": ("offline", "keep", "keep"),
+        b"": ("keep", "keep", "keep"),
+        b"0\n": ("keep", "keep", "keep"),
+        b"0\n1\norders 0 1\n": ("keep", "keep", "keep"),
+    }
+    for data, outcomes in cases.items():
+        (log_directory / name).write_bytes(data)
+        found = [_only(log_directory, after=after, recovery_point="zero", release=release).outcome for release in RELEASES]
+        assert (data, tuple(found)) == (data, outcomes)
+        found = [
+            _only(log_directory / "orders-0", after=after, recovery_point="zero", release=which).outcome for which in RELEASES
+        ]
+        assert (data, tuple(found)) == (data, outcomes)
+
+
+def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0", "orders-1")
+    file = log_directory / "recovery-point-offset-checkpoint"
+    file.write_text("0\n2\norders 0 1\n")
+    run = _run("--after", "unclean", str(log_directory))
+    assert run.returncode == 1
+    text = " ".join(run.stdout.split())
+    assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, and 1 do." in text
+    advice = run.stdout.partition("Next\n")[2].splitlines()
+    assert [line.partition("   #")[0] for line in advice if line.startswith("  ")] == [f"  mv {file} ELSEWHERE"]
+    file.unlink()
+    assert _run("--after", "unclean", str(log_directory)).returncode == 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.forecasts import losses, outcome, remedies
+from kdump.forecasts import losses, outcome, places, remedies
+from kdump.forecasts.damage import DamageLeft, Damages
 from kdump.forecasts.directory import Directory
 from kdump.forecasts.exceptions import KAFKA, BrokerException
 from kdump.forecasts.loading import Events, Start
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     Changes = list[dict[str, str | int | None]]
 
 _MAX_CHECKPOINT = 64 << 20
+_CUT_CHECKPOINT = "checkpoint-cut"  # behind the version: to a broker it has no entries
 
 
 def _no_remedy() -> Remedy | None:
@@ -36,13 +39,15 @@ def _no_remedy() -> Remedy | None:
 class Forecast(Row):
     """What a broker of this release does with a directory at its next start.
 
-    `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed. `outcome` is the
+    `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed; where nobody has
+    noted it, it is assumed to be zero in one row and the end of the log in another. `outcome` is the
     first that holds of `die` (loading fails, the broker ends), `offline` (the log directory is taken offline), `wipe` (a segment
     is emptied), `cut` (a segment is cut at its first bad batch, later ones are deleted), `split` (a segment becomes several),
     `rescan` (a segment is scanned because of its index, and cut if it is bad; later ones stay), `delete` (files go) and `keep`;
     `also` are the others that hold. `log_start` and `log_end` are those of the loaded log; `data_end` is behind the last intact
     batch of the newest segment: where `end_differs`, new records get offsets that exist, or go missing. Bytes lost are counted
-    in logs, before less after; records and offsets lost are those of intact batches. `segments` are base offset and size of
+    in logs, before less after; records and offsets lost are those of intact batches. `damaged_batches` stay in the logs after
+    the start, and consumers get no further than `consumers_stop_at`. `segments` are base offset and size of
     each afterwards, `files` those that change in name or size, indexes and snapshots made anew aside. `exception` is what ends
     the loading, `reason` says in plain words why all this happens.
     """
@@ -51,6 +56,7 @@ class Forecast(Row):
     release: Text
     after: Text
     recovery_point: Int64
+    recovery_point_is_assumed: Bool
     outcome: Text
     also: Texts
     log_start: Int64 | None
@@ -60,6 +66,8 @@ class Forecast(Row):
     bytes_lost: Int64
     lost_offsets: Pairs
     lost_records: Int64
+    damaged_batches: Int64
+    consumers_stop_at: Int64 | None
     segments: Pairs | None
     segments_gone: Texts
     files: Changes
@@ -70,6 +78,10 @@ class Forecast(Row):
     events = Events()
     remedy = _no_remedy()
     segments_before = size_before = 0
+    kind = places.PARTITION
+    is_misnamed = False
+    bad_checkpoint = ""
+    is_safe_but_for_checkpoint = False
 
     @property
     def is_safe(self) -> bool:
@@ -77,12 +89,18 @@ class Forecast(Row):
         is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
         return self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.WIPE) and is_lossless and not self.end_differs
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the start is safe, and leaves no damage in the logs that it did not read."""
+        return self.is_safe and self.consumers_stop_at is None
+
 
 DESCRIPTIONS = {
     "path": "The partition directory, as it was found under the path that was named.",
     "release": "The release of the broker: the nearest to the one asked for of those that are known.",
     "after": "The stop before the start.",
     "recovery_point": "The offset up to which segments count as flushed: an unclean start scans those behind it.",
+    "recovery_point_is_assumed": "Whether the recovery point is noted nowhere: one row has zero, another the end of the log.",
     "outcome": "What happens, in a word: the first that holds.",
     "also": "The further words that hold.",
     "log_start": "The log start offset of the loaded log; null where it is not loaded.",
@@ -92,6 +110,8 @@ DESCRIPTIONS = {
     "bytes_lost": "The bytes of all logs before, less those after; negative where files come in under another name.",
     "lost_offsets": "Ranges of offsets of lost intact batches that no other batch covers.",
     "lost_records": "The records of intact batches that no log holds any more.",
+    "damaged_batches": "The damaged batches that stay in the logs after the start, which does not read them.",
+    "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null where none does.",
     "segments": "Base offset and size of each segment afterwards; null where the log is not loaded.",
     "segments_gone": "The names of logs that are not there any more.",
     "files": "Logs and leftovers that change in name or size, and indexes that go: name, change, new name, sizes.",
@@ -143,16 +163,19 @@ def forecast(
     recovery_point: str | int | None = None,
     config: Mapping[str, str | int] | None = None,
 ) -> Iterator[Forecast]:
-    """What a broker does with a partition directory, or with all of a log directory, at its next start.
+    """What a broker does with a partition directory, or with all of one or several log directories, at its next start.
+
+    A folder that holds log directories stands for all of them.
 
     `release` is that of the broker; starts of 4.3.1, 3.9.1 and 2.8.2 are known, and the nearest of them stands for any other.
     `after` is `clean` or `unclean`, both if not given. `recovery_point` is `zero` (all segments are scanned after an unclean
     stop), `end` (the newest is), `checkpoint` (as the log directory has noted) or an offset; if not given, what the log
-    directory has noted, or the end where it has noted nothing. `config` are settings by name: see settings.CONFIG.
+    directory has noted, and where it has noted nothing, zero and the end, a row each, the worst first. `config` are settings by
+    name: see settings.CONFIG.
 
-    Nothing is printed and nothing written; only what the broker would read is read, and of what is lost all. Damage never
-    raises. Raises UsageError for what does not exist, Unreadable for a directory or file that the system does not give us, and
-    MissingPackage where a codec is wanted that is not installed.
+    Nothing is printed and nothing written; what the broker would read is read, and all batches once, without their records.
+    Damage never raises. Raises UsageError for what does not exist, Unreadable for a directory or file that the system does not
+    give us, and MissingPackage where a codec is wanted that is not installed.
     """
     request = Request(release=release, after=STOPS if after is None else (after,), recovery_point=recovery_point, config=config)
     return _forecasts(os.fspath(path), request)
@@ -164,12 +187,29 @@ def log_directory_of(path: str) -> str:
 
 
 def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
-    log_directory = LogDirectory(path) if is_log_directory(path) else None
-    if log_directory is None:
-        yield from of_partition(path, LogDirectory(log_directory_of(path)), request)
-    else:
-        for partition in log_directory.partitions:
-            yield from of_partition(partition, log_directory, request, is_found=True)
+    is_anything = False
+    for place in places.places(path):
+        if not is_log_directory(place):
+            is_anything = True
+            yield from of_partition(place, LogDirectory(log_directory_of(place)), request)
+            continue
+        log_directory = LogDirectory(place)
+        if log_directory.is_one:
+            is_anything = True
+            for partition in log_directory.partitions:
+                yield from of_partition(partition, log_directory, request, is_found=True)
+    if not is_anything:
+        raise nothing_in(path)
+
+
+def nothing_in(path: str) -> Unreadable:
+    """What is raised for a path below which nothing of a broker stands."""
+    return Unreadable(
+        "file-missing",
+        "no partition directory and no log directory is here",
+        path=path,
+        remedy="name the directory that log.dirs names, or a partition directory in it",
+    )
 
 
 def is_log_directory(path: str) -> bool:
@@ -181,12 +221,18 @@ def is_log_directory(path: str) -> bool:
 
 
 class LogDirectory:
-    """What a log directory has noted of its partitions. A checkpoint that is not as it should be counts as none at all."""
+    """What a log directory has noted of its partitions. A checkpoint that is not as it should be has no entries."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.recovery_points = _offsets(os.path.join(path, text_checkpoint.RECOVERY_POINTS))
-        self.log_starts = _offsets(os.path.join(path, text_checkpoint.LOG_START_OFFSETS)) or {}
+        names = text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS
+        self._checkpoints = [_Checkpoint(os.path.join(path, name)) for name in names]
+        self.recovery_points = self._checkpoints[0].offsets
+        self.log_starts = self._checkpoints[1].offsets or {}
+
+    def bad_checkpoint(self, rules: StartRules) -> _Checkpoint | None:
+        """The first checkpoint for which a start takes the log directory offline."""
+        return next((checkpoint for checkpoint in self._checkpoints if checkpoint.fails(rules)), None)
 
     @property
     def partitions(self) -> list[str]:
@@ -195,6 +241,11 @@ class LogDirectory:
             return tree.partitions(self.path)
         except OSError as error:
             raise _unreadable(self.path, error) from None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether a broker left files of its own or a partition here. Raises Unreadable where it cannot be listed."""
+        return tree.is_log_directory(self.path) or any(map(places.may_be_partition, self.partitions))
 
     @property
     def was_stopped_cleanly(self) -> bool:
@@ -220,7 +271,17 @@ def of_partition(
     except OSError as error:
         raise _unreadable(path, error) from None
     forecasts = _Partition(directory, key, log_directory, request)
-    return [forecasts.with_remedy(stop) if finds_remedies else forecasts.after(stop) for stop in request.after]
+    rows = [row for stop in request.after for row in forecasts.after(stop)]
+    kind = places.kind_of(path)
+    for row in rows:
+        row.kind = kind
+        if finds_remedies:
+            forecasts.find_remedy(row)
+    bad = log_directory.bad_checkpoint(request.rules)
+    if bad is not None:
+        for row in rows:
+            _go_offline(row, bad)
+    return rows
 
 
 class _Partition:
@@ -232,17 +293,29 @@ class _Partition:
         self._key = key
         self._log_directory = log_directory
         self._clean: Forecast | None = None
+        self._damages = Damages()
 
-    def with_remedy(self, stop: str) -> Forecast:
-        """As `after`, with what may be done about it where it is bad."""
-        row = self.after(stop)
+    def find_remedy(self, row: Forecast) -> None:
+        """What may be done about a start that is bad."""
         if not row.is_safe:
-            row.remedy = remedies.best(row, self._directory, lambda change: self._started(stop, row.recovery_point, change))
-        return row
+            start = partial(self._started, row.after, row.recovery_point)
+            row.remedy = remedies.best(row, self._directory, start)
 
-    def after(self, stop: str) -> Forecast:
-        if stop != CLEAN:
-            return self._started(stop, self._recovery_point())
+    def after(self, stop: str) -> list[Forecast]:
+        """The starts after a stop: one, or two where the recovery point is not known, the worst first."""
+        noted = self._noted_recovery_point()
+        if stop == CLEAN:
+            rows = [self._after_clean_stop()]
+        elif noted is not None:
+            rows = [self._started(stop, noted)]
+        else:
+            points = dict.fromkeys((0, self._end()) if self._is_unknown else (self._end(),))
+            rows = sorted((self._started(stop, point) for point in points), key=remedies.badness, reverse=True)
+        for row in rows:
+            row.recovery_point_is_assumed = self._is_unknown
+        return rows
+
+    def _after_clean_stop(self) -> Forecast:
         if self._clean is None:
             noted = self._noted_recovery_point()
             self._clean = self._started(CLEAN, 0 if noted is None else noted)
@@ -250,16 +323,18 @@ class _Partition:
                 self._clean.recovery_point = self._clean.log_end
         return self._clean
 
-    def _recovery_point(self) -> int:
-        noted = self._noted_recovery_point()
-        if noted is not None:
-            return noted
-        clean = self.after(CLEAN)
+    def _end(self) -> int:
+        clean = self._after_clean_stop()
         end = clean.log_end if clean.log_end is not None else clean.data_end
         return max(end or 0, 0)
 
+    @property
+    def _is_unknown(self) -> bool:
+        """Whether nobody says what the recovery point is."""
+        return self._request.recovery_point is None and self._log_directory.recovery_points is None
+
     def _noted_recovery_point(self) -> int | None:
-        """The recovery point as it was asked for, None for the end of the log."""
+        """The recovery point as it was asked for, None for the end of the log, and where it is not known."""
         wanted, points = self._request.recovery_point, self._log_directory.recovery_points
         if wanted == ZERO:
             return 0
@@ -283,12 +358,12 @@ class _Partition:
         if change is not None:
             directory = directory.again(without=change.taken, with_empty=change.made_empty)
         try:
-            return _row(Start(directory, settings), stop)
+            return _row(Start(directory, settings), stop, self._damages)
         finally:
             directory.close()
 
 
-def _row(start: Start, stop: str) -> Forecast:
+def _row(start: Start, stop: str, damages: Damages) -> Forecast:
     directory, events = start.directory, start.events
     failure: BrokerException | None = None
     try:
@@ -301,12 +376,15 @@ def _row(start: Start, stop: str) -> Forecast:
         lost = losses.of(directory)
         data_end = losses.data_end(directory, start.end_is_read_from)
     log_end = start.log_end if failure is None else None
+    is_going = (name := tree.directory_name(directory.path)) is not None and name.is_going
+    left = DamageLeft() if is_going else damages.left_in(directory, start.log_start)
     names = start.settings.rules.exception_names
     row = Forecast(
         directory.path,
         start.settings.rules.release,
         stop,
         start.settings.recovery_point,
+        False,
         words[0],
         words[1:],
         start.log_start if log_end is not None else None,
@@ -316,6 +394,8 @@ def _row(start: Start, stop: str) -> Forecast:
         outcome.bytes_lost(start),
         [list(offsets) for offsets in lost.offsets],
         lost.records,
+        left.batches,
+        left.first_offset,
         [[segment.base_offset, segment.size] for segment in start.segments] if log_end is not None else None,
         outcome.segments_gone(start),
         outcome.changes(start),
@@ -328,28 +408,83 @@ def _row(start: Start, stop: str) -> Forecast:
     return row
 
 
+def _go_offline(row: Forecast, checkpoint: _Checkpoint) -> None:
+    """The log directory goes offline because of its checkpoint. Its logs are loaded all the same, as if there were none."""
+    row.bad_checkpoint = checkpoint.path
+    row.is_safe_but_for_checkpoint = row.is_safe
+    if row.outcome == outcome.DIE:
+        return
+    row.also = [word for word in (row.outcome, *row.also) if word not in (outcome.OFFLINE, outcome.KEEP)]
+    row.outcome = outcome.OFFLINE
+    fault = checkpoint.fault.message if checkpoint.fault is not None else ""
+    row.reason = f"{os.path.basename(checkpoint.path)} is malformed: {fault}"
+
+
 def _misnamed(path: str, request: Request, stop: str) -> Forecast:
+    kind = places.kind_of(path)
     reason = "no broker starts with a directory of this name in its log directory: it has to be topic-partition"
-    return Forecast(
-        path, request.release, stop, 0, outcome.DIE, [], None, None, None, False, 0, [], 0, None, [], [], KAFKA, reason
+    if kind == places.LOG_DIRECTORY:
+        reason = "this is a log directory itself, and no broker starts with one inside of another"
+    row = Forecast(
+        path,
+        request.release,
+        stop,
+        0,
+        False,
+        outcome.DIE,
+        [],
+        None,
+        None,
+        None,
+        False,
+        0,
+        [],
+        0,
+        0,
+        None,
+        None,
+        [],
+        [],
+        KAFKA,
+        reason,
     )
+    row.kind = kind
+    row.is_misnamed = True
+    return row
 
 
-def _offsets(path: str) -> dict[tuple[str, int], int] | None:
-    """What a checkpoint of a log directory says of each partition; None where there is no such file."""
-    try:
-        with Source(path) as source:
-            offsets = {}
-            for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
-                if line.fault is not None:
-                    return {}
-                topic, partition, offset = line.values
-                offsets[str(topic), int(partition)] = int(offset)
-            return offsets
-    except CorruptData:
-        return {}
-    except Unreadable as error:
-        return None if error.code == "file-missing" else {}
+class _Checkpoint:
+    """What a checkpoint of a log directory says of each partition: None where there is no such file, nothing where it is bad.
+
+    `fault` says what is wrong with it. Where it `is_of_a_number`, some releases take the file for one without entries.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.offsets: dict[tuple[str, int], int] | None = {}
+        self.fault: CorruptData | None = None
+        self.is_of_a_number = False
+        try:
+            with Source(path) as source:
+                self._read(source)
+        except Unreadable as error:
+            self.offsets = None if error.code == "file-missing" else {}
+
+    def _read(self, source: Source) -> None:
+        offsets = {}
+        for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
+            if line.fault is not None:
+                if line.fault.code != _CUT_CHECKPOINT:
+                    self.fault = line.fault
+                    self.is_of_a_number = line.is_number_wanted or line.fault.values.get("expected", 0) < 0
+                return
+            topic, partition, offset = line.values
+            offsets[str(topic), int(partition)] = int(offset)
+        self.offsets = offsets
+
+    def fails(self, rules: StartRules) -> bool:
+        """Whether the log directory goes offline for it. Kafka: CheckpointFileWithFailureHandler."""
+        return self.fault is not None and (not self.is_of_a_number or rules.bad_numbers_of_epochs_are_lines)
 
 
 def _unreadable(path: str, error: OSError) -> Unreadable:

@@ -44,14 +44,14 @@ def best(row: Forecast, directory: Directory, start: Callable[[Change], Forecast
     found: Remedy | None = None
     for change in _candidates(row, directory):
         then = start(change)
-        if _badness(then) < _badness(row if found is None else found.then):
+        if badness(then) < badness(row if found is None else found.then):
             found = Remedy(change, then)
         if then.is_safe:
             break
     return found
 
 
-def _badness(row: Forecast) -> tuple[bool, int, int, bool]:
+def badness(row: Forecast) -> tuple[bool, int, int, bool]:
     """What is worse is higher; the end of a log counts last, for nothing is gone yet."""
     return row.outcome in (DIE, OFFLINE), row.lost_records, max(row.bytes_lost, 0), row.end_differs
 

@@ -11,6 +11,7 @@ from kdump.checks.wording import counted, number_range, offset_range
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.forecast import Forecast
 from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT
+from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
 from kdump.output.csv_text import CsvOutput
@@ -31,24 +32,23 @@ if TYPE_CHECKING:
     class Form(Protocol):
         """Takes the forecasts of one directory after the other."""
 
-        def directory(self, rows: list[Forecast]) -> None: ...
+        def directory(self, rows: list[Forecast], name: str) -> None: ...
         def end(self, run: Run) -> None: ...
 
 
 class Run:
     """What is to be said at the end: releases, how many directories there were, how many could not be examined."""
 
-    __slots__ = ("asked", "exit_code", "failed", "release", "seconds", "was_stopped_cleanly")
+    __slots__ = ("asked", "exit_code", "failed", "release", "seconds", "stops")
 
-    def __init__(
-        self, *, release: str, asked: str, failed: int, seconds: float, exit_code: int, was_stopped_cleanly: bool | None
-    ) -> None:
+    def __init__(self, *, release: str, asked: str, failed: int, seconds: float, exit_code: int, stops: set[bool]) -> None:
+        """`stops`: whether the log directories hold the mark of a clean stop."""
         self.release = release
         self.asked = asked
         self.failed = failed
         self.seconds = seconds
         self.exit_code = exit_code
-        self.was_stopped_cleanly = was_stopped_cleanly
+        self.stops = stops
 
 
 def form_of(name: str, write: Write, look: Look) -> Form:
@@ -65,7 +65,7 @@ class NdjsonLines:
     def __init__(self, write: Write, _look: Look) -> None:
         self._write = write
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         for row in rows:
             self._write(as_json(row, kind="forecast") + "\n")
 
@@ -81,7 +81,7 @@ class JsonDocument:
         self._separator = "\n"
         write('{"forecasts":[')
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         for row in rows:
             self._write(self._separator + as_json(row))
             self._separator = ",\n"
@@ -97,7 +97,7 @@ class CsvLines:
         self._output = CsvOutput(write, is_terminal=look.is_terminal)
         self._output.start(Forecast)
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         values = [[getattr(row, column.name) for column in Forecast.schema] for row in rows]
         self._output.write(Table.of(Forecast, values))
 
@@ -109,13 +109,14 @@ class ForecastLine(Row):
     """What a table shows of a forecast."""
 
     after: Text
-    recovery_point: Int64
+    recovery_point: Text
     outcome: Text
     log_end: Int64 | None
     data_end: Int64 | None
     end_differs: Bool
     bytes_lost: Int64
     lost_records: Int64
+    stop_at: Int64 | None
     segments_gone: Int64
     exception: Text | None
     file: Text
@@ -130,11 +131,13 @@ class AlignedColumns:
         self._output = TerminalOutput(write, has_colors=look.has_colors, width=look.width)
         self._output.start(ForecastLine)
 
-    def directory(self, rows: list[Forecast]) -> None:
+    def directory(self, rows: list[Forecast], name: str) -> None:
         lines = []
         for row in rows:
             line = {column.name: getattr(row, column.name, None) for column in ForecastLine.schema}
             line |= {
+                "recovery_point": f"{row.recovery_point}{' (assumed)' if row.recovery_point_is_assumed else ''}",
+                "stop_at": row.consumers_stop_at,
                 "segments_gone": len(row.segments_gone),
                 "file": row.path,
                 "exception": (row.exception or "").rpartition(".")[2] or None,
@@ -151,6 +154,16 @@ class AlignedColumns:
 SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
 """The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
 
+_ASSUMED = (
+    " There is no recovery-point-offset-checkpoint: both ends, 0 and the end of the log, are assumed, the worst first;"
+    " --recovery-point says which it is."
+)
+_WITHOUT_CHECKPOINT = "a start then takes zero for all that it noted, as it does with a bad one"
+_STOPS = {
+    True: " It was stopped cleanly: .kafka_cleanshutdown is there.",
+    False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
+}
+_STOPS_DIFFER = " Some of the log directories hold .kafka_cleanshutdown and others do not: each starts as after its own stop."
 _COLORS = {SAFE: "32", TRIMS: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _MIN_WIDTH = 40
@@ -167,16 +180,18 @@ class TextReport:
         self._write = write
         self._look = look
         self._width = max(look.width, _MIN_WIDTH)
-        self._safe: list[list[Forecast]] = []
+        self._safe: list[tuple[list[Forecast], str]] = []
         self._safe_count = self._told = self._untold = 0
         self._failing = 0
+        self._is_assumed = False
         self._steps: list[str] = []
 
-    def directory(self, rows: list[Forecast]) -> None:
-        if all(row.is_safe for row in rows):
+    def directory(self, rows: list[Forecast], name: str) -> None:
+        self._is_assumed |= any(row.recovery_point_is_assumed and row.after != CLEAN for row in rows)
+        if all(row.is_sound for row in rows):
             self._safe_count += 1
             if len(self._safe) <= _MOST_SAFE:
-                self._safe.append(rows)
+                self._safe.append((rows, name))
             return
         self._failing += any(verdict(row) == FAILS for row in rows)
         if self._told == _MOST_TOLD:
@@ -185,19 +200,19 @@ class TextReport:
         if self._told:
             self._say()
         self._told += 1
-        self._say_directory(rows)
+        self._say_directory(rows, name)
         self._note_steps(rows)
 
     def end(self, run: Run) -> None:
         if self._untold:
             self._say()
             untold = counted(self._untold, "more directory is", "more directories are")
-            self._say_wrapped(f"{untold} not safe; --output ndjson tells of each.", 0)
+            self._say_wrapped(f"{untold} not safe or damaged; --output ndjson tells of each.", 0)
         if self._safe_count and self._told:
             self._say()
         if self._safe_count <= _MOST_SAFE:
-            for rows in self._safe:
-                self._say_directory(rows)
+            for rows, name in self._safe:
+                self._say_directory(rows, name)
         else:
             self._say(
                 self._colored(SAFE) + f"   {counted(self._safe_count, 'directory', 'directories')} to which nothing happens"
@@ -206,24 +221,24 @@ class TextReport:
         about = f"Starts of a broker {run.release}"
         if run.asked != run.release:
             about += f", the nearest to {run.asked} of those that are known"
-        stopped = {True: " It was stopped cleanly: .kafka_cleanshutdown is there.", None: ""}.get(run.was_stopped_cleanly)
-        if stopped is None:
-            stopped = " There is no .kafka_cleanshutdown: it runs, or its stop was unclean."
-        unread = "" if self._told else " What a start does not read may be damaged all the same; kdump check reads all."
+        stopped = "".join(_STOPS[was_clean] for was_clean in run.stops) if len(run.stops) < 2 else _STOPS_DIFFER
+        unread = "" if self._told else " The CRCs of all batches fit; kdump check reads all the rest, too."
+        assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(run.failed, 'directory', 'directories')} could not be examined." if run.failed else ""
-        self._say_wrapped(f"{about}.{stopped}{unread}{missing} {run.seconds:.1f} s. Exit status {run.exit_code}.", 0)
+        self._say_wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {run.seconds:.1f} s. Exit status {run.exit_code}.", 0)
 
     # directories
 
-    def _say_directory(self, rows: list[Forecast]) -> None:
+    def _say_directory(self, rows: list[Forecast], name: str) -> None:
         first = rows[0]
         about = f"{counted(first.segments_before, 'segment')}, {size_text(first.size_before)}"
-        self._say_wrapped(f"{self._shown(_called(first.path))}   {about}", 0)
-        for row in rows:
-            word = verdict(row)
-            stop = "a clean stop" if row.after == CLEAN else f"an unclean stop, recovery point {row.recovery_point:,}"
-            self._say(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {stop}")
-            for line in sentences(row):
+        if first.kind != PARTITION:
+            about = "a log directory itself" if first.kind == LOG_DIRECTORY else "no partition directory"
+        self._say_wrapped(f"{self._shown(name)}   {about}", 0)
+        for alike in _folded(rows):
+            word = verdict(alike[0])
+            self._say(f"{self._colored(word)}{' ' * (_INDENT - len(word))}after {_stop(alike)}")
+            for line in sentences(alike[0]):
                 self._say_wrapped(self._shown(line), _INDENT)
 
     # what comes next
@@ -232,6 +247,18 @@ class TextReport:
         """Commands for a directory that is not safe."""
         path = rows[0].path
         quoted = shlex.quote(path)
+        if rows[0].kind != PARTITION or rows[0].is_misnamed:
+            self._steps += _steps_for_stranger(rows[0], quoted)
+            return
+        if rows[0].bad_checkpoint:
+            self._steps.append(
+                f"mv {shlex.quote(rows[0].bad_checkpoint)} ELSEWHERE   # with the broker stopped; {_WITHOUT_CHECKPOINT}"
+            )
+            if all(row.is_safe_but_for_checkpoint for row in rows):
+                return
+        if all(row.is_safe for row in rows):
+            self._steps.append(f"kdump check {quoted}   # what is damaged, and where; a start leaves it as it is")
+            return
         self._steps.append(f"cp -a {quoted} ELSEWHERE   # before any restart, with the broker stopped")
         told: set[str] = set()
         for row in rows:
@@ -304,6 +331,8 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield _wrong_end(row.log_end, row.data_end)
     elif row.is_safe:
         yield _nothing_lost(row)
+    if row.outcome not in (DIE, OFFLINE) and row.consumers_stop_at is not None:
+        yield _damage_left(row, row.consumers_stop_at)
 
 
 def summary(row: Forecast) -> str:
@@ -408,6 +437,35 @@ def _nothing_lost(row: Forecast) -> str:
     return f"{how}, nothing is lost; the log goes from offset {row.log_start:,} to {row.log_end:,}."
 
 
+def _damage_left(row: Forecast, offset: int) -> str:
+    """What a start leaves as it is."""
+    what = counted(row.damaged_batches, "damaged batch stays", "damaged batches stay")
+    return f"{what if row.damaged_batches else 'Bytes that are no batch stay'}: consumers stop at offset {offset:,}."
+
+
+def _folded(rows: list[Forecast]) -> list[list[Forecast]]:
+    """The starts, those with assumed recovery points together where all that is said of them is the same."""
+    folded: list[list[Forecast]] = []
+    for row in rows:
+        if folded and row.recovery_point_is_assumed and _is_told_alike(row, folded[-1][0]):
+            folded[-1].append(row)
+        else:
+            folded.append([row])
+    return folded
+
+
+def _is_told_alike(row: Forecast, other: Forecast) -> bool:
+    return row.after == other.after and verdict(row) == verdict(other) and list(sentences(row)) == list(sentences(other))
+
+
+def _stop(rows: list[Forecast]) -> str:
+    """The stop before one start, or before several that are the same."""
+    if rows[0].after == CLEAN:
+        return "a clean stop"
+    points = " or ".join(f"{row.recovery_point:,}" for row in rows)
+    return f"an unclean stop, recovery point {points}{' (assumed)' if rows[0].recovery_point_is_assumed else ''}"
+
+
 def _steps(remedy: Remedy, path: str) -> Iterator[str]:
     """What to type."""
     if remedy.taken:
@@ -416,6 +474,15 @@ def _steps(remedy: Remedy, path: str) -> Iterator[str]:
         yield f": > {shlex.quote(os.path.join(path, name))}"
     if remedy.is_without_log_start:
         yield f"take the line of {_called(path)} out of log-start-offset-checkpoint, and count one less in its second line"
+
+
+def _steps_for_stranger(row: Forecast, quoted: str) -> list[str]:
+    """Of what stands in a log directory and is no partition, or none by its name; only files of a partition may be moved."""
+    if row.kind == LOG_DIRECTORY:
+        return [f"in log.dirs, name {quoted} itself: it is a log directory, and the one around it none for this broker"]
+    if row.kind == PARTITION:
+        return [f"mv {quoted} ELSEWHERE   # out of the log directory, with the broker stopped: the name is no partition's"]
+    return [f"ls -la {quoted}   # no partition directory: the broker starts only where log.dirs names a directory without it"]
 
 
 def _after_remedy(row: Forecast) -> str:

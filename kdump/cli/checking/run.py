@@ -141,7 +141,8 @@ def _foretold(path: str, batches: int) -> list[Forecast]:
     try:
         if is_log_directory(path):
             return []
-        rows = list(forecast(path))
+        clean, *unclean = forecast(path)
+        rows = [clean, max(unclean, key=lambda row: row.recovery_point)]
         if rows[-1].segments_before > 1:
             rows += forecast(path, after=UNCLEAN, recovery_point=ZERO)
         return rows

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from kdump.binary.java_text import escaped
 from kdump.cli.look import look_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
-from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, of_partition
+from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.places import places
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.forecast import Run, form_of
@@ -41,14 +43,15 @@ class _Run:
         self._failed = 0
         self._stops: set[bool] = set()
         self._last: LogDirectory | None = None
+        self._above = os.sep
 
     def to_end(self) -> int:
         started = time.monotonic()
-        for path in self._request.paths:
-            try:
-                self._take(path)
-            except (Unreadable, MissingPackage) as error:
-                self._fail(error)
+        found = [(path, places(path)) for path in self._request.paths]
+        self._above = _above([place for _, of_path in found for place in of_path])
+        for path, of_path in found:
+            if not self._take_all(of_path):
+                self._fail(nothing_in(path))
         code = NOT_EXAMINED if self._failed else SAFE if self._is_safe else NOT_SAFE
         self._form.end(
             Run(
@@ -57,20 +60,34 @@ class _Run:
                 failed=self._failed,
                 seconds=time.monotonic() - started,
                 exit_code=code,
-                was_stopped_cleanly=self._stops.pop() if len(self._stops) == 1 else None,
+                stops=self._stops,
             )
         )
         self._out.flush()
         return code
 
-    def _take(self, path: str) -> None:
-        """A log directory with all its partitions, or one partition."""
+    def _take_all(self, places_: list[str]) -> bool:
+        """Whether there was anything at these places: a partition, a log directory, or what cannot be examined."""
+        is_anything = False
+        for place in places_:
+            try:
+                is_anything |= self._take(place)
+            except (Unreadable, MissingPackage) as error:
+                self._fail(error)
+                is_anything = True
+        return is_anything
+
+    def _take(self, path: str) -> bool:
+        """A log directory with all its partitions, or one partition. Whether it is any."""
         if not is_log_directory(path):
             self._take_partition(path, self._noted(log_directory_of(path)), is_found=False)
-            return
+            return True
         log_directory = self._noted(path)
+        if not log_directory.is_one:
+            return False
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
+        return True
 
     def _noted(self, path: str) -> LogDirectory:
         """What a log directory has noted; that of the path before is likely to be this one's, too."""
@@ -92,10 +109,23 @@ class _Run:
         except (Unreadable, MissingPackage) as error:
             self._fail(error, path)
             return
-        self._is_safe &= all(row.is_safe for row in rows)
-        self._form.directory(rows)
+        self._is_safe &= all(row.is_sound for row in rows)
+        self._form.directory(rows, os.path.relpath(os.path.abspath(path), self._above))
 
     def _fail(self, error: KdumpError, path: str = "") -> None:
         self._failed += 1
         where = f"{path}: " if path and error.path is None else ""
         say(escaped(where + str(error)))
+
+
+def _above(found: list[str]) -> str:
+    """The directory from which on the names of partitions are told: their log directory, or what several have in common."""
+    log_directories = [path if _holds_partitions(path) else log_directory_of(path) for path in found]
+    return os.path.commonpath([os.path.abspath(path) for path in log_directories]) if found else os.sep
+
+
+def _holds_partitions(path: str) -> bool:
+    try:
+        return is_log_directory(path)
+    except Unreadable:
+        return False

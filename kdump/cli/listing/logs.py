@@ -12,7 +12,7 @@ from kdump.cli.listing.starts import start_position
 from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name, records
 from kdump.formats.record import RecordChunk
-from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
+from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from kdump.output import listing
 from kdump.output.kafka_text import interleaved
 from kdump.tables import Table
@@ -239,23 +239,19 @@ class LogLister:
 
     def _list_batches(self, chunk: Chunk, statuses: list[str]) -> None:
         if self._request.is_deep:
-<<<<<<< HEAD
-=======
-            self._find_damaged_batches(chunk, statuses)
->>>>>>> pipes
             self._list_records(chunk, statuses)
             return
         room = self._run.room(len(statuses))
         if room < len(statuses):
             chunk, statuses = chunk.slice(0, room), statuses[:room]
-        self._find_damaged_batches(chunk, statuses)
+        self._find_damaged_batches(chunk.batches, statuses)
         self.write_batches(chunk, statuses)
         self._run.count(len(statuses))
 
-    def _find_damaged_batches(self, chunk: Chunk, statuses: list[str]) -> None:
+    def _find_damaged_batches(self, batches: Table[RecordBatch], statuses: list[str]) -> None:
         if salvage.DAMAGED not in statuses:
             return
-        columns = (chunk.batches[name] for name in ("position", "isvalid", "magic"))
+        columns = (batches[name] for name in ("position", "isvalid", "magic"))
         for status, position, is_valid, magic in zip(statuses, *columns, strict=True):
             if status == salvage.DAMAGED:
                 wrong = f"record batch of unknown magic {magic} (bad-magic)"
@@ -283,30 +279,11 @@ class LogLister:
                 first = row_at[position] + 1
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
-<<<<<<< HEAD
         rows = self._rows_in_range(part.records)
         kept = rows[: self._run.room(len(rows))]
         # the limit keeps what follows it from being looked at
-        looked_at = statuses if len(kept) == len(rows) else statuses[: _owners(part)[kept[-1]] + 1]
-        self._run.finding_count += looked_at[part.continues :].count(salvage.DAMAGED)
-        if len(kept) < len(part.records) or self._request.has_range and 0 in part.counts:
-            part, statuses = self._selected(part, kept, statuses)
-        count = len(part.records)
-        if self._run.output is None:
-            self._write_lines(part)
-        elif count:
-            spread = [status for status, rows in zip(statuses, part.counts, strict=True) for _ in range(rows)]
-            positions = [at for at, rows in zip(part.batches["position"], part.counts, strict=True) for _ in range(rows)]
-            table = listing.records(part.records, spread, positions, self._source.path, self.decoding.of(part))
-            self._run.output.write(table)
-            damaged_rows = table["status"].count(salvage.DAMAGED) - spread.count(salvage.DAMAGED)
-            self._run.finding_count += damaged_rows
-        if len(part.batches):
-            self._shown_position = part.batches["position"][-1]
-        if count:
-            self._run.count(count)
-=======
-        kept = self._rows_in_range(part.records)
+        end = len(statuses) if len(kept) == len(rows) else _owners(part)[kept[-1]] + 1
+        self._find_damaged_batches(part.batches.slice(int(part.continues), end), statuses[part.continues : end])
         is_damaged = self._find_damaged_messages(part, kept, statuses)
         self.write_records(part, kept, statuses)
         if kept:
@@ -318,7 +295,7 @@ class LogLister:
         """Find what is wrong with single messages in sound batches; records of magic 2 have no CRC of their own."""
         if not part.magics:
             return False
-        owners = [row for row, count in enumerate(part.counts) for _ in range(count)]
+        owners = _owners(part)
         is_valid, found = part.records["isvalid"], False
         for row in kept:
             if row not in part.faults and is_valid[row] is not False or statuses[owners[row]] == salvage.DAMAGED:
@@ -329,7 +306,6 @@ class LogLister:
             self._run.find(where, f"message with offset {part.records['offset'][row]}: {wrong}")
             found = True
         return found
->>>>>>> pipes
 
     def _rows_in_range(self, table: Table[Record]) -> Sequence[int]:
         request = self._request
