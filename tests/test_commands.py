@@ -173,6 +173,20 @@ def test_a_damaged_snapshot_is_a_finding(tmp_path: Path) -> None:
     assert _run("snapshot", path)[0] == FINDINGS
 
 
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+@pytest.mark.parametrize("options", [[], ["--deep"]])
+def test_a_range_outside_of_a_log_is_answered_with_what_there_is(
+    partition: Path, tmp_path: Path, output: str, options: list[str]
+) -> None:
+    held = f"kdump: {partition}: nothing is in this range; the logs hold offsets 0 to 99\n".encode()
+    arguments = ["log", "--output", output, *options]
+    assert _run(*arguments, "--from-offset", "5000", partition)[::2] == (CLEAN, held)
+    assert _run(*arguments, "--to-offset", "-1", partition)[::2] == (CLEAN, held)
+    assert _run(*arguments, "--from-offset", "5000", partition, "--strict-stderr")[::2] == (CLEAN, b"")
+    assert _run(*arguments, "--from-offset", "99", partition)[::2] == (CLEAN, b"")
+    assert _run(*arguments, "--from-time", "2030-01-01", partition)[::2] == (CLEAN, b"")
+
+
 # --- words that are no command
 
 
@@ -309,7 +323,7 @@ def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(sound: Path, 
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(sound: Path, tmp_path: Path, output: str) -> None:
     pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
-    arguments = ["scan", "--engine", "local", "--output", output, sound, "--out"]
+    arguments: list[str | Path] = ["scan", "--engine", "local", "--output", output, sound, "--out"]
     assert _without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
     _flip_a_bit(sound / LOG_NAME)
     assert _without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")

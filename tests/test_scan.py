@@ -18,6 +18,7 @@ from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
 
 from .builders.checksums import crc32c
+from .builders.compression import Codec
 from .builders.files import file_name, write_partition
 from .builders.records import batch, commit_record, message, message_set, record, wrapper
 from .campaigns import damage
@@ -331,11 +332,12 @@ def test_damage_that_is_not_asked_for_is_no_matter_in_any_form(
 def _logs() -> list[bytes]:
     """Logs of all magics, some compressed, one with transactions."""
     records = [record(key=b"key", value=b"value %d" % n) for n in range(4)]
+    codecs: list[Codec] = ["gzip", "lz4", "zstd", "snappy"]
     commit = batch(
         records=[commit_record()], base_offset=8, is_control=True, is_transactional=True, producer_id=7, producer_epoch=1
     )
     plain = [batch(records=records, base_offset=4 * n) for n in range(4)]
-    packed = [batch(records=records, base_offset=4 * n, codec=codec) for n, codec in enumerate(("gzip", "lz4", "zstd", "snappy"))]
+    packed = [batch(records=records, base_offset=4 * n, codec=codec) for n, codec in enumerate(codecs)]
     old = [message_set(messages=[message(magic=n % 2, value=b"value") for n in range(5)])]
     wrapped = [wrapper(magic=1, codec="gzip", messages=[message(value=b"v")] * 4, base_offset=4 * k) for k in range(3)]
     return [b"".join(entries) for entries in (plain, packed, [*plain[:2], commit], old, wrapped)]
@@ -352,7 +354,8 @@ def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd:
     for options in ([], ["--deep"], ["--from-offset", str(first)], ["--deep", "--to-offset", str(last)], ["--no-keep-going"]):
         said = {form: _said(capfd, path, form, *options) for form in FORMS}
         assert len({code for code, _ in said.values()}) == 1, (log.what, options, said)
-        assert all((code == 0) == (err == "") for code, err in said.values()), (log.what, options, said)
+        is_empty = all("nothing is in this range" in err for _, err in said.values())
+        assert is_empty or all((code == 0) == (err == "") for code, err in said.values()), (log.what, options, said)
         if "--deep" in options:
             del said["kafka"]  # control records are told in Kafka's own words there
         assert len({err for _, err in said.values()}) == 1, (log.what, options, said)

@@ -68,5 +68,6 @@ def list_each(run: Run, list_file: Callable[[Run, str], None]) -> None:
             except KdumpError as error:
                 run.is_unexamined = True
                 run.say(str(error))
+        run.say_what_is_held()
     except Enough:
         pass

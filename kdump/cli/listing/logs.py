@@ -167,8 +167,22 @@ class LogLister:
                     self._end_at_damage()
         for row in reversed(range(len(statuses))):
             if statuses[row] != salvage.DAMAGED:
+                is_first = self._last_offset < 0
                 self._last_offset = chunk.batches["last_offset"][row]
+                self._note_offsets(chunk, statuses, is_first=is_first)
                 break
+
+    def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
+        """Note which offsets there are; where the index led past the first batches, the name says the first."""
+        row = next(row for row, status in enumerate(statuses) if status != salvage.DAMAGED)
+        first = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][row]
+        folder, name = os.path.split(self._source.path)
+        try:
+            if is_first and chunk.batches["position"][row]:
+                first = min(first, file_name.base_offset(name))
+        except CorruptData:
+            pass  # a copy under another name
+        self._run.hold(folder or ".", first, self._last_offset)
 
     def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
         """Say that a batch is listed as it should be, not as it stands."""

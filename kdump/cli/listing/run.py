@@ -39,6 +39,8 @@ class Run:
         self.output: Output | None = None
         if request.output != "kafka" and request.file is None:
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
+        self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
+        self._has_rows = False
         self._left = request.limit
         self._is_terminal = is_terminal
         self._is_error_terminal = is_error_terminal
@@ -73,6 +75,7 @@ class Run:
 
     def count(self, rows: int) -> None:
         """Take note of rows listed. Raises Enough when the limit is reached."""
+        self._has_rows = True
         if self._left is not None:
             self._left -= rows
             if self._left <= 0:
@@ -89,6 +92,19 @@ class Run:
         else:
             self.output.write(table)
         self.count(len(rows))
+
+    def hold(self, directory: str, first: int, last: int) -> None:
+        """Take note of offsets that a log holds, asked for or not."""
+        known_first, known_last = self.held.get(directory, (first, last))
+        self.held[directory] = min(known_first, first), max(known_last, last)
+
+    def say_what_is_held(self) -> None:
+        """Where a range of offsets has nothing in it, say which there are."""
+        request = self.request
+        if self._has_rows or self.finding_count or request.from_offset is None and request.to_offset is None:
+            return
+        for directory, (first, last) in self.held.items():
+            self.say(f"{directory}: nothing is in this range; the logs hold offsets {first} to {last}")
 
     def find(self, path: str | None, message: str) -> None:
         """Note a finding."""
