@@ -698,3 +698,38 @@ def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_
     assert [line.partition("   #")[0] for line in advice if line.startswith("  ")] == [f"  mv {file} ELSEWHERE"]
     file.unlink()
     assert _run("--after", "unclean", str(log_directory)).returncode == 0
+
+
+# --- the same partition twice: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
+
+
+def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp_path: Path) -> None:
+    _log_directory(tmp_path, "a", "orders-0", "orders-1")
+    _log_directory(tmp_path, "b", "orders-0", "orders-2")
+    for release in RELEASES:
+        rows = kdump.forecast(tmp_path, after="clean", release=release)
+        assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome, row.exception, row.log_end) for row in rows] == [
+            ("a/orders-0", "die", "java.lang.IllegalStateException", None),
+            ("a/orders-1", "keep", None, 1),
+            ("b/orders-0", "die", "java.lang.IllegalStateException", None),
+            ("b/orders-2", "keep", None, 1),
+        ]
+    for paths in ([tmp_path], [tmp_path / "a", tmp_path / "b"]):
+        run = _run("--after", "clean", *map(str, paths))
+        assert run.returncode == 1
+        assert f"too: {tmp_path}/b/orders-0." in " ".join(run.stdout.split())
+        assert f"  kdump log --output table {tmp_path}/a/orders-0 {tmp_path}/b/orders-0   #" in run.stdout
+
+
+def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tmp_path: Path) -> None:
+    identity = "0123456789abcdef0123456789abcdef"
+    _log_directory(tmp_path, "a", "orders-0", "orders-1", "orders-2")
+    other = _log_directory(tmp_path, "b", "orders-0")
+    _log_directory(tmp_path, "c", f"orders-1.{identity}-future", f"orders-2.{identity}-delete")
+    for text in ("node.id=2\n", "cluster.id=x\nnode.id=1\n", "version=1\n"):
+        (other / "meta.properties").write_text(text)
+        assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
+    (tmp_path / "a/meta.properties").write_text("version=1\n")  # neither says whose it is
+    assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
+    (other / "meta.properties").unlink()
+    assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}

@@ -10,10 +10,10 @@ from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.forecasts import losses, outcome, places, remedies
 from kdump.forecasts.damage import DamageLeft, Damages
 from kdump.forecasts.directory import Directory
-from kdump.forecasts.exceptions import KAFKA, BrokerException
+from kdump.forecasts.exceptions import ILLEGAL_STATE, KAFKA, BrokerException
 from kdump.forecasts.loading import Events, Start
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
-from kdump.formats import file_name, text_checkpoint, tree
+from kdump.formats import file_name, properties, text_checkpoint, tree
 from kdump.releases.history import RELEASES
 from kdump.releases.starts import PROVED, StartRules, nearest
 from kdump.tables import Bool, Int64, Row, Text
@@ -80,7 +80,7 @@ class Forecast(Row):
     segments_before = size_before = 0
     kind = places.PARTITION
     is_misnamed = False
-    bad_checkpoint = ""
+    bad_checkpoint = duplicate = ""
     is_safe_but_for_checkpoint = False
 
     @property
@@ -188,7 +188,9 @@ def log_directory_of(path: str) -> str:
 
 def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
     is_anything = False
-    for place in places.places(path):
+    found = places.places(path)
+    twice = duplicates(found)
+    for place in found:
         if not is_log_directory(place):
             is_anything = True
             yield from of_partition(place, LogDirectory(log_directory_of(place)), request)
@@ -197,7 +199,7 @@ def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
         if log_directory.is_one:
             is_anything = True
             for partition in log_directory.partitions:
-                yield from of_partition(partition, log_directory, request, is_found=True)
+                yield from of_partition(partition, log_directory, request, is_found=True, duplicate=twice.get(partition))
     if not is_anything:
         raise nothing_in(path)
 
@@ -230,6 +232,17 @@ class LogDirectory:
         self.recovery_points = self._checkpoints[0].offsets
         self.log_starts = self._checkpoints[1].offsets or {}
 
+    @property
+    def broker(self) -> tuple[str, str] | None:
+        """The cluster and the id of the broker that it belongs to, as meta.properties says; None where that does not."""
+        try:
+            with Source(os.path.join(self.path, properties.META_PROPERTIES)) as source:
+                values = properties.read(source.read(0, properties.MAX_SIZE))
+        except Unreadable:
+            return None
+        broker = values.get("node.id", values.get("broker.id", ""))
+        return (values.get("cluster.id", ""), broker) if broker else None
+
     def bad_checkpoint(self, rules: StartRules) -> _Checkpoint | None:
         """The first checkpoint for which a start takes the log directory offline."""
         return next((checkpoint for checkpoint in self._checkpoints if checkpoint.fails(rules)), None)
@@ -254,11 +267,18 @@ class LogDirectory:
 
 
 def of_partition(
-    path: str, log_directory: LogDirectory, request: Request, *, is_found: bool = False, finds_remedies: bool = False
+    path: str,
+    log_directory: LogDirectory,
+    request: Request,
+    *,
+    is_found: bool = False,
+    finds_remedies: bool = False,
+    duplicate: str | None = None,
 ) -> list[Forecast]:
     """The forecasts of one partition directory. One that `is_found` in a log directory has to have a name that a broker takes.
 
-    With `finds_remedies`, starts that are not safe are tried again without some files.
+    With `finds_remedies`, starts that are not safe are tried again without some files. `duplicate` is where another log directory
+    of the broker has the partition, too.
 
     Raises Unreadable and MissingPackage as `forecast`.
     """
@@ -277,6 +297,9 @@ def of_partition(
         row.kind = kind
         if finds_remedies:
             forecasts.find_remedy(row)
+    if duplicate is not None:
+        for row in rows:
+            _fail_as_duplicate(row, duplicate)
     bad = log_directory.bad_checkpoint(request.rules)
     if bad is not None:
         for row in rows:
@@ -406,6 +429,44 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
     sizes = [size for name, size in directory.before.items() if name.endswith(file_name.LOG)]
     row.segments_before, row.size_before = len(sizes), sum(sizes)
     return row
+
+
+def duplicates(paths: Sequence[str]) -> dict[str, str]:
+    """The partitions that two log directories of one broker have, each with the other place.
+
+    Log directories are of one broker where their meta.properties name the same. Of those on their way (-future, -delete) none is
+    a duplicate. What cannot be listed has none.
+    """
+    first: dict[tuple[tuple[str, str], str], str] = {}
+    found: dict[str, str] = {}
+    for path in dict.fromkeys(paths):
+        log_directory = LogDirectory(path)
+        broker = log_directory.broker
+        if broker is None:
+            continue
+        try:
+            partitions = log_directory.partitions
+        except Unreadable:
+            continue
+        for partition in partitions:
+            name = tree.directory_name(partition)
+            if name is not None and not name.state:
+                other = first.setdefault((broker, f"{name.topic}-{name.partition}"), partition)
+                if other != partition:
+                    found[partition] = other
+                    found.setdefault(other, partition)
+    return found
+
+
+def _fail_as_duplicate(row: Forecast, other: str) -> None:
+    """The start fails, for it finds the partition in two log directories. Kafka: LogManager.loadLog."""
+    row.duplicate = other
+    if row.outcome != outcome.DIE:
+        row.also = [word for word in (row.outcome, *row.also) if word != outcome.KEEP]
+        row.outcome = outcome.DIE
+        row.log_start = row.log_end = row.segments = None
+        row.end_differs = False
+        row.exception, row.reason = ILLEGAL_STATE, f"another log directory of this broker has the partition, too: {other}"
 
 
 def _go_offline(row: Forecast, checkpoint: _Checkpoint) -> None:

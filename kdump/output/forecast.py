@@ -250,6 +250,10 @@ class TextReport:
         if rows[0].kind != PARTITION or rows[0].is_misnamed:
             self._steps += _steps_for_stranger(rows[0], quoted)
             return
+        if rows[0].duplicate:
+            both = " ".join(map(shlex.quote, sorted((path, rows[0].duplicate))))
+            self._steps.append(f"kdump log --output table {both}   # which of the two to keep")
+            return
         if rows[0].bad_checkpoint:
             self._steps.append(
                 f"mv {shlex.quote(rows[0].bad_checkpoint)} ELSEWHERE   # with the broker stopped; {_WITHOUT_CHECKPOINT}"
