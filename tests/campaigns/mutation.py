@@ -49,9 +49,9 @@ class Trial(NamedTuple):
     elapsed_s: float
 
 
-def why_broken(mutation: Mutation) -> str | None:
-    """Why a mutation cannot be tried on the checkout as it is, None if it can."""
-    path = ROOT / mutation.file
+def why_broken(mutation: Mutation, root: Path = ROOT) -> str | None:
+    """Why a mutation cannot be tried on the checkout in this folder, None if it can."""
+    path = root / mutation.file
     if not path.is_file():
         return f"there is no {mutation.file}"
     count = path.read_text("utf-8").count(mutation.old)
@@ -63,10 +63,10 @@ def why_broken(mutation: Mutation) -> str | None:
         return "it names no tests"
     for test in mutation.tests:
         file, _, name = test.partition("::")
-        if not (ROOT / file).exists():
+        if not (root / file).exists():
             return f"there is no {file}"
-        if name and f"def {name.partition('[')[0]}(" not in (ROOT / file).read_text("utf-8"):
-            return f"there is no test {name} in {file}"
+        if name and f"def {name.partition('[')[0]}(" not in (root / file).read_text("utf-8"):
+            return f"there is no {name} in {file}"
     return None
 
 
@@ -100,7 +100,7 @@ class Copy:
         def trial(outcome: Outcome, text: str) -> Trial:
             return Trial(mutation, outcome, text, time.monotonic() - begin)
 
-        if reason := why_broken(mutation):
+        if reason := why_broken(mutation, self._root):
             return trial(Outcome.BROKEN, reason)
         try:
             if reason := self._put(path, sound.replace(mutation.old, mutation.new)):
