@@ -27,6 +27,7 @@ WITHOUT_KERNEL = {
     "test_kernel",
     "test_kernels",
     "test_mutants",
+    "test_mutations",
     "test_partitions",
     "test_pieces",
     "test_readme",

@@ -217,6 +217,38 @@ def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Pat
     assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **options).outcome == "keep"
 
 
+@pytest.mark.parametrize(
+    ("topic_id", "outcome"),
+    [
+        ("AAAAAAAAAAAAAAAAAAAAAQ", "keep"),
+        ("AAAAAAAAAAAAAAAAAAAAAQ==", "keep"),
+        ("AAAAAAAAAAAAAAAAAAAAAQ=", "die"),
+        ("AAAAAAAAAAAAAAAAAAAAAQ===", "die"),
+    ],
+)
+def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, topic_id: str, outcome: str) -> None:
+    """As the log manager of 4.3.1 does with each of them."""
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    row = _only(path, after="clean")
+    assert (row.outcome, row.exception) == (outcome, "java.lang.IllegalArgumentException" if outcome == "die" else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("version: 0\n", "partition.metadata ends in front of line 2"),
+        ("version 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of partition.metadata is no name with a value"),
+        ("version: 0\ntopic_id AAAAAAAAAAAAAAAAAAAAAQ\n", "line 2 of partition.metadata is no name with a value"),
+    ],
+)
+def test_the_line_of_partition_metadata_that_ends_a_start_is_named(tmp_path: Path, text: str, reason: str) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "partition.metadata").write_text(text)
+    row = _only(path, after="clean")
+    assert (row.reason, row.is_safe) == (reason, False)
+
+
 def test_an_unclean_start_with_its_recovery_point_at_the_end_looks_at_the_newest_segment_only(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
     row = _only(path, after="unclean", recovery_point="end")

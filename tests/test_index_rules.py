@@ -88,6 +88,28 @@ def test_an_entry_that_is_too_high_is_blamed_and_not_the_next_one(tmp_path: Path
     ]
 
 
+def test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order(tmp_path: Path) -> None:
+    offsets = (0, 1, 3, 2, 4, 5)
+    batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in offsets]
+    directory = write_partition(tmp_path, segments={0: batches})
+    index = directory / file_name(0, ".index")
+    index.write_bytes(index_of(entries=[(offset, row * len(batches[0])) for row, offset in enumerate(offsets) if row]))
+    found = [(row.code, row.start, row.end) for row in _of_indexes(_check(directory)) if row.path == str(index)]
+    assert found == [("index-entry-order", 8, 16)]
+
+
+def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, ".index")
+    path.write_bytes(index_of(entries=[(5, 500)] * 4))
+    findings = [row for row in _check(path, max_findings=1) if isinstance(row, Finding)]
+    assert sorted((row.code, row.start, row.end, row.found) for row in findings) == [
+        ("finding-flood", 16, 32, "2"),
+        ("finding-flood", 16, 32, "2"),
+        ("index-entry-order", 8, 16, "5"),
+        ("index-position-order", 8, 16, "500"),
+    ]
+
+
 def test_whatever_bytes_an_index_has_each_is_accounted_for(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={0: BATCHES[:20]}, index_interval_bytes=0)
     chance = random.Random(5)

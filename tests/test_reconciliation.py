@@ -24,7 +24,7 @@ import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
 from kdump.pipeline import discovery, planning, reading, tasks  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.reconciliation import Reconciliation  # noqa: E402
-from kdump.pipeline.slice_report import SliceReport  # noqa: E402
+from kdump.pipeline.slice_report import Skipped, SliceReport  # noqa: E402
 from kdump.pipeline.tasks import ATTEMPTS, Task, TaskReport  # noqa: E402
 
 PARTITIONS, BATCHES, RECORDS = 4, 30, 3
@@ -306,6 +306,16 @@ def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None
     task = Task(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
     with pytest.raises(KdumpError, match="--out has to lie on a disk that all workers share"):
         Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
+
+
+def test_tables_that_lack_a_file_are_named_in_order_whichever_task_ends_first(data: Path) -> None:
+    item = next(discovery.discover(str(_log(data, 0))))
+    messages = set()
+    for tables in (("records", "batches", "segments"), ("segments", "batches", "records")):
+        whole = Reconciliation(str(data))
+        whole.skipped += [(item, table, Skipped("unreadable", "no such file", None, None, False)) for table in tables]
+        messages |= {row["message"] for found in whole.findings() for row in found.to_pylist()}
+    assert messages == {"Rows of this file are missing in the tables batches, records, segments: no such file."}
 
 
 def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:

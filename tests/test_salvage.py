@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary.source import Source
+from kdump.checks import salvage
 from kdump.checks.salvage import DAMAGED, INTACT, SALVAGED, Damage, Section, walk
 
 from .builders.records import batch, message, message_set, record, wrapper
@@ -198,6 +199,15 @@ def test_a_damaged_batch_whose_length_leads_to_another_hides_those_between() -> 
 def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
     data = b"".join([_batch(100), b"garbage" * 9, _batch(5), _batch(6), _batch(101), _batch(102)])
     assert [found.status for found in _ranges(data)] == [INTACT, "", SALVAGED, SALVAGED, SALVAGED, INTACT]
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(salvage, "WINDOW_SIZE", count * SIZE)
+    monkeypatch.setattr(salvage, "_NEAR", count * SIZE)
+    log = _log(8)
+    log[3] = struct.pack(">q", 500) + log[3][8:]
+    assert [found.status for found in _ranges(b"".join(log))] == [INTACT] * 3 + [SALVAGED] + [INTACT] * 4
 
 
 def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> None:

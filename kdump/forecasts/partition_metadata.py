@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 
 from kdump.errors import CorruptData
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 
 _NAME = partition_metadata.NAME
 _MAX_SIZE = 1 << 20
-_MAX_ID_LENGTH = 24
-_ID_SIZE = 16
+_ID_LENGTHS = (22, 24)  # without padding, and with all of it
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -59,12 +57,7 @@ def _value(lines: list[str], row: int) -> str:
 def _uuid(text: str) -> bytes:
     """The bytes of an id. Raises BrokerException where a text is none."""
     data = text.encode()
-    if len(text) <= _MAX_ID_LENGTH and _ALPHABET.issuperset(data.rstrip(b"=")):
-        digits = data.rstrip(b"=")
-        try:
-            uuid = base64.urlsafe_b64decode(digits + b"=" * (-len(digits) % 4))
-        except binascii.Error:
-            uuid = b""
-        if len(uuid) == _ID_SIZE:
-            return uuid
+    digits = data.rstrip(b"=")
+    if len(digits) == _ID_LENGTHS[0] and len(data) in _ID_LENGTHS and _ALPHABET.issuperset(digits):
+        return base64.urlsafe_b64decode(digits + b"==")
     raise BrokerException(f"the topic id in {_NAME} is no UUID in base64", ILLEGAL_ARGUMENT)

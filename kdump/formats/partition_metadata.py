@@ -18,7 +18,7 @@ MAX_SIZE = 1 << 12
 
 _ZERO_ID = bytes(16)
 _USUAL = bytes.maketrans(b"-_", b"+/")  # of base64 for addresses; the module base64 takes long to import
-_MAX_ID_LENGTH = 24
+_ID_LENGTHS = (22, 24)  # without padding, and with all of it
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -55,12 +55,8 @@ def uuid_of(text: bytes) -> bytes:
     Raises CorruptData with the code `metadata-id-malformed`.
     """
     digits = text.rstrip(b"=")
-    if len(text) > _MAX_ID_LENGTH or not _ALPHABET.issuperset(digits):
+    if len(text) > _ID_LENGTHS[1] or not _ALPHABET.issuperset(digits):
         raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters and is no UUID in base64")
-    try:
-        uuid = binascii.a2b_base64(digits.translate(_USUAL) + b"=" * (-len(digits) % 4))
-    except binascii.Error:
-        uuid = b""
-    if len(uuid) != len(_ZERO_ID):
+    if len(digits) != _ID_LENGTHS[0] or len(text) not in _ID_LENGTHS:
         raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters, not the 22 of a UUID in base64")
-    return uuid
+    return binascii.a2b_base64(digits.translate(_USUAL) + b"==")

@@ -229,7 +229,7 @@ class Reconciliation:
                 lacking += [table] if table not in lacking else []
         for (item, message, position), names in tables.items():
             where = "" if position is None else f" from byte {position:,} on"
-            text = f"Rows of this file{where} are missing in {_listed(names)}: {message}."
+            text = f"Rows of this file{where} are missing in {_listed(sorted(names))}: {message}."
             yield _finding("scan-rows-missing", item.path, item.kind, position or 0, max(item.size, position or 0), text)
 
     def _unread_records(self) -> Iterator[Finding]:

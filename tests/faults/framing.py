@@ -246,6 +246,18 @@ CASES = (
         near_also={"crc-mismatch"},
     ),
     _case(
+        "resync-nested-candidate",
+        _length(_BROKEN, 1, _SIZE + 20) + _batch(9),
+        warning(_row(2), found="1"),
+        _BROKEN + _batch(9),
+        name="and-a-gap-after-it",
+        also={
+            "crc-mismatch": error(_row(1), offsets=(1, 1), is_estimated=True),
+            "offset-gap": info(_row(3, 4), offsets=(4, 8), found="5"),
+        },
+        near_also={"crc-mismatch", "offset-gap"},
+    ),
+    _case(
         "resync-budget",
         _ONE + _HEADER * 80_000,
         error((76, 76 + 80_000 * 61), offsets=(5, 5), is_estimated=True),

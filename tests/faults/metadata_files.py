@@ -332,6 +332,13 @@ CASES: tuple[FaultCase, ...] = (
     ),
     FaultCase(
         "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ=")},
+        at=error(WHOLE_FILE),
+        near_miss={_METADATA: partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAQ==")},
+        name="id-half-padded",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
         shown=_KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
         at=warning(NO_BYTES, file=f"orders-3/{_METADATA}"),
         near_miss={"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),

@@ -1,0 +1,156 @@
+"""What a deliberate error in the code is, and a copy of the checkout in which one can be tried."""
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent.parent
+COPIED = ("kdump", "tests", "golden_outputs", "benchmarks", "docs", "examples", "bin")
+"""The folders that tests need; the files beside them are copied, too."""
+
+KERNEL = Path("kdump", "binary", "_kernel.abi3.so")
+BUILD = ("gcc", "-O1", "-std=c11", "-fPIC", "-shared")
+
+
+class Mutation(NamedTuple):
+    """A deliberate error: `new` for `old`, which occurs once in this file; at least one of the tests should fail with it."""
+
+    id: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+class Outcome(Enum):
+    """What came of a mutation."""
+
+    CAUGHT = "caught"
+    SURVIVED = "survived"
+    BROKEN = "cannot be tried"
+
+
+class Trial(NamedTuple):
+    """A mutation, what came of it, and what the tests printed or why it cannot be tried."""
+
+    mutation: Mutation
+    outcome: Outcome
+    text: str
+    elapsed_s: float
+
+
+def why_broken(mutation: Mutation, root: Path = ROOT) -> str | None:
+    """Why a mutation cannot be tried on the checkout in this folder, None if it can."""
+    path = root / mutation.file
+    if not path.is_file():
+        return f"there is no {mutation.file}"
+    count = path.read_text("utf-8").count(mutation.old)
+    if count != 1:
+        return f"the old text occurs {count} times in {mutation.file}"
+    if mutation.old == mutation.new:
+        return "old and new text are the same"
+    if not mutation.tests:
+        return "it names no tests"
+    for test in mutation.tests:
+        file, _, name = test.partition("::")
+        if not (root / file).exists():
+            return f"there is no {file}"
+        if name and f"def {name.partition('[')[0]}(" not in (root / file).read_text("utf-8"):
+            return f"there is no {name} in {file}"
+    return None
+
+
+class Copy:
+    """A copy of the checkout in a folder; the checkout itself is only read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._root = folder
+        ignored = shutil.ignore_patterns("__pycache__", ".*")
+        for name in COPIED:
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        for path in ROOT.iterdir():
+            if path.is_file():
+                shutil.copyfile(path, folder / path.name)
+        done = self._run([sys.executable, "-c", "import kdump, tests; print(kdump.__file__, tests.__file__)"], 60)
+        if not all(Path(name).is_relative_to(folder) for name in done[1].split()):
+            raise RuntimeError(f"tests in the copy {folder} would import {done[1]}")
+
+    def passes(self, tests: Sequence[str], *, options: Sequence[str] = (), seconds: float = 3600) -> tuple[bool, str]:
+        """Whether these tests pass, and what they printed. Tests that take longer than this fail."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *tests]
+        code, text = self._run(command, seconds)
+        return code == 0, text
+
+    def attempt(self, mutation: Mutation, *, options: Sequence[str] = (), seconds: float = 3600) -> Trial:
+        """Put the error in, run its tests, and take it out."""
+        begin = time.monotonic()
+        path = self._root / mutation.file
+        sound = path.read_text("utf-8")
+
+        def trial(outcome: Outcome, text: str) -> Trial:
+            return Trial(mutation, outcome, text, time.monotonic() - begin)
+
+        if reason := why_broken(mutation, self._root):
+            return trial(Outcome.BROKEN, reason)
+        try:
+            if reason := self._put(path, sound.replace(mutation.old, mutation.new)):
+                return trial(Outcome.BROKEN, reason)
+            passed, text = self.passes(mutation.tests, options=options, seconds=seconds)
+            return trial(Outcome.SURVIVED if passed else Outcome.CAUGHT, text)
+        finally:
+            self._put(path, sound)
+
+    def _put(self, path: Path, text: str) -> str | None:
+        """Write a file of the copy, and build what is made from it; say why that failed."""
+        path.write_text(text, "utf-8")
+        if path.suffix == ".c":
+            include = f"-I{sysconfig.get_paths()['include']}"
+            new = KERNEL.with_suffix(".new")
+            try:
+                code, printed = self._run([*BUILD, include, str(path), "-o", str(new)], 600)
+            except FileNotFoundError:
+                return "there is no gcc"
+            if code:
+                return printed
+            (self._root / new).replace(self._root / KERNEL)
+        elif path.suffix == ".py":
+            # Python takes a cached module for current if second and size are those of the file.
+            Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+            try:
+                compile(text, path.name, "exec")
+            except SyntaxError as error:
+                return str(error)
+        return None
+
+    def _run(self, command: Sequence[str], seconds: float) -> tuple[int, str]:
+        """Run a command in the copy; exit code and what it printed. It takes its children with it when it ends."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KDUMP_REMAKE")}
+        environment["PYTHONPATH"] = str(self._root)
+        process = subprocess.Popen(
+            command,
+            cwd=self._root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+            return process.returncode, printed.decode("utf-8", "replace")
+        except subprocess.TimeoutExpired:
+            return -1, f"did not end within {seconds:.0f} s"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

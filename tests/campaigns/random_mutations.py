@@ -1,0 +1,135 @@
+"""Errors at random for the campaign of mutations, made by the operators of Cosmic Ray, in the modules that judge."""
+
+import ast
+import random
+from collections.abc import Iterator, Sequence
+
+from tests.campaigns.mutation import ROOT, Mutation
+
+JUDGES = (
+    "kdump/checks/**/*.py",
+    "kdump/forecasts/**/*.py",
+    "kdump/cli/*/run.py",
+    "kdump/cli/main.py",
+    "kdump/output/findings/*.py",
+    "kdump/output/forecast.py",
+    "kdump/pipeline/reconciliation.py",
+    "kdump/pipeline/slice_report.py",
+)
+"""Modules that say whether data is damaged, lost or safe, and what exit code and output say of it."""
+
+TESTS = {
+    "kdump/checks/": (
+        "tests/faults",
+        "tests/test_salvage.py",
+        "tests/test_check_records.py",
+        "tests/test_producers_in_checks.py",
+    ),
+    "kdump/checks/check.py": ("tests/faults", "tests/test_check.py"),
+    "kdump/checks/column.py": ("tests/test_column.py", "tests/faults"),
+    "kdump/checks/finding.py": ("tests/faults", "tests/test_check.py"),
+    "kdump/checks/index_digest.py": ("tests/test_index_rules.py", "tests/faults"),
+    "kdump/checks/isolation.py": ("tests/test_isolation.py",),
+    "kdump/checks/message_index.py": ("tests/test_releases.py", "tests/test_indexes.py"),
+    "kdump/checks/offset_index.py": ("tests/test_indexes.py", "tests/faults"),
+    "kdump/checks/producers.py": ("tests/test_producers_in_checks.py", "tests/faults"),
+    "kdump/checks/rules/": ("tests/faults", "tests/test_check_records.py", "tests/test_producers_in_checks.py"),
+    "kdump/checks/rules/offset_index.py": ("tests/faults", "tests/test_index_rules.py"),
+    "kdump/checks/rules/time_index.py": ("tests/faults", "tests/test_index_rules.py"),
+    "kdump/checks/salvage.py": ("tests/test_salvage.py", "tests/faults"),
+    "kdump/checks/time_index.py": ("tests/test_indexes.py", "tests/faults"),
+    "kdump/checks/watch.py": ("tests/test_isolation.py", "tests/faults"),
+    "kdump/cli/": ("tests/test_check.py", "tests/test_commands.py", "tests/test_scan.py"),
+    "kdump/cli/checking/": ("tests/test_check.py",),
+    "kdump/cli/forecasting/": ("tests/test_forecast.py",),
+    "kdump/cli/listing/": ("tests/test_commands.py",),
+    "kdump/cli/main.py": ("tests/test_jobs.py", "tests/test_check.py"),
+    "kdump/cli/scanning/": ("tests/test_scan.py",),
+    "kdump/forecasts/": ("tests/test_forecast.py",),
+    "kdump/output/findings/": ("tests/test_check.py",),
+    "kdump/output/forecast.py": ("tests/test_forecast.py",),
+    "kdump/pipeline/reconciliation.py": ("tests/test_reconciliation.py",),
+    "kdump/pipeline/slice_report.py": ("tests/test_reconciliation.py", "tests/test_pipeline.py"),
+}
+"""The tests that belong to a module, likeliest first; the longest name that fits a module counts."""
+
+_LEFT_OUT = (
+    "(python-kernel and not test_index)",  # one kernel is enough, but for what does not use the one in C
+    "interrupt",  # waits
+    "builder_says",
+    "every_byte",  # the snapshots of the same cases hold all that these compare
+    "2.8.2",
+    "3.9.1",  # of the recorded starts, one release is enough
+)
+OPTIONS = ("-k", " and ".join(f"not {name}" for name in _LEFT_OUT), "-m", "not spark")
+"""What pytest is told: tests that see nothing that another does not see are left out."""
+
+OPERATORS = (
+    *("AddNot", "ReplaceUnaryOperator_Delete_Not", "ReplaceUnaryOperator_Delete_USub", "ReplaceUnaryOperator_USub_UAdd"),
+    *("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
+    *("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop", "ExceptionReplacer", "NumberReplacer"),
+    *("ReplaceComparisonOperator_Lt_LtE", "ReplaceComparisonOperator_Lt_Gt"),
+    *("ReplaceComparisonOperator_LtE_Lt", "ReplaceComparisonOperator_LtE_Gt"),
+    *("ReplaceComparisonOperator_Gt_GtE", "ReplaceComparisonOperator_Gt_Lt"),
+    *("ReplaceComparisonOperator_GtE_Gt", "ReplaceComparisonOperator_GtE_Lt"),
+    *("ReplaceComparisonOperator_Eq_NotEq", "ReplaceComparisonOperator_Eq_LtE", "ReplaceComparisonOperator_Eq_GtE"),
+    *("ReplaceComparisonOperator_NotEq_Eq", "ReplaceComparisonOperator_NotEq_Lt", "ReplaceComparisonOperator_NotEq_Gt"),
+    *("ReplaceComparisonOperator_Is_IsNot", "ReplaceComparisonOperator_IsNot_Is"),
+    *("ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add", "ReplaceBinaryOperator_Mul_FloorDiv"),
+    *("ReplaceBinaryOperator_FloorDiv_Mul", "ReplaceBinaryOperator_Mod_FloorDiv"),
+    *("ReplaceBinaryOperator_BitAnd_BitOr", "ReplaceBinaryOperator_BitOr_BitAnd"),
+    *("ReplaceBinaryOperator_LShift_RShift", "ReplaceBinaryOperator_RShift_LShift"),
+)
+"""Operators of Cosmic Ray, without those whose errors all tests see, such as `/` for `+`, or none can, such as `is` for `==`."""
+
+
+def modules(pattern: str | None = None) -> list[str]:
+    """The modules that judge, or those of a pattern or folder, in the order of their names."""
+    patterns = JUDGES if pattern is None else (pattern, f"{pattern.rstrip('/')}/**/*.py")
+    found = {path for one in patterns for path in ROOT.glob(one) if path.suffix == ".py"}
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def tests_of(module: str) -> tuple[str, ...]:
+    """The tests that belong to a module."""
+    return TESTS[max((name for name in TESTS if module.startswith(name)), key=len)]
+
+
+def mutations(count: int, seed: int, names: Sequence[str]) -> list[Mutation]:
+    """This many mutations of these modules, of all that the operators make, none likelier than another.
+
+    They depend on the seed and the modules only; a larger count begins with the same ones.
+    """
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    places = [(module, *place) for module in names for place in _places((ROOT / module).read_text("utf-8"))]
+    random.Random(seed).shuffle(places)
+    made = []
+    for module, operator, occurrence, line in places[:count]:
+        text = (ROOT / module).read_text("utf-8")
+        changed = mutate_code(text, get_operator(f"core/{operator}")(), occurrence)
+        made.append(Mutation(f"{module}:{line}:{operator}:{occurrence}", module, text, changed, tests_of(module)))
+    return made
+
+
+def _places(text: str) -> Iterator[tuple[str, int, int]]:
+    """Where the operators can change something but annotations: operator, its occurrence, line."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator
+
+    annotations = list(_annotations(ast.parse(text)))
+    nodes = list(ast_nodes(get_ast(text)))
+    for name in OPERATORS:
+        operator = get_operator(f"core/{name}")()
+        positions = (begin for node in nodes for begin, _ in operator.mutation_positions(node))
+        for occurrence, (line, column) in enumerate(positions):
+            if not any(begin <= (line, column) < end for begin, end in annotations):
+                yield name, occurrence, line
+
+
+def _annotations(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    for node in ast.walk(tree):
+        hint = getattr(node, "annotation", None) or getattr(node, "returns", None)
+        if isinstance(hint, ast.expr):
+            yield (hint.lineno, hint.col_offset), (hint.end_lineno or 0, hint.end_col_offset or 0)

@@ -1,0 +1,97 @@
+"""The short form of the campaign with errors in the code: the list fits the code, and caught is told from survived."""
+
+import pytest
+
+from tests.campaigns import mutation, mutations, random_mutations
+from tests.campaigns.mutation import ROOT, Copy, Mutation, Outcome, why_broken
+from tests.campaigns.mutation_list import MUTATIONS
+
+FILE = "kdump/formats/transaction_index.py"
+ERROR = Mutation(
+    id="version-unsigned",
+    file=FILE,
+    old='Struct(">hqqqq")',
+    new='Struct(">Hqqqq")',
+    tests=("tests/test_transaction_index.py::test_a_version_is_shown_as_it_stands",),
+)
+
+
+def test_every_error_of_the_list_can_be_put_into_the_code() -> None:
+    assert {one.id: why for one in MUTATIONS if (why := why_broken(one))} == {}
+
+
+def test_errors_of_the_list_have_ids_of_their_own_and_the_order_of_their_files() -> None:
+    assert len({one.id for one in MUTATIONS}) == len(MUTATIONS)
+    files = [one.file for one in MUTATIONS]
+    assert files == sorted(files)
+
+
+def test_an_error_is_caught_and_what_changes_nothing_survives() -> None:
+    before = (ROOT / FILE).read_bytes()
+    harmless = ERROR._replace(id="harmless", old="ENTRY_SIZE = _ENTRY.size", new="ENTRY_SIZE = +_ENTRY.size")
+    no_code = ERROR._replace(id="no-code", new='Struct(">hqqqq"')
+    trials = {trial.mutation.id: trial.outcome for trial in mutations.run([ERROR, harmless, no_code])}
+    assert trials == {"version-unsigned": Outcome.CAUGHT, "harmless": Outcome.SURVIVED, "no-code": Outcome.BROKEN}
+    assert (ROOT / FILE).read_bytes() == before
+
+
+def test_tests_that_fail_without_an_error_say_nothing_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Copy, "passes", lambda *_, **__: (False, "1 failed"))
+    with pytest.raises(mutations.TestsFail, match="1 failed"):
+        list(mutations.run([ERROR]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"old": "Struct"}, "the old text occurs 2 times in kdump/formats/transaction_index.py"),
+        ({"old": "structure of"}, "the old text occurs 0 times in kdump/formats/transaction_index.py"),
+        ({"new": ERROR.old}, "old and new text are the same"),
+        ({"file": "kdump/gone.py"}, "there is no kdump/gone.py"),
+        ({"tests": ()}, "it names no tests"),
+        ({"tests": ("tests/test_gone.py",)}, "there is no tests/test_gone.py"),
+        (
+            {"tests": ("tests/test_transaction_index.py::test_gone",)},
+            "there is no test_gone in tests/test_transaction_index.py",
+        ),
+    ],
+)
+def test_an_error_that_does_not_fit_the_code_is_told(changes: dict[str, str], why: str) -> None:
+    assert why_broken(ERROR._replace(**changes)) == why
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        ((Outcome.CAUGHT, Outcome.CAUGHT), 0),
+        ((Outcome.SURVIVED, Outcome.CAUGHT), 1),
+        ((Outcome.CAUGHT, Outcome.BROKEN), 1),
+    ],
+)
+def test_an_error_that_is_not_caught_is_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], outcomes: tuple[Outcome, ...], code: int
+) -> None:
+    trials = [mutation.Trial(ERROR, outcome, "", 1.0) for outcome in outcomes]
+    monkeypatch.setattr(mutations, "run", lambda *_, **__: iter(trials))
+    assert mutations.main([]) == code
+    assert f"{outcomes.count(Outcome.CAUGHT)} of " in capsys.readouterr().out
+
+
+def test_every_module_that_judges_has_tests_that_exist() -> None:
+    names = random_mutations.modules()
+    assert {"kdump/checks/rules/framing.py", "kdump/forecasts/outcome.py", "kdump/cli/checking/run.py", "kdump/cli/main.py"} < {
+        *names
+    }
+    assert len(names) > 80
+    for name in names:
+        for test in random_mutations.tests_of(name):
+            assert (ROOT / test).exists(), test
+    assert random_mutations.tests_of("kdump/checks/check.py") == ("tests/faults", "tests/test_check.py")
+
+
+def test_mutations_at_random_depend_on_their_seed_only() -> None:
+    pytest.importorskip("cosmic_ray", reason="needs the extra `campaigns`")
+    names = ["kdump/checks/wording.py", "kdump/checks/finding.py"]
+    made = random_mutations.mutations(6, 1, names)
+    assert made == random_mutations.mutations(8, 1, names)[:6] != random_mutations.mutations(6, 2, names)
+    assert all(one.old != one.new and one.file in names for one in made)
