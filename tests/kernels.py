@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from kdump.binary import kernel
+from kdump.binary import kernel, source
 from kdump.checks import salvage
 from kdump.cli import commands, dropin
 from kdump.cli.dropin import logs
@@ -67,7 +67,7 @@ def sizes(given: Sizes) -> Iterator[None]:
                 stack.enter_context(mock.patch.object(module, name, value))
 
         put(log, WINDOW_SIZE=given.window)
-        if given.window < salvage.WINDOW_SIZE:
+        if given.window < source.WINDOW_SIZE:
             put(salvage, WINDOW_SIZE=max(given.window, 62), _NEAR=max(given.window, 62))  # at least a header and a byte
             put(pieces, _UNIT=given.window)
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))

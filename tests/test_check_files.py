@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def _partition(
     return directory
 
 
-def _of(path: Path, *codes: str, **settings: object) -> list[Finding]:
+def _of(path: Path, *codes: str, **settings: Any) -> list[Finding]:
     return [one for one in _findings(path, **settings) if one.code in codes]
 
 
@@ -525,7 +526,7 @@ def _packed(codec: Codec, payload: bytes, first: int = 0) -> bytes:
     return batch(records=RECORDS, codec=codec, payload=payload, base_offset=first)
 
 
-def _deep(tmp_path: Path, *pieces: bytes, **settings: object) -> list[Finding]:
+def _deep(tmp_path: Path, *pieces: bytes, **settings: Any) -> list[Finding]:
     return _of_log(tmp_path, b"".join(pieces), level="deep", is_pedantic=True, **settings)
 
 

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def _at(pieces: Sequence[bytes], row: int) -> tuple[int, int]:
     return start, start + len(pieces[row])
 
 
-def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: object) -> list[Finding]:
+def _of(tmp_path: Path, pieces: Sequence[bytes], *codes: str, **settings: Any) -> list[Finding]:
     """What is found in a log of these pieces, of some codes only if they are given."""
     found = _of_log(tmp_path, b"".join(pieces), **{"is_pedantic": True, **settings})
     return [one for one in found if not codes or one.code in codes]
