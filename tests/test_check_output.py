@@ -512,6 +512,13 @@ def test_a_map_tells_how_much_is_intact(pieces: Any, percent: str, note: str) ->
     assert {*cells} == {signs[status] for status, size_of, _ in pieces if size_of > 1 or len(pieces) > 1}
 
 
+def test_the_files_of_one_directory_need_no_name_of_it() -> None:
+    findings = [(_finding(path=f"/data/{name}/{LOG}"), f"/data/{name}") for name in ("a-0", "b-0")]
+    reports = [(_report(f"/data/{name}/{LOG}", ("intact", 9, 1)), f"/data/{name}") for name in ("a-0", "b-0")]
+    assert "a-0" not in _lines(findings[0], reports=reports[:1])
+    assert {"a-0", "b-0"} <= set(_lines(*findings, reports=reports))
+
+
 def test_an_entry_of_an_index_is_no_batch_and_an_empty_file_has_dots() -> None:
     index = _report("/data/a-0/0.index", ("intact", 8, 1), ("damaged", 8, 1), file_type="index")
     empty = _report(f"/data/a-0/{LOG}")
@@ -539,8 +546,8 @@ def _restarts(*findings: Finding, reports: Sequence[FileReport] = ()) -> list[st
 
 def test_a_restart_is_told_where_it_does_something_worst_first() -> None:
     cut = "cut      when the segment is scanned: cut at the first bad batch, and all later segments deleted"
-    assert _restarts(_finding(forecast="ignore")) == []
-    assert _restarts(_finding(forecast="cut", severity="info")) == []
+    for nothing in (_finding(forecast="ignore"), _finding(forecast="cut", severity="info")):
+        assert "If this broker restarts" not in _lines((nothing, A))
     assert _restarts(_finding(forecast="cut", start=7, offsets=(None, None))) == [cut, f"here: {LOG} at byte 7"]
     logs = [_report(f"{A}/{LOG}", ("intact", 9, 1), offsets=(0, 9)), _report(f"{A}/5.log", ("intact", 9, 1), offsets=(10, 12))]
     assert _restarts(_finding(forecast="cut", start=7, offsets=(3, 4)), reports=logs) == [

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from kdump.binary.source import Source
 from kdump.checks import salvage
-from kdump.checks.salvage import DAMAGED, INTACT, SALVAGED, Damage, Section, walk
+from kdump.checks.salvage import DAMAGED, INTACT, SALVAGED, Damage, Section, is_plausible, walk
 
+from . import kernels
 from .builders.records import batch, message, message_set, record, wrapper
 from .support import LOGS, damaged, opened
 
@@ -242,6 +243,146 @@ def test_a_file_cut_while_it_is_read_ends_in_damage(tmp_path: Path) -> None:
     with Source(str(path)) as source:
         os.truncate(path, 5 * SIZE + 7)
         _assert_covers(_ranges_of(source), 20 * SIZE)
+
+
+# --- which batches are beyond doubt
+
+
+@pytest.mark.parametrize(
+    ("offsets", "statuses"),
+    [
+        ((0, 1, 2), "iii"),
+        ((7, 8, 9), "iii"),
+        ((0, 1, 9, 10, 11), "iiiii"),  # offsets are missing
+        ((0, 1, 9, 3, 4), "iisii"),
+        ((0, 1, 9, 2, 3), "iisii"),
+        ((0, 1, 9, 2), "iisi"),
+        ((5, 0, 1, 2), "siii"),
+        ((0, 1, 2, 1, 3), "iiisi"),
+        ((0, 1, 2, 3, 1, 2, 3), "iiiisii"),  # the first of a run that goes back
+        ((0, 1, 2, 2, 3), "iiisi"),
+        ((0, 1, 9), "iii"),
+        ((0, 9, 1), "isi"),
+        ((0, 3, 2, 3), "isii"),
+        ((0, 1, 5, 3, 6), "iisii"),  # either may be wrong; only the third has room where it should be
+    ],
+)
+@pytest.mark.parametrize("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
+def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int, ...], statuses: str, window: int) -> None:
+    with kernels.sizes(kernels.Sizes(window=window)):
+        found = [one.status[0] for one in _ranges(b"".join(_batch(offset) for offset in offsets))]
+    assert "".join(found) == statuses
+
+
+@pytest.mark.parametrize(
+    ("epochs", "statuses"),
+    [
+        ((0, 0, 3, 3), "iiii"),
+        ((3, 3, 9, 3, 3), "iisii"),
+        ((3, 3, 1, 3, 3), "iisii"),
+        ((3, 3, 1, 1), "iisi"),
+        ((3, 3, 1), "iis"),
+        ((-1, -1, 0), "iii"),
+    ],
+)
+def test_a_leader_epoch_out_of_line_is_salvaged(epochs: tuple[int, ...], statuses: str) -> None:
+    batches = [
+        batch(records=[record(key=b"key", value=b"value")], base_offset=row, partition_leader_epoch=epoch)
+        for row, epoch in enumerate(epochs)
+    ]
+    assert "".join(one.status[0] for one in _ranges(b"".join(batches))) == statuses
+
+
+@pytest.mark.parametrize("distance", [-1, 0, 1])
+def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int) -> None:
+    damaged = bytearray(_batch(1))
+    damaged[8:12] = struct.pack(">i", 3 * SIZE - 12 + distance)  # up to the start of the third batch behind, or so
+    damaged[-1] ^= 1
+    data = _batch(0) + bytes(damaged) + b"".join(_batch(offset) for offset in (2, 3, 4, 5))
+    found = [(one.start // SIZE, one.status[:1]) for one in _ranges(data)]
+    if not distance:  # its length leads to a batch: it holds what is between
+        assert found == [(0, "i"), (1, "d"), (4, "i"), (5, "i")]
+    else:
+        inside = "s" if distance > 0 else "i"
+        assert found == [(0, "i"), (1, ""), (2, "s"), (3, "s"), (4, inside), (5, "i")]
+
+
+def _header(**changes: int) -> bytes:
+    """A header of magic 2 with room for 7 bytes of a record."""
+    fields = {
+        "offset": 0,
+        "length": 56,
+        "epoch": -1,
+        "magic": 2,
+        "crc": 0,
+        "attributes": 0,
+        "delta": 0,
+        "base": 0,
+        "max": 0,
+        "producer": -1,
+        "producer_epoch": -1,
+        "sequence": -1,
+        "count": 1,
+    }
+    return struct.pack(">qiibIhiqqqhii", *{**fields, **changes}.values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "plausible"),
+    [
+        ({}, True),
+        ({"offset": -1}, False),
+        ({"length": 57}, False),  # more than is left
+        ({"length": 49, "count": 0}, True),
+        ({"length": 48, "count": 0}, False),
+        ({"epoch": -2}, False),
+        ({"epoch": 7}, True),
+        ({"magic": 3}, False),
+        ({"magic": -1}, False),
+        ({"attributes": 0x78}, True),
+        ({"attributes": 0x80}, False),
+        ({"attributes": -1}, False),
+        ({"attributes": 4, "count": 99}, True),
+        ({"attributes": 5}, False),
+        ({"delta": -1}, False),
+        ({"count": 0}, True),
+        ({"count": 2}, False),
+        ({"count": -1}, False),
+    ],
+)
+def test_a_header_is_plausible_by_each_of_its_fields(changes: dict[str, int], plausible: bool) -> None:
+    assert is_plausible(_header(**changes), 68) == plausible
+
+
+def test_a_header_has_to_be_whole() -> None:
+    assert not is_plausible(_header()[:60], 68)
+    assert not is_plausible(_header()[:25], 68)
+    assert not is_plausible(b"", 68)
+
+
+@pytest.mark.parametrize(
+    ("magic", "length", "attributes", "key_size", "plausible"),
+    [
+        (0, 14, 0, -1, True),
+        (0, 13, 0, -1, False),
+        (0, 14, 0, 0, True),
+        (0, 14, 0, 1, False),
+        (0, 19, 0, 5, True),
+        (0, 19, 0, 6, False),
+        (0, 14, 0, -2, False),
+        (0, 14, 4, -1, True),
+        (0, 14, 5, -1, False),
+        (1, 22, 0, -1, True),
+        (1, 21, 0, -1, False),
+        (1, 27, 0, 5, True),
+        (1, 27, 0, 6, False),
+    ],
+)
+def test_a_message_is_plausible_by_its_sizes(magic: int, length: int, attributes: int, key_size: int, plausible: bool) -> None:
+    time = bytes(8) if magic else b""
+    header = struct.pack(">qiIbb", 0, length, 0, magic, attributes) + time + struct.pack(">i", key_size)
+    assert is_plausible(header.ljust(61, b"\0"), 12 + length) == plausible
+    assert not is_plausible(header.ljust(61, b"\0"), 11 + length)
 
 
 # --- hostile input
