@@ -91,6 +91,14 @@ def test_a_checkpoint_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> Non
     assert _findings(partition) == []
 
 
+def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_none_of_its_bytes(tmp_path: Path) -> None:
+    folder = tmp_path / "stuff"
+    folder.mkdir()
+    (folder / "foo.timeindex").write_bytes(bytes(12))
+    found = [row for row in _findings(folder) if row.code == "name-not-numeric"]
+    assert [(row.severity, row.start, row.end) for row in found] == [("warning", 0, 0)]
+
+
 def test_names_that_are_no_text_are_told_escaped(tmp_path: Path) -> None:
     partition = _partition(tmp_path)
     (partition / os.fsdecode(b"\xff.log.bak")).touch()

@@ -334,6 +334,20 @@ CASES = (
         scope=PARTITION_DIRECTORY,
     ),
     FaultCase(
+        "timeindex-last-not-max",
+        name="before-zeros",
+        shown=partition_files(
+            _SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES[:3], zero_entry_count=5)}, index_interval_bytes=0
+        ),
+        at=warning(_time_entry(2), file=_TIME_INDEX, expected=str(TIMESTAMP + 9), found=str(TIMESTAMP + 7)),
+        near_miss=partition_files(
+            _SEGMENTS, {_TIME_INDEX: time_index(entries=_TIMES, zero_entry_count=5)}, index_interval_bytes=0
+        ),
+        also={"index-zero-tail": info((36, 96), file=_TIME_INDEX, found="5")},
+        near_also={"index-zero-tail"},
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
         "timeindex-missing",
         shown=partition_files(_SEGMENTS, {_TIME_INDEX: None, file_name(10, ".timeindex"): None}, index_interval_bytes=0),
         at=info(NO_BYTES, file=_LOG),
