@@ -26,7 +26,7 @@ from kdump.errors import UsageError
 
 from .builders.files import file_name, write_partition
 from .builders.records import batch, record
-from .support import with_interrupts
+from .support import HANG, with_interrupts
 
 ROOT = Path(__file__).parent.parent
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -54,6 +54,21 @@ def _run(*arguments: str | Path, environment: Mapping[str, str] | None = None, c
     return done.returncode, done.stdout, done.stderr
 
 
+def _read_to_end(controller: int) -> bytes:
+    """What is written to a terminal until all have closed it."""
+    data = b""
+    while True:
+        try:
+            piece = os.read(controller, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        data += piece
+    os.close(controller)
+    return data
+
+
 def _on_terminal(columns: int, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
     """What a run prints on a terminal of so many columns."""
     controller, terminal = pty.openpty()
@@ -65,16 +80,7 @@ def _on_terminal(columns: int, *arguments: str | Path, environment: Mapping[str,
         stderr=subprocess.DEVNULL,
     )
     os.close(terminal)
-    data = b""
-    while True:
-        try:
-            piece = os.read(controller, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        data += piece
-    os.close(controller)
+    data = _read_to_end(controller)
     process.wait(timeout=60)
     return data.decode().replace("\r\n", "\n")
 
@@ -230,21 +236,22 @@ def test_a_reader_that_has_seen_enough_is_no_error(broken: Path) -> None:
 
 
 def test_an_interrupt_ends_the_check_soon_and_says_how_far_it_came(clean: Path) -> None:
+    controller, terminal = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kdump", "check", "--rate", "100", str(clean)],
+        [sys.executable, "-m", "kdump", "check", "--rate", "1", str(clean)],  # it would take twenty minutes
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=terminal,
         preexec_fn=with_interrupts,
         text=True,
     )
-    time.sleep(3)
-    started = time.monotonic()
+    os.close(terminal)
+    assert select.select([controller], [], [], HANG)[0]  # the bar that shows how far it has come
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert time.monotonic() - started < 2
+    shown = _read_to_end(controller).decode()
+    out, _ = process.communicate(timeout=HANG)
     assert (process.returncode, out) == (INTERRUPTED, "")
-    assert re.fullmatch(r"kdump: interrupted after \d files?, .* of .*; 0 errors and 0 warnings so far\n", err)
+    assert re.search(r"kdump: interrupted after \d files?, .* of .*; 0 errors and 0 warnings so far\r\n$", shown)
 
 
 # --- baselines
