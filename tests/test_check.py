@@ -286,6 +286,7 @@ def test_what_is_new_since_the_baseline_fails(broken: Path, tmp_path: Path) -> N
     assert sorted(result["baselineState"] for result in results) == ["new", "unchanged", "unchanged", "unchanged"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["no json\n", "{}\n", "[1]\n", '"text"\n'])
 def test_a_baseline_that_is_none_is_a_usage_error(clean: Path, tmp_path: Path, text: str) -> None:
     baseline = tmp_path / "baseline"
@@ -336,6 +337,7 @@ def test_every_column_of_a_finding_has_a_description() -> None:
         assert [key for key, value in _schema(name)["properties"].items() if not value.get("description")] == []
 
 
+@pytest.mark.slow
 def test_rows_of_other_commands_are_as_their_schemas_say() -> None:
     for name, command in (
         ("batch", ["log"]),
@@ -404,6 +406,7 @@ def test_junit_is_valid(strange: Path) -> None:
     assert '<error type="symlink-loop"' in text
 
 
+@pytest.mark.slow
 def test_a_run_that_finds_nothing_is_valid_in_every_form(clean: Path) -> None:
     jsonschema.Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())).validate(
         json.loads(_run("check", clean, "-o", "sarif")[1])
@@ -458,6 +461,7 @@ def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> 
     assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_text_fits_the_terminal_and_breaks_no_number(broken: Path, columns: int) -> None:
     plain = _on_terminal(columns, "check", broken, environment={"NO_COLOR": "1"})

@@ -201,6 +201,7 @@ def test_a_disk_that_fills_up_at_the_end_is_not_taken_for_success(tmp_path: Path
     assert (status, err.count(b"\n"), (tmp_path / "out").stat().st_size) == (OUTPUT_FAILED, 1, 30 << 10)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, large: Path) -> None:
     sizes = []
     for name, data in ((LOG_NAME, large.read_bytes()), ("00000000000000000001.log", large.read_bytes() * 4)):

@@ -19,6 +19,8 @@ from .builders.records import batch, record
 from .kernels import Sizes
 from .support import HANG, wait_until, with_interrupts
 
+pytestmark = pytest.mark.both_kernels
+
 LOG_NAME = "00000000000000000000.log"
 SEVERAL = Sizes(piece=20_000, out=3000)
 MANY_PIECES = Sizes(piece=4_000, out=3000)  # so that each process has much to say
