@@ -1,10 +1,12 @@
-"""Settings of all tests, and the kernels they run through."""
+"""Settings of all tests: which are quick, in which process they run, through which kernel."""
 
+import os
+import zlib
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from kdump.binary import kernel
 from tests import kernels
@@ -14,60 +16,99 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Times vary between machines; what is bounded is measured where it matters.
-settings.register_profile("kdump", deadline=None)
+settings.register_profile("kdump", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kdump")
 
-WITHOUT_KERNEL = {
-    "test_builders",
-    "test_check_options",
-    "test_fleet",
-    "test_fleet_text",
-    "test_floors",
-    "test_joptsimple",
-    "test_kernel",
-    "test_kernels",
-    "test_mutants",
-    "test_mutations",
-    "test_partitions",
-    "test_pieces",
-    "test_readme",
-    "test_reconciliation",
-    "test_releases",
-    "test_report",
-    "test_restart_records",
-    "test_restarts",
-    "test_slices",
-    "test_spark",
-    "test_spark_checks",
-    "test_spark_cookbook",
-    "test_tables",
-    "test_witnesses",
+# What is printed is as wide as where nobody says how wide, whoever says it: a shell, or pytest-xdist.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+
+QUICK_SHARE = {
+    "test_commands": 3,
+    "test_faults": 4,
+    "test_forecast": 3,
+    "test_golden_grid": 20,
+    "test_goldens": 25,
+    "test_kernel": 8,
 }
-"""Modules that read no bytes, or choose the kernels themselves. Those of all others run through both kernels."""
+"""Modules that ask the same of many cases, and how many of those there are for one that is quick."""
 
-WITHOUT_KERNEL_TESTS = {
-    "test_the_real_tool_still_prints_the_goldens",
-    "test_every_wanted_run_is_kept",
-    "test_every_case_is_described",
-    "test_spark_is_measured_beside_this_process",
-    "test_every_rule_of_starts_has_a_witness",
-    "test_a_rule_that_begins_one_release_off_is_noticed",
-    "test_one_directory_that_loses_data_is_enough_for_exit_code_1",
-}
-"""The same, in other modules."""
+BESIDE_SPARK = {"test_forecast", "test_goldens", "test_releases"}
+"""Modules that are run last. They fork no process: Spark leaves threads in the one that ran it, and it is not forked then."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs Spark comes last: it leaves threads behind, and a process that has any is not forked by those that need it."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
+# --- Which tests
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what reads bytes once with each kernel."""
-    module = metafunc.module.__name__.rpartition(".")[2]
-    if module not in WITHOUT_KERNEL and metafunc.function.__name__ not in WITHOUT_KERNEL_TESTS:
+    """Run with each kernel what is marked so."""
+    if metafunc.definition.get_closest_marker("both_kernels"):
         names = [f"{name}-kernel" for name in kernels.KERNELS]
         metafunc.parametrize("kernel_in_use", kernels.KERNELS, ids=names, indirect=True, scope="module")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` is heard
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is quick, and put what needs Spark behind all that forks."""
+    for item in items:
+        if _is_quick(item):
+            item.add_marker("quick")
+    items.sort(key=_stage)
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    """Whether a test is not slow, goes through the kernel that kdump takes by itself, and is of the share of its module."""
+    if any(item.get_closest_marker(name) for name in ("slow", "spark", "oracle")):
+        return False
+    parameters = dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    if parameters.pop("kernel_in_use", kernel.C) != kernel.C and not kernels.why_no_c():
+        return False
+    return not parameters or zlib.crc32(item.nodeid.encode()) % QUICK_SHARE.get(_module_of(item), 1) == 0
+
+
+def _stage(item: pytest.Item) -> int:
+    if item.get_closest_marker("spark"):
+        return 1
+    return 2 if _module_of(item) in BESIDE_SPARK else 0
+
+
+def _module_of(item: pytest.Item) -> str:
+    return item.path.stem
+
+
+# --- In which process
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Use all cores, where pytest-xdist is there and much is run; `-n` says otherwise."""
+    given = config.option
+    if "PYTEST_XDIST_WORKER" in os.environ or not config.pluginmanager.hasplugin("xdist"):
+        return
+    if given.numprocesses is None and not given.tx and not _is_narrow(config):
+        given.numprocesses = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if given.numprocesses and given.dist == "no":
+        given.dist, given.loadscopereorder = "loadscope", False
+
+
+def _is_narrow(config: pytest.Config) -> bool:
+    """Whether a run is of few tests, or for somebody who looks on: worker processes would only delay it."""
+    given = config.option
+    looks_on = given.usepdb or given.collectonly or given.capture == "no"
+    return bool(looks_on or given.keyword) or any(".py" in argument for argument in config.args)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:  # of pytest-xdist, which has no types
+    """Spread tests in units of our own, unless another way was asked for."""
+    if config.option.dist != "loadscope":
+        return None
+    from tests.units import Units
+
+    return Units(config, log)
+
+
+# --- With which kernel
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,7 +2,8 @@
 
 import signal
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,18 @@ Values = dict[str, Any]  # a row: values of any column type by the column's name
 def with_interrupts() -> None:
     """Let a process that is started be interrupted, though its parent may ignore that, as one in the background does."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+HANG = 300.0
+"""Seconds after which something that should have happened never will, on however busy a machine."""
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Wait until something is so; fails only where it never will be."""
+    deadline = time.monotonic() + HANG
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from benchmarks.contenders import KDUMP, PYTHON_KERNEL, Contender, Measured
 from benchmarks.segments import Segment
 from benchmarks.workloads import JOBS_1, JOBS_2, ONE_BATCH, WORKLOADS, Results, Workload
 from tests.oracle import kafka_tool
-from tests.sessions import why_no_spark
 
 ROOT = Path(__file__).parent.parent
 SMALL = 20_000  # bytes
@@ -41,6 +40,7 @@ def dump(*arguments: str | Path) -> tuple[list[str], str]:
     return done.stdout.splitlines(), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_segment_and_its_indexes_are_sound(kind: str, tmp_path: Path) -> None:
     log = segments.made(KINDS[kind], tmp_path)
@@ -52,6 +52,7 @@ def test_a_segment_and_its_indexes_are_sound(kind: str, tmp_path: Path) -> None:
         assert not [line for line in lines if "isvalid: false" in line]
 
 
+@pytest.mark.oracle
 def test_the_real_tool_reads_them_without_complaint(tmp_path: Path) -> None:
     missing = kafka_tool.why_not_available(RELEASE)
     if missing:
@@ -98,7 +99,7 @@ def test_plain_decompression_reads_every_batch(codec: str, tmp_path: Path) -> No
 
 def test_a_run_takes_its_own_time_and_memory() -> None:
     measured = contenders.run(Contender("sleep", [sys.executable, "-c", "import time; time.sleep(0.2); bytearray(50_000_000)"]))
-    assert 0.2 < measured.seconds < 20
+    assert measured.seconds > 0.2
     assert 50_000_000 < measured.memory < 150_000_000
     assert (measured.exit_code, measured.is_late) == (0, 0)
 
@@ -211,20 +212,3 @@ def test_the_bars_of_spark_are_judged_by_medians() -> None:
     slow = records._replace(spark=[2.71])
     found = measuring.verdicts({"records": slow, "batches": batches._replace(tasks=6)}, 64 << 20, None)
     assert [verdict.holds for verdict in found] == [False, True, True, False]
-
-
-@pytest.mark.spark
-@pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())
-def test_spark_is_measured_beside_this_process(
-    spark: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("KDUMP_BENCHMARK_HOME", str(tmp_path))
-    monkeypatch.setattr(measuring, "SEGMENTS", (Segment(SMALL), Segment(SMALL, codec="lz4")))
-    assert measuring.main(["--rounds", "1"]) in (0, 1)  # so few bytes say nothing of time
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[1:3] for line in lines if line.startswith(("| records |", "| batches |"))] == [
-        ["640", "1"],
-        ["4", "1"],
-    ]
-    assert "| tasks for records: at most total / 64 MiB + 4 x cores | 1 of 4.0 | yes |" in lines
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("spark-")] == []

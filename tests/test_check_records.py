@@ -35,6 +35,8 @@ from .builders.records import (
 )
 from .faults.case import NOW
 
+pytestmark = pytest.mark.both_kernels
+
 _LOG = "00000000000000000000.log"
 _CODES = {"crc-mismatch", *(fault.code for section in (catalogue.timestamps, catalogue.records) for fault in section.FAULTS)}
 _AFTER = batch(records=[record(value=b"after")], base_offset=1000)

@@ -15,6 +15,8 @@ from kdump.binary.compression import xxhash32
 
 from .builders import checksums as builders
 
+pytestmark = pytest.mark.both_kernels
+
 TABLE = checksums._table_crc32c()
 
 CRC32C_VECTORS = [  # RFC 3720, B.4

@@ -7,6 +7,8 @@ import pytest
 
 from kdump.checks.column import Column
 
+pytestmark = pytest.mark.both_kernels
+
 _OFFSETS = list(range(5000, 6000))
 _UNEVEN = [number * number for number in range(700)]
 _EXTREMES = [-(1 << 63), 0, (1 << 63) - 1] * 100

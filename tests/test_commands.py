@@ -7,7 +7,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from kdump.cli.commands import main
 from .builders import files
 from .builders.checksums import crc32c
 from .builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
-from .support import LOGS, damaged, with_interrupts
+from .support import HANG, LOGS, damaged, with_interrupts
 
 ROOT = Path(__file__).parent.parent
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -378,6 +377,7 @@ def test_a_disk_that_fills_up_at_the_end_is_not_taken_for_success(tmp_path: Path
     assert (status, err.count(b"\n"), (tmp_path / "out").stat().st_size) == (OUTPUT_FAILED, 1, 30 << 10)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, large: Path) -> None:
     sizes = []
     for name, data in ((LOG_NAME, large.read_bytes()), ("00000000000000000001.log", large.read_bytes() * 4)):
@@ -403,7 +403,7 @@ def test_a_closed_stderr_keeps_nothing_from_stdout(tmp_path: Path) -> None:
     assert path.read_bytes().endswith(b"torn")
 
 
-def test_an_interrupt_ends_within_a_second(large: Path) -> None:
+def test_an_interrupt_ends_a_command_that_waits_for_its_reader(large: Path) -> None:
     process = subprocess.Popen(
         _command("log", *[large] * 50),
         env=_environment(),
@@ -411,12 +411,9 @@ def test_an_interrupt_ends_within_a_second(large: Path) -> None:
         stderr=subprocess.PIPE,
         preexec_fn=with_interrupts,
     )
-    assert process.stdout is not None and process.stdout.read(100)  # from now on it waits for us to read on
-    time.sleep(0.3)
+    assert process.stdout is not None and process.stdout.read(100)  # from now on it waits for us to read on, for ever
     process.send_signal(signal.SIGINT)
-    started = time.monotonic()
-    process.wait(timeout=5)
-    assert time.monotonic() - started < 1
+    process.wait(timeout=HANG)
     assert process.stderr is not None
     assert (process.stderr.read(), process.returncode) == (b"kdump: interrupted\n", 130)
     process.stdout.close()

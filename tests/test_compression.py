@@ -30,6 +30,8 @@ from .builders.compression import (
 )
 from .builders.records import varint
 
+pytestmark = pytest.mark.both_kernels
+
 TEXT = b"the quick brown fox jumps over the lazy dog " * 40
 NOISE = random.Random(1).randbytes(100_000)
 CODES = {

@@ -24,6 +24,8 @@ from .builders.records import (
     control_record as build,
 )
 
+pytestmark = pytest.mark.both_kernels
+
 LATEST = profile_of("4.3.1")
 OLD = profile_of("1.0.1")
 

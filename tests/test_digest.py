@@ -9,6 +9,8 @@ from kdump.formats.log import DigestedChunk, Log
 from .builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, transaction_marker
 from .support import opened
 
+pytestmark = pytest.mark.both_kernels
+
 ONE = [record(value=b"one")]
 TWO = [record(value=b"one"), record(value=b"two")]
 SIZE = 61 + 10  # of a batch of ONE

@@ -375,6 +375,7 @@ def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.slow
 def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path) -> None:
     """A log of 1 TiB that is a hole, a segment with 2 GiB of zeros behind it, an index of 3 GiB."""
     path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))

@@ -19,6 +19,8 @@ from .builders.files import offset_index as index_of
 from .builders.files import time_index as time_index_of
 from .builders.records import TIMESTAMP, batch, record
 
+pytestmark = pytest.mark.both_kernels
+
 BATCHES = [
     batch(records=[record(value=b"value", timestamp=TIMESTAMP + offset)], base_offset=offset)
     for offset in range(0, 200_000, 1000)

@@ -22,6 +22,8 @@ from .builders.files import time_index as build_time_index
 from .builders.records import batch, message, message_set, record, wrapper
 from .support import INT32, LOGS, damaged, opened, read_records, values_of, walk
 
+pytestmark = pytest.mark.both_kernels
+
 T = 1_700_000_000_000
 MAX_INT64 = 9223372036854775807
 Entries = list[tuple[int, int]]

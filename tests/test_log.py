@@ -19,6 +19,8 @@ from kdump.formats.log import Log, LogRules
 from .builders.records import batch, encode_message, message, message_set, record, wrapper
 from .support import LOGS, damaged, opened, read_records, values_of, walk
 
+pytestmark = pytest.mark.both_kernels
+
 ONE = batch(records=[record(value=b"v")], base_offset=7)
 ONE_MESSAGE = message_set(messages=[message(value=b"v")], base_offset=7)
 

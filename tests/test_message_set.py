@@ -13,6 +13,8 @@ from .builders.compression import Codec, gzip_members, lz4_frame
 from .builders.records import Message, batch, encode_message, message, message_set, record, wrapper
 from .support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, fault_of, read_records
 
+pytestmark = pytest.mark.both_kernels
+
 T = 1_700_000_000_000
 LEGACY: list[Codec] = ["gzip", "snappy", "lz4"]
 

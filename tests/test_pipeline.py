@@ -208,6 +208,7 @@ def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_is_none(tmp
         _rows("records", tmp_path, mode="failfast")
 
 
+@pytest.mark.both_kernels
 def test_segments_with_the_same_batches_have_the_same_digest_however_they_are_read(tmp_path: Path) -> None:
     batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(50)]
     for broker in (1, 2):
@@ -307,6 +308,8 @@ def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
     return [row for piece in pieces for read in reading.read_piece(piece, options) for row in read.to_pylist()]
 
 
+@pytest.mark.slow
+@pytest.mark.both_kernels
 @pytest.mark.parametrize("target", [1 << 10, 1 << 16])
 def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
     for table in ("records", "batches"):
@@ -324,6 +327,7 @@ def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
         assert pieces > (1200 if target == 1 << 10 else 600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [300, 21_000, 108_000, 1 << 20])
 @pytest.mark.parametrize("target", [1 << 18, 1 << 20])
 def test_every_record_is_in_one_piece_however_large_batches_are(tmp_path: Path, size: int, target: int) -> None:
@@ -362,6 +366,7 @@ def _damaged(data: bytearray, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.both_kernels
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_a_damaged_log_are_the_same_however_it_is_cut(tmp_path: Path, seed: int) -> None:
     splits = 0
@@ -726,6 +731,7 @@ def test_a_package_that_is_missing_is_no_damage(tmp_path: Path) -> None:
             _rows("records", tmp_path, unreadable="skip", isolated=isolated)
 
 
+@pytest.mark.slow
 def test_two_thousand_files_with_one_in_a_hundred_poisoned(tmp_path: Path) -> None:
     bomb = batch(records=[record(value=bytes(300 << 20))], codec="zstd")
     poisoned = set()

@@ -12,6 +12,8 @@ from kdump.checks.settings import Settings
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import TIMESTAMP, batch, record, transaction_marker
 
+pytestmark = pytest.mark.both_kernels
+
 Said = list[tuple[str, str, int]]
 
 

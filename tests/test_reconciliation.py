@@ -18,6 +18,8 @@ from kdump.formats import records as record_readers
 from .builders.files import file_name, write_partition
 from .builders.records import batch, record
 
+pytestmark = pytest.mark.slow
+
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
 

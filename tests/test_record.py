@@ -17,6 +17,8 @@ from .builders.compression import Codec, gzip_members, lz4_frame, zstd_frames
 from .builders.records import Record, batch, encode_record, record, varint, varlong
 from .support import OPTIONAL_BYTES, TIMESTAMP_TYPES, fault_of, opened, read_records
 
+pytestmark = pytest.mark.both_kernels
+
 T = 1_700_000_000_000
 MAX_INT32, MAX_INT64 = 2147483647, 9223372036854775807
 COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]

@@ -12,6 +12,8 @@ from .builders.compression import CODEC_IDS, Codec
 from .builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
 from .support import INT16, INT32, INT64, Values, walk
 
+pytestmark = pytest.mark.both_kernels
+
 MAX_INT32, MAX_INT64 = 2147483647, 9223372036854775807
 
 

@@ -20,6 +20,8 @@ from . import kernels
 from .builders.records import batch, message, message_set, record, wrapper
 from .support import LOGS, damaged, opened
 
+pytestmark = pytest.mark.both_kernels
+
 
 class Range(NamedTuple):
     """A batch or a damaged range: where it starts and ends, and what became of it (`` for a damaged range)."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
 
-from .support import opened
+from .support import HANG, opened
 
 
 def _code_of(path: Path) -> str:
@@ -89,7 +89,7 @@ def test_a_fifo_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
     codes: list[str] = []
     thread = threading.Thread(target=lambda: codes.append(_code_of(path)), daemon=True)
     thread.start()
-    thread.join(timeout=10)
+    thread.join(timeout=HANG)
     assert codes == ["file-not-regular"]
 
 

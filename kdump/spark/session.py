@@ -20,6 +20,7 @@ from kdump.errors import MissingPackage, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 Result = TypeVar("Result")
@@ -274,6 +275,8 @@ def _stop(session: SparkSession, *, is_hurried: bool) -> None:
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
+    if is_hurried:
+        _silence(session.sparkContext)
     try:
         _in_thread(session.stop, seconds=_PATIENCE if is_hurried else None)
     except Exception:  # its Java may be gone
@@ -292,6 +295,13 @@ def _stop(session: SparkSession, *, is_hurried: bool) -> None:
             _end(process)
         SparkContext._gateway = None
         SparkContext._jvm = None
+
+
+def _silence(context: SparkContext) -> None:
+    """Let PySpark's thread for accumulators print no traceback when Java ends before it does."""
+    server: Any = getattr(context, "_accumulatorServer", None)  # a private part of PySpark, of any type
+    if server is not None:
+        server.handle_error = lambda *_: None
 
 
 def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wait: Callable[[], None] | None = None) -> Result:

@@ -7,6 +7,7 @@ tests.campaigns.sanitized makes that build. Damaged logs come from tests.campaig
 """
 
 import argparse
+import math
 import random
 import struct
 import sys
@@ -318,10 +319,11 @@ class Hostile:
         data = exact(chance.randbytes(chance.choice((0, 1, 7, 8, 9, 767, 768, 769, 12287, 12288, 12289, 20000))))
         self.call("crc32c", memoryview(data)[chance.randrange(9) :], chance.choice((0, 1, 0xFFFFFFFF)))
 
-    def run(self, seconds: float) -> None:
-        """Call all of them, again and again."""
+    def run(self, *, seconds: float = math.inf, rounds: float = math.inf) -> None:
+        """Call all of them, again and again, so many times or up to a time."""
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        while rounds > 0 and time.monotonic() < deadline:
+            rounds -= 1
             for one in self.calls.values():
                 one()
 
@@ -330,6 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run for the time that the options say."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rounds", type=int, help="call each function so many times, however long it takes")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     missing = kernels.why_no_c()
@@ -339,7 +342,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from kdump.binary import _kernel
 
     hostile = Hostile(_kernel, options.seed)
-    hostile.run(options.seconds)
+    if options.rounds is None:
+        hostile.run(seconds=options.seconds)
+    else:
+        hostile.run(rounds=options.rounds)
     print(f"{hostile.done} calls, {hostile.refused} of them refused")
     return 0
 

@@ -52,7 +52,7 @@ def build(folder: Path) -> None:
     subprocess.run(["gcc", *FLAGS, include, SOURCE, "-o", SOURCE.parent / MODULE], cwd=folder, check=True)
 
 
-def run(folder: Path, module: str, seconds: float, seed: int) -> tuple[int, str]:
+def run(folder: Path, module: str, *arguments: str) -> tuple[int, str]:
     """Run a campaign with what was built there. The exit code, and what it printed."""
     environment = {
         **os.environ,
@@ -62,10 +62,14 @@ def run(folder: Path, module: str, seconds: float, seed: int) -> tuple[int, str]
         "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
-    command = [sys.executable, "-m", module, "--seconds", str(seconds), "--seed", str(seed)]
-    if module.endswith("kernels"):
-        command += ["--count", "1000000000"]
-    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
@@ -83,8 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="kdump-sanitized-") as name:
         folder = Path(name).resolve()
         build(folder)
-        for module in ("tests.campaigns.hostile", "tests.campaigns.kernels"):
-            code, text = run(folder, module, options.seconds / 2, options.seed)
+        limits = ["--seconds", str(options.seconds / 2), "--seed", str(options.seed)]
+        for module, more in (("tests.campaigns.hostile", []), ("tests.campaigns.kernels", ["--count", "1000000000"])):
+            code, text = run(folder, module, *limits, *more)
             print(f"{module}: exit code {code}\n{text}", flush=True)
             worst = worst or code
     return worst

@@ -8,6 +8,7 @@ from tests.campaigns import command_lines
 COUNT = 200
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("release", ["4.3.1", "0.10.2.2"])
 def test_kdump_answers_command_lines_as_kafka_does(release: str) -> None:
     missing = oracle.why_not_available(release)

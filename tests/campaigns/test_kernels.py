@@ -9,11 +9,13 @@ from tests.campaigns import hostile, sanitized
 from tests.campaigns import kernels as campaign
 
 MUTANTS = 300
-SECONDS_OF_CALLS = 3
-SECONDS_WITH_SANITIZERS = 8
+ROUNDS_OF_CALLS = 300
+ROUNDS_WITH_SANITIZERS = 250
+MUTANTS_WITH_SANITIZERS = 60
 SEED = 1
 
 
+@pytest.mark.slow
 def test_both_kernels_print_the_same_of_damaged_files() -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)
@@ -40,7 +42,7 @@ def test_hostile_arguments_are_refused_or_do_no_harm() -> None:
     from kdump.binary import _kernel
 
     calls = hostile.Hostile(_kernel, SEED)
-    calls.run(SECONDS_OF_CALLS)
+    calls.run(rounds=ROUNDS_OF_CALLS)
     assert 0 < calls.refused < calls.done
 
 
@@ -54,12 +56,20 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("module", ["tests.campaigns.hostile", "tests.campaigns.kernels"])
-def test_sanitizers_find_nothing(build: Path, module: str) -> None:
-    code, text = sanitized.run(build, module, SECONDS_WITH_SANITIZERS, SEED)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "work"),
+    [
+        ("tests.campaigns.hostile", ["--rounds", str(ROUNDS_WITH_SANITIZERS)]),
+        ("tests.campaigns.kernels", ["--count", str(MUTANTS_WITH_SANITIZERS)]),
+    ],
+)
+def test_sanitizers_find_nothing(build: Path, module: str, work: list[str]) -> None:
+    code, text = sanitized.run(build, module, *work, "--seed", str(SEED))
     assert code == 0, text
 
 
+@pytest.mark.slow
 def test_sanitizers_would_find_something(tmp_path: Path, build: Path) -> None:
     (tmp_path / "kdump").symlink_to(build / "kdump")
     # one byte behind a buffer: what the sanitizers are for
@@ -67,7 +77,7 @@ def test_sanitizers_would_find_something(tmp_path: Path, build: Path) -> None:
         "from array import array; import ctypes; from kdump.binary import _kernel\n"
         "data = array('B', bytes(64))[:]; _kernel.crc32c((ctypes.c_char * 65).from_address(data.buffer_info()[0]))\n"
     )
-    code, text = sanitized.run(tmp_path, "overread", 1, SEED)
+    code, text = sanitized.run(tmp_path, "overread")
     assert code != 0
     assert "ERROR: AddressSanitizer" in text  # of a wide load it says no more than that
     assert "_kernel.c" in text

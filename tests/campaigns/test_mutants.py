@@ -9,6 +9,7 @@ from tests.campaigns import mutants
 COUNT = 400
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("release", ["4.3.1", "1.0.1"])
 def test_kdump_prints_what_kafka_prints_of_damaged_files(release: str) -> None:
     missing = oracle.why_not_available(release)
@@ -20,6 +21,7 @@ def test_kdump_prints_what_kafka_prints_of_damaged_files(release: str) -> None:
     assert not differences, "\n\n".join([f"{len(differences)} runs differ", *(one.text for one in differences[:3])])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("release", "decoder"), [("4.3.1", "--offsets-decoder"), ("0.10.2.0", "--offsets-decoder")])
 def test_kdump_decodes_damaged_records_as_kafka_does(release: str, decoder: str) -> None:
     missing = oracle.why_not_available(release)

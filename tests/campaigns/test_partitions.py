@@ -9,6 +9,7 @@ pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 from tests.campaigns import partitions  # what needs Arrow
 
 
+@pytest.mark.slow
 def test_damaged_directories_are_checked_forecast_and_read_without_a_slip() -> None:
     assert partitions.measure(range(60), seed=1) == []
 

@@ -1,10 +1,13 @@
 """The short form of the campaign that measures recall."""
 
+import pytest
+
 from tests.campaigns import recall
 
 COUNT = 1500
 
 
+@pytest.mark.slow
 def test_what_is_whole_in_damaged_segments_is_listed_and_what_is_not_is_told() -> None:
     counts, failures = recall.measure(range(COUNT), seed=3)
     assert counts["mutants"] == COUNT

@@ -11,6 +11,7 @@ from kdump.pipeline.discovery import FileItem
 from tests.campaigns import slices
 
 
+@pytest.mark.slow
 def test_every_record_of_a_random_log_is_there_once_however_it_is_cut() -> None:
     assert list(slices.measure(range(24), seed=1, largest=1 << 18)) == []
 
@@ -25,6 +26,7 @@ def test_rows_twice_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("rows more" in wrong for wrong in slices.measure(range(16), seed=1, largest=1 << 16))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_a_process_that_is_killed_leaves_exact_rows_or_no_success() -> None:
     assert list(slices.kill(range(3), seed=1)) == []

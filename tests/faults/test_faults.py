@@ -29,6 +29,8 @@ from . import (
 )
 from .case import NOW, UNSTATED, At, FaultCase, path_of, write
 
+pytestmark = pytest.mark.both_kernels
+
 CASES = (
     *framing.CASES,
     *order.CASES,

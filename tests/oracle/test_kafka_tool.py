@@ -10,6 +10,8 @@ from golden_outputs.make import settled
 from golden_outputs.runs import CASES
 from tests.oracle import Run, kafka_tool
 
+pytestmark = pytest.mark.oracle
+
 RELEASE = "4.3.1"
 
 

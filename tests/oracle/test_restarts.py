@@ -13,6 +13,7 @@ from tests.oracle.restarts import Request
 FIRST, SECOND = "00000000000000000000", "00000000000000000002"
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("release", ["4.3.1", "3.9.1", "2.8.2"])
 def test_the_log_manager_tells_what_it_keeps_cuts_and_overlooks(release: str, tmp_path: Path) -> None:
     if missing := restarts.why_not_available(release):
