@@ -61,6 +61,7 @@ class _Seen(SegmentRule):
     parts: ClassVar[list[RecordChunk]] = []
     contents: ClassVar[list[int]] = []
     faults: ClassVar[list[str]] = []
+    statuses: ClassVar[list[tuple[list[int], str]]] = []
 
     def content(self, content: Content, status: str) -> None:
         self.contents.append(len(content.rows))
@@ -69,6 +70,7 @@ class _Seen(SegmentRule):
         assert sum(part.counts) == len(part.records)
         assert len(part.counts) == len(part.batches)
         self.parts.append(part)
+        self.statuses.append((list(part.records["offset"]), status))
 
     def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
         self.faults.append(fault.code)
@@ -77,7 +79,7 @@ class _Seen(SegmentRule):
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
     monkeypatch.setattr(segment.check, "__defaults__", ((_Seen,),))
-    for notes in (_Seen.parts, _Seen.contents, _Seen.faults):
+    for notes in (_Seen.parts, _Seen.contents, _Seen.faults, _Seen.statuses):
         notes.clear()
     return _Seen
 
@@ -98,6 +100,20 @@ def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_pa
     assert [part.counts for part in seen.parts] == [[1], [1], [1]]
     assert [list(part.records["offset"]) for part in seen.parts] == [[0], [1], [3]]
     assert seen.faults == ["record-body-mismatch"]
+
+
+def test_records_are_shown_with_what_became_of_their_own_batch(seen: type[_Seen], tmp_path: Path) -> None:
+    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(7)]
+    batches[2] = batch(records=[record(value=b"v")], base_offset=2, crc=0)
+    batches[4] = batch(records=[record(value=b"v")], base_offset=500)
+    _findings(tmp_path, b"".join(batches))
+    assert seen.statuses == [
+        ([0, 1], "intact"),
+        ([2], "damaged"),
+        ([3], "intact"),
+        ([500], "salvaged"),
+        ([5, 6], "intact"),
+    ]
 
 
 def test_a_batch_with_very_many_records_comes_in_parts(seen: type[_Seen], tmp_path: Path) -> None:

@@ -91,6 +91,16 @@ def test_a_checkpoint_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> Non
     assert _findings(partition) == []
 
 
+def test_segments_overlap_at_the_last_offset_that_a_segment_may_have(tmp_path: Path) -> None:
+    last = 0x7FFFFFFF
+    batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in (0, last)]
+    found = _findings(write_partition(tmp_path, segments={0: batches, last: batches[1:]}))
+    assert [(row.code, row.severity, row.offset_first, row.offset_last) for row in found] == [
+        ("offset-gap", "info", 1, last - 1),
+        ("segments-overlap", "error", last, last),
+    ]
+
+
 def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_none_of_its_bytes(tmp_path: Path) -> None:
     folder = tmp_path / "stuff"
     folder.mkdir()

@@ -1,6 +1,6 @@
 """The short form of the campaign with errors in the code: the list fits the code, and caught is told from survived."""
 
-from typing import Any
+from typing import Any  # values of any field
 
 import pytest
 
