@@ -1,0 +1,113 @@
+"""With which exit code an invocation ends, whatever happens in it, and through which door it goes."""
+
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+
+from kdump.cli import commands, main
+from kdump.errors import UsageError
+
+
+def _raising(error: BaseException) -> Callable[..., NoReturn]:
+    def fails(*_: object) -> NoReturn:
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (BrokenPipeError(), 0, ""),
+        (KeyboardInterrupt(), 130, "kdump: interrupted\n"),
+        (KeyboardInterrupt("interrupted after 2 files"), 130, "kdump: interrupted after 2 files\n"),
+        (UsageError("no such kernel"), 2, "kdump: no such kernel\n"),
+        (OSError(28, "No space left on device"), 4, "kdump: cannot write the output: No space left on device\n"),
+        (OSError("odd"), 4, "kdump: cannot write the output: odd\n"),
+        (
+            ValueError("what nobody thought of"),
+            3,
+            "kdump: internal error: ValueError: what nobody thought of; please report it, with what KDUMP_DEBUG=1 shows\n",
+        ),
+        (MemoryError(), 3, "kdump: internal error: MemoryError: ; please report it, with what KDUMP_DEBUG=1 shows\n"),
+    ],
+)
+def test_whatever_happens_has_an_exit_code(
+    error: BaseException, status: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(commands, "main", _raising(error))
+    monkeypatch.setattr(main, "_forget_stdout", lambda: None)
+    monkeypatch.delenv("KDUMP_DEBUG", raising=False)
+    assert main.main() == status
+    assert capfd.readouterr().err == words
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), KeyboardInterrupt(), OSError("odd")])
+def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten = []
+    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(commands, "main", _raising(error))
+    monkeypatch.setattr(main, "_forget_stdout", lambda: forgotten.append(True))
+    main.main()
+    assert forgotten == [True]
+
+
+def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(commands, "main", _raising(ValueError("odd")))
+    monkeypatch.setenv("KDUMP_DEBUG", "1")
+    with pytest.raises(ValueError, match="odd"):
+        main.main()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_dropin"),
+    [
+        ([], False),
+        (["--help"], False),
+        (["-h"], False),
+        (["--version"], False),
+        (["--help", "--files", "x"], False),
+        (["--files", "x.log"], True),
+        (["--deep-iteration"], True),
+        (["x.log", "--deep-iteration"], True),
+        (["log"], False),
+        (["log", "--deep"], False),
+        (["check", "-o", "json"], False),
+        (["nothing"], False),
+        (["nothing", "--files"], True),
+    ],
+)
+def test_options_of_kafkas_tool_go_through_its_door(arguments: list[str], is_dropin: bool) -> None:
+    assert main.is_dropin(arguments) == is_dropin
+
+
+@pytest.mark.parametrize("name", sorted(commands.kdump.commands))
+def test_each_command_is_known_at_the_door(name: str) -> None:
+    assert name in main.COMMANDS and not main.is_dropin([name, "--files"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ([], 0),
+        (["--help"], 0),
+        (["log", "--help"], 0),
+        (["log"], 2),
+        (["log", "--limit", "0", "x"], 2),
+        (["nothing"], 2),
+        (["explain", "torn-tail"], 0),
+        (["explain", "torn"], 2),
+        (["schema", "finding"], 0),
+        (["schema", "nothing"], 2),
+    ],
+)
+def test_screens_end_with_0_and_wrong_command_lines_with_2(
+    arguments: list[str], status: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert commands.main(arguments) == status
+    out, err = capfd.readouterr()
+    assert (bool(out), err.startswith("kdump: ")) == (status == 0, status == 2)
