@@ -150,7 +150,7 @@ class Copy:
         return None
 
     def _run(self, command: Sequence[str], seconds: float) -> tuple[int, str]:
-        """Run a command in the copy; exit code and what it printed. It takes its children with it when it ends."""
+        """Run a command in the copy; exit code and what it printed. If it takes too long, it is killed with its children."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KDUMP_REMAKE")}
         environment["PYTHONPATH"] = str(self._root)
         process = subprocess.Popen(
@@ -168,6 +168,7 @@ class Copy:
         except subprocess.TimeoutExpired:
             return NEVER_ENDED, ""
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            if process.returncode is None:  # once it is waited for, its number may be that of another process
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
