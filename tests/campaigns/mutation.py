@@ -18,6 +18,12 @@ ROOT = Path(__file__).parent.parent.parent
 COPIED = ("kdump", "tests", "golden_outputs", "benchmarks", "docs", "examples", "bin")
 """The folders that tests need; the files beside them are copied, too."""
 
+NEVER_ENDED = 1000
+"""In place of an exit code, of a command that took too long."""
+
+_FAILED, _CRASHES = 1, (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE)
+_IMPORT_FAILS = ("ERROR collecting", "ImportError while loading conftest")
+
 KERNEL = Path("kdump", "binary", "_kernel.abi3.so")
 BUILD = ("gcc", "-O1", "-std=c11", "-fPIC", "-shared")
 
@@ -70,6 +76,18 @@ def why_broken(mutation: Mutation, root: Path = ROOT) -> str | None:
     return None
 
 
+def outcome_of(code: int, text: str) -> Outcome:
+    """What the end of pytest says of an error.
+
+    It is caught only where a test failed, the code could not be imported, crashed or never ended. Pytest that was killed, or did
+    not come to any test, says nothing.
+    """
+    if code == 0:
+        return Outcome.SURVIVED
+    is_caught = (code == _FAILED and "\nFAILED " in text) or "\nERROR " in text or code in (*_CRASHES, NEVER_ENDED)
+    return Outcome.CAUGHT if is_caught or any(words in text for words in _IMPORT_FAILS) else Outcome.BROKEN
+
+
 class Copy:
     """A copy of the checkout in a folder; the checkout itself is only read."""
 
@@ -85,11 +103,10 @@ class Copy:
         if not all(Path(name).is_relative_to(folder) for name in done[1].split()):
             raise RuntimeError(f"tests in the copy {folder} would import {done[1]}")
 
-    def passes(self, tests: Sequence[str], *, options: Sequence[str] = (), seconds: float = 3600) -> tuple[bool, str]:
-        """Whether these tests pass, and what they printed. Tests that take longer than this fail."""
+    def test(self, tests: Sequence[str], *, options: Sequence[str] = (), seconds: float = 3600) -> tuple[int, str]:
+        """Run these tests: the exit code of pytest, or NEVER_ENDED, and what it printed."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *tests]
-        code, text = self._run(command, seconds)
-        return code == 0, text
+        return self._run(command, seconds)
 
     def attempt(self, mutation: Mutation, *, options: Sequence[str] = (), seconds: float = 3600) -> Trial:
         """Put the error in, run its tests, and take it out."""
@@ -105,8 +122,8 @@ class Copy:
         try:
             if reason := self._put(path, sound.replace(mutation.old, mutation.new)):
                 return trial(Outcome.BROKEN, reason)
-            passed, text = self.passes(mutation.tests, options=options, seconds=seconds)
-            return trial(Outcome.SURVIVED if passed else Outcome.CAUGHT, text)
+            code, text = self.test(mutation.tests, options=options, seconds=seconds)
+            return trial(outcome_of(code, text), text if code != NEVER_ENDED else f"did not end within {seconds:.0f} s")
         finally:
             self._put(path, sound)
 
@@ -133,7 +150,7 @@ class Copy:
         return None
 
     def _run(self, command: Sequence[str], seconds: float) -> tuple[int, str]:
-        """Run a command in the copy; exit code and what it printed. It takes its children with it when it ends."""
+        """Run a command in the copy; exit code and what it printed. If it takes too long, it is killed with its children."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KDUMP_REMAKE")}
         environment["PYTHONPATH"] = str(self._root)
         process = subprocess.Popen(
@@ -149,8 +166,9 @@ class Copy:
             printed, _ = process.communicate(timeout=seconds)
             return process.returncode, printed.decode("utf-8", "replace")
         except subprocess.TimeoutExpired:
-            return -1, f"did not end within {seconds:.0f} s"
+            return NEVER_ENDED, ""
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            if process.returncode is None:  # once it is waited for, its number may be that of another process
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()

@@ -6,11 +6,25 @@ _GOLDENS = "tests/test_goldens.py::test_kdump_prints_what_kafka_prints"
 
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
+        id="status-of-records",
+        file="kdump/checks/contents.py",
+        old="statuses[end] == status",
+        new="statuses[end] <= status",
+        tests=("tests/test_check_records.py::test_records_are_shown_with_what_became_of_their_own_batch",),
+    ),
+    Mutation(
         id="digest-order",
         file="kdump/checks/index_digest.py",
         old="if not all(map(lt, offsets, islice(offsets, 1, None)))",
         new="if not all(map(lt, offsets, islice(offsets, 2, None)))",
         tests=("tests/test_index_rules.py::test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order",),
+    ),
+    Mutation(
+        id="last-offset-of-segment",
+        file="kdump/checks/rules/directory.py",
+        old="_MAX_INT = 0x7FFFFFFF",
+        new="_MAX_INT = 0x7FFFFFFE",
+        tests=("tests/test_tree.py::test_segments_overlap_at_the_last_offset_that_a_segment_may_have",),
     ),
     Mutation(
         id="severity-of-tail",

@@ -64,19 +64,22 @@ def _seconds(copies: queue.SimpleQueue[Copy], tests: Sequence[tuple[str, ...]], 
     copy = copies.get()
     begin = time.monotonic()
     every = list(dict.fromkeys(test for one in tests for test in one))
-    passed, text = copy.passes(every, options=options)
+    code, text = copy.test(every, options=options)
     copies.put(copy)
-    if not passed:
+    if code:
         raise TestsFail(text)
     return 60 + TIMES_AS_LONG * (time.monotonic() - begin)
 
 
 def described(trial: Trial) -> str:
-    """A mutation and what came of it, with what changed where that says nothing good."""
+    """A mutation and what came of it: the test that failed, or what changed where none did."""
     mutation = trial.mutation
     text = f"{trial.outcome.value}: {mutation.id} in {mutation.file} ({trial.elapsed_s:.0f} s)"
     if trial.outcome is Outcome.CAUGHT:
-        return text
+        lines_of_pytest = trial.text.splitlines() or [""]
+        return (
+            f"{text}: {next((line for line in lines_of_pytest if line.startswith(('FAILED ', 'ERROR '))), lines_of_pytest[-1])}"
+        )
     lines = difflib.unified_diff(mutation.old.splitlines(), mutation.new.splitlines(), lineterm="", n=1)
     return "\n".join(
         [text, *(f"    {line}" for line in list(lines)[2:]), *([trial.text] if trial.outcome is Outcome.BROKEN else [])]

@@ -38,9 +38,30 @@ def test_an_error_is_caught_and_what_changes_nothing_survives() -> None:
 
 
 def test_tests_that_fail_without_an_error_say_nothing_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Copy, "passes", lambda *_, **__: (False, "1 failed"))
+    monkeypatch.setattr(Copy, "test", lambda *_, **__: (1, "1 failed"))
     with pytest.raises(mutations.TestsFail, match="1 failed"):
         list(mutations.run([ERROR]))
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "outcome"),
+    [
+        (0, "1 passed", Outcome.SURVIVED),
+        (1, "...\nFAILED tests/test_x.py::test_y - assert\n", Outcome.CAUGHT),
+        (1, "...\nERROR tests/test_x.py::test_y - in a fixture\n", Outcome.CAUGHT),
+        (2, "...\nERROR tests/test_x.py - ImportError\n", Outcome.CAUGHT),
+        (4, "ImportError while loading conftest '/x/conftest.py'.\n", Outcome.CAUGHT),
+        (-11, "", Outcome.CAUGHT),
+        (mutation.NEVER_ENDED, "", Outcome.CAUGHT),
+        (1, "/usr/bin/python: No module named pytest\n", Outcome.BROKEN),
+        (3, "INTERNALERROR> OSError\n", Outcome.BROKEN),
+        (4, "file or directory not found", Outcome.BROKEN),
+        (5, "no tests ran", Outcome.BROKEN),
+        (-9, "", Outcome.BROKEN),
+    ],
+)
+def test_an_error_is_caught_only_where_a_test_or_the_code_failed(code: int, text: str, outcome: Outcome) -> None:
+    assert mutation.outcome_of(code, text) is outcome
 
 
 @pytest.mark.parametrize(
