@@ -132,7 +132,7 @@ def listed(arguments: Sequence[str | Path]) -> Printed:
     stdout, stderr = io.BytesIO(), io.BytesIO()
     with (
         mock.patch.object(lister, "open", lambda *_, **__: contextlib.nullcontext(stdout), create=True),
-        mock.patch.object(lister, "_stderr", lambda: contextlib.nullcontext(stderr)),
+        mock.patch.object(lister, "stderr_bytes", lambda: contextlib.nullcontext(stderr)),
     ):
         exit_code = commands.main([*map(str, arguments)])
     return Printed(exit_code, stdout.getvalue(), stderr.getvalue())

@@ -441,7 +441,7 @@ def test_a_note_of_a_quorum_says_what_it_can_say(
         ),
         (
             _control(0, commit_record(), abort_record()),
-            "The control batch at offset 1 holds 2 records, of which a broker looks at the first.",
+            "The control batch at offset 0 holds 2 records, of which a broker looks at the first.",
         ),
         (_control(0, commit_record(), codec="gzip"), "The control batch at offset 0 is compressed (gzip)."),
         (_control(0, control_record(control_type=3, value=bytes(11)), producer=-1, in_txn=False), None),
@@ -644,7 +644,7 @@ def test_a_snapshot_is_told_by_its_size_checksum_and_count(
     path.write_bytes(data)
     found = _findings(path)
     if found and found[0].code == "snapshot-crc-mismatch":
-        assert found[0].expected == f"0x{data[2:6].hex()}"
+        assert found[0].found == f"0x{data[2:6].hex()}"
         told = [(*told[0][:6], found[0].expected, found[0].found)]
     assert _told(found) == told
     assert _counted(path) == counted

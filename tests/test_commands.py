@@ -753,7 +753,7 @@ def test_no_damage_keeps_a_log_from_being_listed(
     out, err = capfd.readouterr()
     assert status in (CLEAN, FINDINGS)
     if status == CLEAN:
-        assert err == ""
+        assert err == "" or "--to-offset" in others and ": nothing is in this range; the logs hold offsets " in err
     if not depth and not others and output in ("ndjson", "csv"):
         count, is_all = _sound_at_start(data)
         assert len(out.splitlines()) - (output == "csv") >= count
