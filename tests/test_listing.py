@@ -2,7 +2,6 @@
 
 import json
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +75,11 @@ def _flipped(offset: int) -> bytes:
     return bytes(whole)
 
 
-def _seen(rows: Sequence[Json]) -> list[tuple[int | None, str]]:
-    return [(row["baseOffset"] if row["status"] != "salvaged" else row["lastOffset"], row["status"]) for row in rows]
+def _spoiled(offset: int) -> bytes:
+    """A batch whose CRC does not fit, though its record can be read."""
+    whole = bytearray(_batch(offset))
+    whole[-3] ^= 1
+    return bytes(whole)
 
 
 # --- damage and ranges
@@ -125,7 +127,7 @@ def test_damage_with_nothing_behind_it_may_be_asked_for(tmp_path: Path, listed: 
     assert (found, [row["status"] for row in rows]) == (FINDINGS, ["damaged"])
 
 
-@pytest.mark.parametrize("damaged", [_torn, _flipped])
+@pytest.mark.parametrize("damaged", [_torn, _flipped, _spoiled])
 @pytest.mark.parametrize(("limit", "statuses", "status"), [(1, ["intact"], CLEAN), (2, ["intact", "damaged"], FINDINGS)])
 def test_damaged_rows_count_for_the_limit(
     tmp_path: Path, listed: Listed, damaged: Any, limit: int, statuses: list[str], status: int
