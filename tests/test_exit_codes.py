@@ -39,7 +39,7 @@ def test_whatever_happens_has_an_exit_code(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
     monkeypatch.setattr(commands, "main", _raising(error))
-    monkeypatch.setattr(main, "_forget_stdout", lambda: None)
+    monkeypatch.setattr(main, "forget_stdout", lambda: None)
     monkeypatch.delenv("KDUMP_DEBUG", raising=False)
     assert main.main() == status
     assert capfd.readouterr().err == words
@@ -50,7 +50,7 @@ def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monk
     forgotten = []
     monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
     monkeypatch.setattr(commands, "main", _raising(error))
-    monkeypatch.setattr(main, "_forget_stdout", lambda: forgotten.append(True))
+    monkeypatch.setattr(main, "forget_stdout", lambda: forgotten.append(True))
     main.main()
     assert forgotten == [True]
 

@@ -105,7 +105,9 @@ def is_dropin(arguments: list[str]) -> bool:
 
 
 def near_commands(word: str) -> list[str]:
-    """The command that a word may mean, if there is one."""
+    """The command that a word may mean, if there is one. A word that looks like a path means none."""
+    if "." in word or "/" in word:
+        return []
     from difflib import get_close_matches
 
     return get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.6)
