@@ -278,13 +278,13 @@ class TextReport:
 
     def _say_foretold(self, foretold: list[tuple[_Group, list[Forecast]]]) -> None:
         """Each start in a line; `kdump forecast` tells more."""
-        from kdump.output import forecast  # slow to load
+        from kdump.forecasts.sentences import summary  # slow to load
 
         for group, rows in foretold:
             for row in rows:
                 label = "clean" if row.after == CLEAN else "unclean" if row.recovery_point else "from 0"
                 name = f"{group.name}: " if len(self._groups) > 1 else ""
-                self._say_labelled(label, self._shown(name + forecast.summary(row)))
+                self._say_labelled(label, self._shown(name + summary(row)))
 
     def _say_likely(self, word: str, groups: list[_Group]) -> None:
         self._say_labelled(word, catalogue.FORECASTS[word])

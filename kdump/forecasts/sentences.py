@@ -1,0 +1,171 @@
+"""What a forecast says in sentences: made here once, for `kdump check`, `kdump forecast` and whoever else reports a start."""
+
+from __future__ import annotations
+
+from kdump.checks.wording import counted, number_range, offset_range
+from kdump.forecasts.directory import DELETED, name_of
+from kdump.forecasts.forecast import Forecast
+from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT
+from kdump.forecasts.settings import CLEAN
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
+"""The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
+
+_MOST_FILES = 8  # of one start
+_MOST_RANGES = 4
+
+
+def verdict(row: Forecast) -> str:
+    """A forecast in one word."""
+    if row.outcome in (DIE, OFFLINE):
+        return FAILS
+    if row.is_safe:
+        return SAFE
+    if row.lost_records or row.segments_gone:
+        return LOSS
+    return TRAP if row.end_differs else TRIMS
+
+
+def sentences(row: Forecast) -> Iterator[str]:
+    """What happens at a start, in the order of how much it matters."""
+    words = {row.outcome, *row.also}
+    if row.outcome == DIE:
+        yield f"The broker does not start ({(row.exception or '').rpartition('.')[2]}): {row.reason}."
+    elif row.outcome == OFFLINE:
+        yield f"The log directory goes offline, and with it the broker if it has no other: {row.reason}."
+    if row.outcome in (DIE, OFFLINE) and (row.segments_gone or row.bytes_lost > 0):
+        yield "What happens to files before that stays done:"
+    yield from _segments(row, words)
+    yield from _files(row)
+    yield from _lost(row)
+    if row.end_differs and row.log_end is not None and row.data_end is not None:
+        yield _wrong_end(row.log_end, row.data_end)
+    elif row.is_safe:
+        yield _nothing_lost(row)
+    if row.outcome not in (DIE, OFFLINE) and row.consumers_stop_at is not None:
+        yield _damage_left(row, row.consumers_stop_at)
+
+
+def summary(row: Forecast) -> str:
+    """A forecast in one line."""
+    if row.outcome in (DIE, OFFLINE):
+        return f"the broker does not start: {row.reason}"
+    if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
+        return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
+    scanned = row.events.scanned
+    start = f"scanned from {scanned[0]:,} on: " if scanned else "nothing is scanned: " if row.after == CLEAN else ""
+    if row.is_safe:
+        return f"{start}nothing is lost"
+    cuts = {**row.events.cut, **row.events.rescan_cuts}
+    parts = [f"{_log(base)} is cut at byte {cut.position:,}" for base, cut in cuts.items()]
+    if row.segments_gone:
+        parts.append(f"{counted(len(row.segments_gone), 'segment')} deleted")
+    if row.lost_records:
+        parts.append(f"{counted(row.lost_records, 'intact record')} lost{_offsets(row.lost_offsets)}")
+    else:
+        parts.append("no intact record is lost")
+    return start + "; ".join(parts)
+
+
+def _offsets(ranges: list[list[int]]) -> str:
+    """The first of some ranges of offsets, behind a comma."""
+    if not ranges:
+        return ""
+    more = f" and {len(ranges) - 1:,} more ranges" if len(ranges) > 1 else ""
+    return f", {number_range('offset', *ranges[0])}{more}"
+
+
+def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
+    """What becomes of segments that are not only kept."""
+    events = row.events
+    for base in events.swapped_in:
+        yield f"{_log(base)} is put into place, from a swap that was not finished."
+    for base, cut in events.rescan_cuts.items():
+        why = events.rescanned.get(base)
+        first = f"{_log(base)} is scanned{f' because {why}' if why else ''}, and cut at byte {cut.position:,}"
+        yield f"{first} ({counted(cut.size, 'byte')} go): {cut.reason}. Later segments stay; a hole in the offsets may remain."
+    sound = [base for base in events.rescanned if base not in events.rescan_cuts]
+    if sound and RESCAN in words:
+        shown = ", ".join(_log(base) for base in sound[:3]) + (", ..." if len(sound) > 3 else "")
+        verb = "is scanned" if len(sound) == 1 else "are scanned"
+        yield f"{shown} {verb} because {events.rescanned[sound[0]]}; the index is made anew."
+    for base in dict.fromkeys(events.split):
+        if SPLIT in words and row.outcome != DIE:
+            yield f"{_log(base)} is split in place, for its offsets outgrow it."
+    for base, cut in events.cut.items():
+        if base in events.wiped:
+            yield f"{_log(base)} is emptied, down to byte {cut.position:,}: {events.wiped[base]}."
+        else:
+            yield f"{_log(base)} is cut at byte {cut.position:,} ({counted(cut.size, 'byte')} go): {cut.reason}."
+    if events.deleted_behind_cut:
+        gone = events.deleted_behind_cut
+        names = _log(gone[0]) if len(gone) == 1 else f"{_log(gone[0])} to {_log(gone[-1])}"
+        yield f"All later segments are deleted: {counted(len(gone), 'segment')}, {names}."
+    if events.deleted_all:
+        yield f"All {counted(len(events.deleted_all), 'segment')} are deleted: {row.reason}."
+
+
+def _files(row: Forecast) -> Iterator[str]:
+    """Files that go, those of segments told above aside."""
+    is_told = row.events.cut or row.events.split or row.events.deleted_all
+    gone = [
+        str(change["name"])
+        for change in row.files
+        if change["change"] == "deleted" or not is_told and str(change["newName"]).endswith(DELETED)
+    ]
+    if gone:
+        more = f" and {len(gone) - _MOST_FILES:,} more" if len(gone) > _MOST_FILES else ""
+        yield f"Deleted: {', '.join(gone[:_MOST_FILES])}{more}."
+
+
+def _lost(row: Forecast) -> Iterator[str]:
+    if row.lost_records or row.lost_offsets:
+        ranges = [number_range("offset", first, last) for first, last in row.lost_offsets[:_MOST_RANGES]]
+        if len(row.lost_offsets) > _MOST_RANGES:
+            ranges.append(f"{len(row.lost_offsets) - _MOST_RANGES:,} more ranges")
+        offsets = f", {', '.join(ranges)}" if ranges else ", whose offsets other batches have too"
+        yield f"Lost for good: {counted(row.lost_records, 'intact record')}{offsets}, {counted(max(row.bytes_lost, 0), 'byte')}."
+    elif row.bytes_lost > 0:
+        yield f"{counted(row.bytes_lost, 'byte')} go; no intact record is among them."
+
+
+def _wrong_end(log_end: int, data_end: int) -> str:
+    if log_end < data_end:
+        taken = offset_range(log_end, data_end - 1)
+        trap = f"The log ends at offset {log_end:,}, though there is data up to {data_end - 1:,}"
+        return f"{trap}: new records get {taken} a second time, and what stands there can no longer be fetched as it should."
+    return f"The log ends at offset {log_end:,}, behind its data, which ends at {data_end:,}."
+
+
+def _nothing_lost(row: Forecast) -> str:
+    if row.log_end is None:
+        return "Nothing is lost; the directory is waiting to be deleted."
+    scanned = row.events.scanned
+    if not scanned:
+        how = "Nothing is scanned"
+    else:
+        how = f"{counted(len(scanned), 'segment is', 'segments are')} scanned, from offset {scanned[0]:,} on"
+    return f"{how}, nothing is lost; the log goes from offset {row.log_start:,} to {row.log_end:,}."
+
+
+def _damage_left(row: Forecast, offset: int) -> str:
+    """What a start leaves as it is."""
+    what = counted(row.damaged_batches, "damaged batch stays", "damaged batches stay")
+    return f"{what if row.damaged_batches else 'Bytes that are no batch stay'}: consumers stop at offset {offset:,}."
+
+
+def stop(rows: list[Forecast]) -> str:
+    """The stop before one start, or before several that are the same."""
+    if rows[0].after == CLEAN:
+        return "a clean stop"
+    points = " or ".join(f"{row.recovery_point:,}" for row in rows)
+    return f"an unclean stop, recovery point {points}{' (assumed)' if rows[0].recovery_point_is_assumed else ''}"
+
+
+def _log(base_offset: int) -> str:
+    return name_of(base_offset, file_name.LOG)
