@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdump.checks import catalogue
-from kdump.checks.finding import Accounts, FileReport, Finding, Summary
+from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
 from kdump.output.findings import Look, form_of
 from kdump.output.findings.sizes import size_text
@@ -74,7 +74,7 @@ def _report(
     return report
 
 
-SUMMARY = Summary(3, 5000, 2, 1, 1, 0, True, 1.25, 1)
+SUMMARY = Summary(3, 5000, 2, 1, 1, 0, True, 1.25, 1, "damaged", ["damaged: crc-mismatch"])
 
 
 def _text(
@@ -82,6 +82,7 @@ def _text(
     findings: Sequence[tuple[Finding, str] | tuple[Finding, str, bool]] = (),
     reports: Sequence[tuple[FileReport, str]] = (),
     summary: Summary = SUMMARY,
+    starts: Sequence[tuple[Start, str]] = (),
     **look: Any,
 ) -> str:
     pieces: list[str] = []
@@ -90,6 +91,8 @@ def _text(
         form.finding(finding, group, is_known=bool(is_known))
     for report, group in reports:
         form.file(report, group)
+    for start, group in starts:
+        form.start(start, group)
     form.end(summary)
     return "".join(pieces)
 
@@ -131,6 +134,8 @@ def test_a_finding_is_a_line_of_json_with_all_its_columns() -> None:
         "isComplete": True,
         "seconds": 1.25,
         "exitCode": 1,
+        "verdict": "damaged",
+        "reasons": ["damaged: crc-mismatch"],
     }
 
 
@@ -141,6 +146,9 @@ def test_one_document_of_json_holds_all(tmp_path: Path) -> None:
         assert [one["start"] for one in document["findings"]] == list(range(count))
         assert [one["path"] for one in document["files"]] == [f"/{number}" for number in range(count)]
         assert "kind" not in document["summary"] and document["summary"]["exitCode"] == 1
+    start = _start("clean", 0, "safe", "nothing is lost")
+    document = json.loads(_text("json", starts=[(start, "g")] * 3))
+    assert [(one["after"], one["verdict"]) for one in document["starts"]] == [("clean", "safe")] * 3
 
 
 def test_csv_is_a_line_for_each_finding_and_null_is_nothing() -> None:
@@ -224,7 +232,7 @@ def test_sarif_says_what_a_baseline_knew_and_how_the_run_ended() -> None:
     run = _sarif((_finding(), "g"), (_finding(start=5), "g", True), has_baseline=True)
     assert [one["baselineState"] for one in run["results"]] == ["new", "unchanged"]
     assert run["invocations"] == [{"executionSuccessful": True, "exitCode": 1}]
-    summary = Summary(1, 1, 0, 0, 0, 0, False, 0.5, 3)
+    summary = Summary(1, 1, 0, 0, 0, 0, False, 0.5, 3, "not examined", ["not examined: file-vanished"])
     run = _sarif(summary=summary)
     assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 3}]
     assert run["properties"]["isComplete"] is False
@@ -234,7 +242,12 @@ def test_sarif_says_what_a_baseline_knew_and_how_the_run_ended() -> None:
 
 
 def _suites(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> list[ElementTree.Element]:
-    return list(ElementTree.fromstring(_text("junit", findings, **more)))
+    *suites, verdict = ElementTree.fromstring(_text("junit", findings, **more))
+    assert [(one.get("name"), one.get("value")) for one in verdict[0]] == [
+        ("verdict", "damaged"),
+        ("reason", "damaged: crc-mismatch"),
+    ]
+    return suites
 
 
 def _cases(suite: ElementTree.Element) -> list[tuple[str | None, list[tuple[str, str | None]]]]:
@@ -299,7 +312,7 @@ def test_junit_has_a_hundred_lines_of_a_file(count: int, more: str) -> None:
 
 def test_junit_holds_no_character_that_xml_has_not() -> None:
     text = _text("junit", [(_finding(message='a\x00b\x1b[0m<&>"\udcff\U0001f600\ufffe\t'), "g")])
-    (suite,) = ElementTree.fromstring(text.encode())
+    suite, _ = ElementTree.fromstring(text.encode())
     assert suite[0][0].get("message") == 'a\ufffdb\ufffd[0m<&>"\ufffd\U0001f600\ufffd\t'
 
 
@@ -376,7 +389,8 @@ Next
   kdump log --output table --from-position 0 /data/a-0/{LOG}
   kdump explain crc-mismatch
   kdump explain zero-tail
-Examined 4.88 KiB in 3 files in 1.2 s. Exit status 1.
+Examined 4.88 KiB in 3 files in 1.2 s.
+Verdict: damaged. Exit status 1.
 """
     )
     assert (
@@ -411,15 +425,17 @@ def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: A
 
 
 def test_what_a_baseline_knows_is_counted_and_not_told() -> None:
-    summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0)
+    summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0, "clean, but for known findings", [])
     assert _lines((_finding(), A, True), reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary) == [
         "a-0   1 segment, 10 bytes   clean",
-        "Examined 10 bytes in 1 file in 0.0 s. 2 findings known from the baseline. Exit status 0.",
+        "Examined 10 bytes in 1 file in 0.0 s. 2 findings known from the baseline.",
+        "Verdict: clean, but for known findings. Exit status 0.",
     ]
-    summary = Summary(1, 10, 0, 0, 0, 1, False, 0.0, 3)
+    summary = Summary(1, 10, 0, 0, 0, 1, False, 0.0, 3, "not examined", [])
     assert _lines(reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary)[1:] == [
         "Examined 10 bytes in 1 file in 0.0 s. 1 finding known from the baseline. Not everything could be",
-        "examined. Exit status 3.",
+        "examined.",
+        "Verdict: not examined. Exit status 3.",
     ]
 
 
@@ -567,24 +583,25 @@ def test_a_restart_is_told_where_it_does_something_worst_first() -> None:
     assert _restarts(_finding(forecast="cut", path=f"{A}/{LOG}.swap"))[1] == f"here: {LOG}.swap"
 
 
-def test_a_forecast_is_asked_for_with_the_batches_of_the_directory(tmp_path: Path) -> None:
-    asked: list[tuple[str, int]] = []
+def _start(after: str, recovery_point: int, verdict: str, message: str) -> Start:
+    return Start(A, "4.3.1", after, recovery_point, True, verdict, 0, 0, None, message)
 
-    def foretell(path: str, batches: int) -> list[Any]:
-        asked.append((path, batches))
-        return []
 
-    group = str(tmp_path)
-    reports = [
-        (_report(f"{group}/{LOG}", ("intact", 9, 2), ("salvaged", 9, 3), ("damaged", 9, 5)), group),
-        (_report(f"{group}/5.log", ("intact", 9, 7)), group),
-        (_report(f"{group}/5.index", ("intact", 9, 100), file_type="index"), group),
+def test_starts_are_told_in_the_order_in_which_they_come_and_what_is_alike_once() -> None:
+    starts = [
+        _start("unclean", 0, "loss", "all is cut"),
+        _start("clean", 0, "safe", "nothing is lost"),
+        _start("unclean", 7, "safe", "nothing is lost"),
+        _start("unclean", 9, "safe", "nothing is lost"),
     ]
-    lines = _lines((_finding(path=f"{group}/{LOG}"), group), reports=reports, foretell=foretell)
-    assert asked == [(group, 17)]
-    assert f"  kdump forecast {group}   # what a start does, step by step" in lines
-    assert any(line.startswith("  cut ") for line in lines)  # nothing was foretold, so what is likely is told
-    assert not any(line.startswith("5.index") for line in lines) and any(line.startswith("5.log") for line in lines)
+    lines = _lines((_finding(), A), starts=[(start, A) for start in starts])
+    first = lines.index("If this broker restarts") + 1
+    assert lines[first : first + 4] == [
+        "  from 0   all is cut",
+        "  clean    nothing is lost",
+        "  unclean  nothing is lost",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(("width", "lines"), [(62, 1), (61, 2)])
@@ -673,6 +690,7 @@ def _summary(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> Json:
     code = main(["check", "--output", "ndjson", *map(str, arguments)])
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert rows[-1].pop("seconds") >= 0 and rows[-1]["exitCode"] == code
+    assert (rows[-1].pop("verdict").startswith("clean"), type(rows[-1].pop("reasons"))) == (code == CLEAN, list)
     return {"code": code, **rows[-1]}
 
 

@@ -27,10 +27,11 @@ FLOORS = {
     "decoders": 4,
     "forecasts": 6,
     "releases": 4,
-    "output": 7,
-    "pipeline": 8,
-    "spark": 9,
-    "cli": 10,
+    "verdicts": 7,
+    "output": 8,
+    "pipeline": 9,
+    "spark": 10,
+    "cli": 11,
 }
 
 

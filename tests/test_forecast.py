@@ -340,14 +340,14 @@ def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
     lines = run.stdout.splitlines()
     assert run.returncode == 1
     assert lines[0] == "orders-0   2 segments, 276 bytes"
-    assert lines[1:3] == [
-        "safe   after a clean stop",
+    assert lines[1] == "loss   after an unclean stop, recovery point 0"
+    first = lines.index("damage after a clean stop")
+    assert first > 1
+    assert lines[first + 1 : first + 3] == [
+        "       1 damaged batch stays: consumers stop at offset 1.",
         "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 4.",
     ]
-    assert lines[3:5] == [
-        "       1 damaged batch stays: consumers stop at offset 1.",
-        "loss   after an unclean stop, recovery point 0",
-    ]
+    assert lines[-1] == "Verdict: loses at start, damaged. Exit status 1."
     assert "       All later segments are deleted: 1 segment, 00000000000000000003.log." in lines
     assert "       Lost for good: 2 intact records, offsets 2 to 3, 207 bytes." in lines
     assert f"  cp -a {path} ELSEWHERE   # before any restart, with the broker stopped" in lines
@@ -398,7 +398,7 @@ def test_a_sound_directory_ends_with_exit_code_0(tmp_path: Path) -> None:
 
 def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
-    rows = [json.loads(line) for line in _run("--output", "ndjson", str(path)).stdout.splitlines()]
+    *rows, summary = [json.loads(line) for line in _run("--output", "ndjson", str(path)).stdout.splitlines()]
     names = (
         "kind path release after recoveryPoint recoveryPointIsAssumed outcome also logStart logEnd dataEnd endDiffers bytesLost"
         " lostOffsets lostRecords damagedBatches consumersStopAt segments segmentsGone files exception reason"
@@ -407,6 +407,8 @@ def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
     schema = json.loads(_command("schema", "forecast").stdout)
     for row in rows:
         jsonschema.validate(row, schema)
+    jsonschema.validate(summary, json.loads(_command("schema", "forecast-summary").stdout))
+    assert (summary["verdict"], summary["reasons"], summary["exitCode"]) == ("clean", [], 0)
     assert [(row["after"], row["outcome"], row["logEnd"], row["segments"]) for row in rows] == [
         ("clean", "keep", 1, [[0, 69]]),
         ("unclean", "keep", 1, [[0, 69]]),
@@ -439,11 +441,12 @@ def test_exit_codes_tell_usage_from_what_cannot_be_examined(tmp_path: Path) -> N
 def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
     lines = _command("check", str(path)).stdout.splitlines()
-    at = lines.index("  clean    nothing is scanned: nothing is lost")
-    assert lines[at + 1 : at + 4] == [
-        "  unclean  scanned from 3 on: nothing is lost",
+    at = lines.index("If this broker restarts")
+    assert lines[at + 1 : at + 5] == [
         "  from 0   scanned from 0 on: 00000000000000000000.log is cut at byte 69; 1 segment deleted; 2",
         "           intact records lost, offsets 2 to 3",
+        "  clean    nothing is scanned: nothing is lost; damage stays: consumers stop at offset 1",
+        "  unclean  scanned from 3 on: nothing is lost; damage stays: consumers stop at offset 1",
     ]
 
 
@@ -623,12 +626,12 @@ def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) 
     assert run.returncode == 1
     assert run.stdout.splitlines()[:7] == [
         "orders-0   2 segments, 345 bytes",
-        "safe   after a clean stop",
-        "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 5.",
+        "damage after an unclean stop, recovery point 4",
         "       2 damaged batches stay: consumers stop at offset 1.",
-        "safe   after an unclean stop, recovery point 4",
         "       1 segment is scanned, from offset 4 on, nothing is lost; the log goes from offset 0 to 5.",
+        "damage after a clean stop",
         "       2 damaged batches stay: consumers stop at offset 1.",
+        "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 5.",
     ]
     for row in kdump.forecast(path):
         assert (row.is_safe, row.is_sound, row.damaged_batches, row.consumers_stop_at) == (True, False, 2, 1)

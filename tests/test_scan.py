@@ -119,7 +119,7 @@ def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, c
     out = capsys.readouterr().out
     assert out.startswith("11 files, ")
     assert "10 batches, 30 records in " in out
-    assert out.endswith(f'Exit status 0.\nAsk on: spark.read.parquet("{tmp_path / "out"}/findings")\n')
+    assert out.endswith(f'Ask on: spark.read.parquet("{tmp_path / "out"}/findings")\nVerdict: clean. Exit status 0.\n')
 
 
 def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) -> None:

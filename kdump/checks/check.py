@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import time
 
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
-from kdump.checks.finding import Finding
 from kdump.checks.partition import PartitionFacts
 from kdump.checks.rules import file_check, file_object
-from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
+from kdump.checks.settings import Settings
 from kdump.checks.watch import Stopped, Watch
-from kdump.errors import CorruptData, Unreadable, UsageError
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from kdump.checks.segment import SegmentFacts
     from kdump.tables import Row
@@ -26,57 +24,6 @@ if TYPE_CHECKING:
     Emit = Callable[[Row], None]
 
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
-
-
-def check(
-    path: str | os.PathLike[str],
-    *,
-    level: str = FULL,
-    cleanup_policy: str = UNKNOWN,
-    is_pedantic: bool = False,
-    max_findings: int = MAX_FINDINGS,
-    max_message_bytes: int = 100 << 20,
-    time_limit: float | None = None,
-    follows_links: bool = False,
-    file_type: str | None = None,
-) -> Iterator[Finding]:
-    """What is wrong with a file, a partition directory or a log directory: findings, in the order of the files.
-
-    `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (also every
-    record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a compacted topic
-    may lack offsets. `max_findings` are given of one code in one file, the rest is counted in a finding of its own.
-    `time_limit` is in seconds for each file. `file_type`, such as `log`, is what a file is that is named itself, whatever it is
-    called. A Finding has one attribute for each of its columns; see Finding.
-
-    Damage is a finding, never an exception, and so is a file that cannot be read or does not exist. Nothing is printed, nothing
-    is written. All is done in this process, so a crash of a native codec ends it; the command `kdump check` has processes for it.
-
-    Raises UsageError for a level or a type of file that does not exist.
-    """
-    if file_type is not None and file_type not in FILE_TYPES:
-        raise UsageError(f"there is no type {file_type!r}; types are {', '.join(FILE_TYPES)}")
-    if level not in LEVELS:
-        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
-    settings = Settings(
-        now=int(time.time() * 1000),
-        level=level,
-        cleanup_policy=cleanup_policy,
-        is_pedantic=is_pedantic,
-        max_findings=max_findings,
-        max_message_bytes=max_message_bytes,
-        time_limit=time_limit,
-        follows_links=follows_links,
-        file_type=file_type,
-    )
-    return _findings(os.fspath(path), settings)
-
-
-def _findings(path: str, settings: Settings) -> Iterator[Finding]:
-    found: list[Row] = []
-    for job in jobs(path):
-        run(job, settings, found.append)
-        yield from (row for row in found if isinstance(row, Finding))
-        found.clear()
 
 
 class Job:

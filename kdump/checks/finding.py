@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from kdump.tables import Bool, Float64, Int32, Int64, Row, Text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Texts = list[str]
+
 ERROR, WARNING, INFO = "error", "warning", "info"
 SEVERITIES = (ERROR, WARNING, INFO)
 """The worst first."""
@@ -76,8 +80,30 @@ class FileReport(Row):
     last_offset = NO_OFFSET
 
 
+class Start(Row):
+    """What a start of a broker does to a partition directory: one that may be its next.
+
+    `after` and `recovery_point` as in a forecast. `verdict` is the first word that holds of fails, loss, trap, damage, trims and
+    safe; see kdump.forecasts.sentences. `message` tells the rest.
+    """
+
+    path: Text
+    release: Text
+    after: Text
+    recovery_point: Int64
+    recovery_point_is_assumed: Bool
+    verdict: Text
+    lost_records: Int64
+    bytes_lost: Int64
+    consumers_stop_at: Int64 | None
+    message: Text
+
+
 class Summary(Row):
-    """The sum of a run. Known findings, which stand in a baseline, are counted apart from all others."""
+    """The sum of a run. Known findings, which stand in a baseline, are counted apart from all others.
+
+    `verdict` is what it comes to, in the words of verdicts.WORDS, the worst first; `reasons` say why.
+    """
 
     files: Int64
     bytes: Int64
@@ -88,6 +114,8 @@ class Summary(Row):
     is_complete: Bool
     seconds: Float64
     exit_code: Int32
+    verdict: Text
+    reasons: Texts
 
 
 class Accounts:
@@ -176,6 +204,18 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "bytes_zero": "Bytes of runs of zeros.",
         "bytes_not_examined": "Bytes that were not looked at.",
     },
+    Start: {
+        "path": "The partition directory.",
+        "release": "The release of the broker.",
+        "after": "The stop before the start: clean or unclean.",
+        "recovery_point": "The offset up to which segments count as flushed.",
+        "recovery_point_is_assumed": "Whether the recovery point is noted nowhere.",
+        "verdict": "The start in a word: fails, loss, trap, damage, trims, safe.",
+        "lost_records": "The records of intact batches that no log holds any more.",
+        "bytes_lost": "The bytes of all logs before, less those after.",
+        "consumers_stop_at": "The first offset that cannot be read because of damage that stays; null where none does.",
+        "message": "What happens, in plain words.",
+    },
     Summary: {
         "files": "How many files were found.",
         "bytes": "The sum of their sizes.",
@@ -186,6 +226,8 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "is_complete": "False where something could not be examined.",
         "seconds": "How long the run took.",
         "exit_code": "The exit code of the command.",
+        "verdict": "What all this comes to: loses at start, damaged, not examined, the worst first; or clean.",
+        "reasons": "Why: a word of the verdict, and the fault, the file or the start that it is about.",
     },
 }
 """What each column says, for schemas."""

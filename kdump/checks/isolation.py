@@ -18,7 +18,7 @@ from kdump.binary import processes
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
-from kdump.checks.finding import Accounts, FileReport, Finding
+from kdump.checks.finding import Accounts, FileReport, Finding, Start
 from kdump.checks.watch import Watch
 from kdump.formats import file_name
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from typing import Any
 
-    from kdump.checks.check import Job
+    from kdump.checks.check import Emit, Job
     from kdump.checks.settings import Settings
     from kdump.tables import Row
+
+    Do = Callable[[Job, Settings, Emit, Watch], None]
 
 _CHUNK_SIZE = 64 << 20  # bytes of files
 _CHUNK_JOBS = 64
@@ -46,7 +48,7 @@ _SIGKILL = 9
 _FAILED = 70  # the exit code of a process that has said why it ends
 
 
-_ROWS: tuple[type[Row], ...] = (Finding, FileReport)
+_ROWS: tuple[type[Row], ...] = (Finding, FileReport, Start)
 """What processes send to each other, by the module marshal: pickle takes long to import."""
 
 
@@ -62,7 +64,10 @@ class Progress:
 
 
 class Isolation:
-    """A run of `jobs` by up to `processes` at a time. `on_wait` is called every now and then, while there is nothing to do."""
+    """A run of `jobs` by up to `processes` at a time.
+
+    `do` does one of them, as `kdump.checks.check.run`. `on_wait` is called every now and then, while there is nothing to do.
+    """
 
     def __init__(
         self,
@@ -70,9 +75,11 @@ class Isolation:
         settings: Settings,
         *,
         processes: int = 1,
+        do: Do = run,
         on_wait: Callable[[Progress], None] | None = None,
     ) -> None:
         self._jobs = jobs
+        self._do = do
         self._settings = settings
         self._processes = max(processes, 1)
         self._on_wait = on_wait
@@ -115,7 +122,7 @@ class Isolation:
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
             told = {path for number in numbers for path in self._told.get(number, ())}
-            self._workers.append(_Worker(jobs, self._settings, skipped, told))
+            self._workers.append(_Worker(jobs, self._settings, self._do, skipped, told))
 
     def _threads_to_spare(self) -> int:
         """How many threads the next process may have, so that all together are no more than processes may be."""
@@ -195,7 +202,7 @@ class _Worker:
     It has as many `threads` as the settings allow.
     """
 
-    def __init__(self, jobs: dict[int, Job], settings: Settings, skipped: set[str], told: set[str]) -> None:
+    def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], told: set[str]) -> None:
         self.left = list(jobs)
         self.threads = settings.threads
         self.reason = ""
@@ -207,7 +214,7 @@ class _Worker:
         self.descriptor, writing = os.pipe()
         self._process = processes.fork()
         if self._process == 0:
-            _work(jobs, settings, _Teller(self._page, skipped, told, writing))
+            _work(jobs, settings, do, _Teller(self._page, skipped, told, writing))
         os.close(writing)
 
     def messages(self) -> Iterator[tuple[str, int, Any]]:
@@ -303,13 +310,13 @@ class _Teller(Watch):
             self._rows.clear()
 
 
-def _work(jobs: dict[int, Job], settings: Settings, teller: _Teller) -> None:
+def _work(jobs: dict[int, Job], settings: Settings, do: Do, teller: _Teller) -> None:
     """What the forked process does, and all it does."""
     code = 0
     try:
         for number, job in jobs.items():
             teller.number = number
-            run(job, settings, teller.emit, teller)
+            do(job, settings, teller.emit, teller)
             teller.send_rows()
             _send(teller.descriptor, ("done", number, None))
     except Exception as error:

@@ -8,9 +8,7 @@ from kdump.output.findings import Look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kdump.forecasts.forecast import Forecast
+    pass
 
 _WIDTH = 100  # where there is no terminal
 
@@ -21,7 +19,6 @@ def look_of(
     shows_all: bool = False,
     fail_on: str = "error",
     has_baseline: bool = False,
-    foretell: Callable[[str, int], list[Forecast]] | None = None,
 ) -> Look:
     """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see Look."""
     return Look(
@@ -31,7 +28,6 @@ def look_of(
         shows_all=shows_all,
         fail_on=fail_on,
         has_baseline=has_baseline,
-        foretell=foretell,
     )
 
 

@@ -13,8 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
-"""The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
+FAILS, LOSS, TRAP, DAMAGE, TRIMS, SAFE = "fails", "loss", "trap", "damage", "trims", "safe"
+"""The first word: no start; records go; the log ends in the wrong place; nothing goes, but damage stays; bytes go that hold
+nothing intact; nothing happens, and all can be read."""
+
+_FROM_WORST = (FAILS, LOSS, TRAP, DAMAGE, TRIMS, SAFE)
 
 _MOST_FILES = 8  # of one start
 _MOST_RANGES = 4
@@ -25,10 +28,16 @@ def verdict(row: Forecast) -> str:
     if row.outcome in (DIE, OFFLINE):
         return FAILS
     if row.is_safe:
-        return SAFE
+        return SAFE if row.is_sound else DAMAGE
     if row.lost_records or row.segments_gone:
         return LOSS
     return TRAP if row.end_differs else TRIMS
+
+
+def rank(row: Forecast) -> tuple[int, bool, int, int]:
+    """What is worse is higher: the verdict, damage that stays, then how much is lost."""
+    stays = row.consumers_stop_at is not None
+    return -_FROM_WORST.index(verdict(row)), stays, row.lost_records, max(row.bytes_lost, 0)
 
 
 def sentences(row: Forecast) -> Iterator[str]:
@@ -43,12 +52,12 @@ def sentences(row: Forecast) -> Iterator[str]:
     yield from _segments(row, words)
     yield from _files(row)
     yield from _lost(row)
+    if row.outcome not in (DIE, OFFLINE) and row.consumers_stop_at is not None:
+        yield _damage_left(row, row.consumers_stop_at)
     if row.end_differs and row.log_end is not None and row.data_end is not None:
         yield _wrong_end(row.log_end, row.data_end)
     elif row.is_safe:
         yield _nothing_lost(row)
-    if row.outcome not in (DIE, OFFLINE) and row.consumers_stop_at is not None:
-        yield _damage_left(row, row.consumers_stop_at)
 
 
 def summary(row: Forecast) -> str:
@@ -60,7 +69,8 @@ def summary(row: Forecast) -> str:
     scanned = row.events.scanned
     start = f"scanned from {scanned[0]:,} on: " if scanned else "nothing is scanned: " if row.after == CLEAN else ""
     if row.is_safe:
-        return f"{start}nothing is lost"
+        stays = row.consumers_stop_at
+        return f"{start}nothing is lost" + ("" if stays is None else f"; damage stays: consumers stop at offset {stays:,}")
     cuts = {**row.events.cut, **row.events.rescan_cuts}
     parts = [f"{_log(base)} is cut at byte {cut.position:,}" for base, cut in cuts.items()]
     if row.segments_gone:

@@ -11,12 +11,12 @@ from kdump.checks.wording import counted
 from kdump.forecasts.forecast import Forecast
 from kdump.forecasts.outcome import DIE, OFFLINE
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
-from kdump.forecasts.sentences import FAILS, LOSS, SAFE, TRAP, TRIMS, sentences, stop, verdict
+from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, sentences, stop, verdict
 from kdump.forecasts.settings import CLEAN
 from kdump.output.csv_text import CsvOutput
 from kdump.output.findings.rows import as_json
 from kdump.output.findings.sizes import size_text
-from kdump.tables import Bool, Int64, Row, Table, Text
+from kdump.tables import Bool, Float64, Int32, Int64, Row, Table, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     from kdump.forecasts.remedies import Remedy
     from kdump.output.findings import Look
+    from kdump.verdicts.verdict import Verdict
 
     Write = Callable[[str], None]
+    Texts = list[str]
 
     class Form(Protocol):
         """Takes the forecasts of one directory after the other."""
@@ -35,19 +37,46 @@ if TYPE_CHECKING:
         def end(self, run: Run) -> None: ...
 
 
+class ForecastSummary(Row):
+    """The sum of a run of `kdump forecast`: the verdict on all directories, and why."""
+
+    release: Text
+    directories_not_examined: Int64
+    seconds: Float64
+    exit_code: Int32
+    verdict: Text
+    reasons: Texts
+
+
+SUMMARY_DESCRIPTIONS = {
+    "release": "The release of the broker whose starts these are.",
+    "directories_not_examined": "How many directories could not be examined.",
+    "seconds": "How long the run took.",
+    "exit_code": "The exit code of the command.",
+    "verdict": "What all this comes to: loses at start, damaged, not examined, the worst first; or clean.",
+    "reasons": "Why: a word of the verdict, and the start that it is about.",
+}
+"""What each column of the summary says, for schemas."""
+
+
 class Run:
     """What is to be said at the end: releases, how many directories there were, how many could not be examined."""
 
-    __slots__ = ("asked", "exit_code", "failed", "release", "seconds", "stops")
+    __slots__ = ("asked", "failed", "release", "seconds", "stops", "verdict")
 
-    def __init__(self, *, release: str, asked: str, failed: int, seconds: float, exit_code: int, stops: set[bool]) -> None:
+    def __init__(self, *, release: str, asked: str, failed: int, seconds: float, verdict: Verdict, stops: set[bool]) -> None:
         """`stops`: whether the log directories hold the mark of a clean stop."""
         self.release = release
         self.asked = asked
         self.failed = failed
         self.seconds = seconds
-        self.exit_code = exit_code
+        self.verdict = verdict
         self.stops = stops
+
+    def summary(self) -> ForecastSummary:
+        """What programs are told at the end."""
+        found = self.verdict
+        return ForecastSummary(self.release, self.failed, round(self.seconds, 3), found.exit_code, found.text, found.reasons)
 
 
 def form_of(name: str, write: Write, look: Look) -> Form:
@@ -59,7 +88,7 @@ def form_of(name: str, write: Write, look: Look) -> Form:
 
 
 class NdjsonLines:
-    """One object a line, its `kind` is `forecast`."""
+    """One object a line: `kind` says whether it is a `forecast`, or the `forecast-summary` at the end."""
 
     def __init__(self, write: Write, _look: Look) -> None:
         self._write = write
@@ -69,11 +98,11 @@ class NdjsonLines:
             self._write(as_json(row, kind="forecast") + "\n")
 
     def end(self, run: Run) -> None:
-        pass
+        self._write(as_json(run.summary(), kind="forecast-summary") + "\n")
 
 
 class JsonDocument:
-    """One document with `forecasts`, each of them on a line."""
+    """One document with `forecasts`, each of them on a line, and the `summary`."""
 
     def __init__(self, write: Write, _look: Look) -> None:
         self._write = write
@@ -86,7 +115,7 @@ class JsonDocument:
             self._separator = ",\n"
 
     def end(self, run: Run) -> None:
-        self._write("\n]}\n")
+        self._write(f'\n],\n"summary":{as_json(run.summary())}}}\n')
 
 
 class CsvLines:
@@ -160,7 +189,7 @@ _STOPS = {
     False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
 }
 _STOPS_DIFFER = " Some of the log directories hold .kafka_cleanshutdown and others do not: each starts as after its own stop."
-_COLORS = {SAFE: "32", TRIMS: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
+_COLORS = {SAFE: "32", TRIMS: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _MIN_WIDTH = 40
 _MOST_TOLD = 20  # directories that are not safe
@@ -219,7 +248,8 @@ class TextReport:
         unread = "" if self._told else " The CRCs of all batches fit; kdump check reads all the rest, too."
         assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(run.failed, 'directory', 'directories')} could not be examined." if run.failed else ""
-        self._say_wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {run.seconds:.1f} s. Exit status {run.exit_code}.", 0)
+        self._say_wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {run.seconds:.1f} s.", 0)
+        self._say_wrapped(f"Verdict: {run.verdict.text}. Exit status {run.verdict.exit_code}.", 0)
 
     # directories
 
@@ -266,9 +296,12 @@ class TextReport:
                 if step not in told:
                     self._steps.append(f"{step}   # then {_after_remedy(row.remedy.then)}")
                 told.add(step)
-        if any(row.after == CLEAN and row.is_safe for row in rows):
-            end_by_itself = "stop the broker cleanly, and let it end by itself"
-            self._steps.append(f"{end_by_itself}: a clean start loses nothing, and damage stays as it is")
+        clean = next((row for row in rows if row.after == CLEAN and row.is_safe), None)
+        if clean is not None:
+            end_by_itself = "stop the broker cleanly, and let it end by itself: a clean start loses nothing"
+            stays = clean.consumers_stop_at
+            damage = "" if stays is None else f", but the damage stays, and consumers do not get past offset {stays:,}"
+            self._steps.append(end_by_itself + damage)
         elif not told:
             self._steps.append(
                 f"with a healthy replica: move {quoted} away while the broker is stopped, and let it be fetched anew"

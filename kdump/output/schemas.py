@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, FileReport, Finding, Summary
+from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, FileReport, Finding, Start, Summary
 from kdump.forecasts import forecast
 from kdump.forecasts.forecast import Forecast
 from kdump.forecasts.outcome import OUTCOMES
 from kdump.forecasts.settings import STOPS
 from kdump.output import listing
+from kdump.output.forecast import SUMMARY_DESCRIPTIONS, ForecastSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 ROWS: dict[str, type[Row]] = {
     "finding": Finding,
     "file": FileReport,
+    "start": Start,
     "summary": Summary,
     "batch": listing.ListedBatch,
     "record": listing.ListedRecord,
@@ -26,10 +28,12 @@ ROWS: dict[str, type[Row]] = {
     "transaction": listing.ListedTransaction,
     "producer": listing.ListedProducer,
     "forecast": Forecast,
+    "forecast-summary": ForecastSummary,
 }
 """What there are schemas of: lines of `kdump check --output ndjson` by their `kind`, and those of the other commands."""
 
-_KINDS = ("finding", "file", "summary", "forecast")
+_KINDS = ("finding", "file", "start", "summary", "forecast", "forecast-summary")
+_DESCRIPTIONS = {**DESCRIPTIONS, Forecast: forecast.DESCRIPTIONS, ForecastSummary: SUMMARY_DESCRIPTIONS}
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (Finding, "severity"): list(SEVERITIES),
@@ -64,7 +68,7 @@ def _property(row_class: type[Row], column: Column) -> dict[str, object]:
     property_: dict[str, object] = {"type": [json_type, "null"] if column.is_nullable else json_type, **bounds}
     if (row_class, column.name) in _ENUMS:
         property_["enum"] = _ENUMS[row_class, column.name]
-    description = {**DESCRIPTIONS, Forecast: forecast.DESCRIPTIONS}.get(row_class, {}).get(column.name)
+    description = _DESCRIPTIONS.get(row_class, {}).get(column.name)
     if description:
         property_["description"] = description
     return property_

@@ -8,9 +8,10 @@ from __future__ import annotations
 import gc
 import os
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kdump.checks.check import Job, run
+from kdump.checks.check import Job
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.isolation import Isolation
 from kdump.errors import CorruptData, KdumpError, Unreadable
@@ -23,6 +24,7 @@ from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.planning import CheckPiece, Piece
 from kdump.pipeline.slice_report import SliceReport, ignore
+from kdump.verdicts.check import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -260,11 +262,11 @@ def _found(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[Che
     if not options.is_isolated:
         for piece in pieces:
             found: list[Row] = []
-            run(piece.job, options.settings, found.append)
+            run(piece.job, options.settings, found.append, tries_failing=False)
             yield piece, [row for row in found if isinstance(row, Finding)]
         return
     piece_of = {piece.job: piece for piece in pieces}
-    with closing(Isolation(list(piece_of), options.settings).results()) as results:
+    with closing(Isolation(list(piece_of), options.settings, do=partial(run, tries_failing=False)).results()) as results:
         for job, rows in results:
             yield piece_of[job], [row for row in rows if isinstance(row, Finding)]
 

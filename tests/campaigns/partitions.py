@@ -3,8 +3,8 @@
     python -m tests.campaigns.partitions --count 5000 --seed 7
     python -m tests.campaigns.partitions --seed 7 --number 1234       one of them again
 
-Directories are those of the goldens. Whatever is done to them, nothing may raise, the bytes of each file add up, and the table of
-findings has the findings of the check.
+Directories are those of the goldens. Whatever is done to them, nothing may raise, the bytes of each file add up, the table of
+findings has the findings of the check, and the verdict is no better than the forecast.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import kdump
 from golden_outputs.runs import CASES
-from kdump.checks.check import jobs, run
+from kdump.checks.check import jobs
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.settings import DEEP, FULL, Settings
 from kdump.forecasts.settings import UNCLEAN, ZERO
@@ -29,6 +29,7 @@ from kdump.output.arrow.rows import TABLES
 from kdump.pipeline import planning, reading
 from kdump.pipeline.options import Options
 from kdump.tables import Row
+from kdump.verdicts.check import run
 from tests import kernels
 from tests.campaigns.damage import DAMAGES, damage
 from tests.campaigns.starts import CHANGES
@@ -63,7 +64,7 @@ def measure(numbers: Sequence[int], seed: int, keep: Path | None = None) -> list
             about = make(directory, seed, number)
             name = names[number % len(names)]
             with kernels.using(name):
-                found = [failure for judge in (_checked, _forecast, _read) for failure in _judged(judge, directory)]
+                found = [failure for judge in (_checked, _forecast, _agreed, _read) for failure in _judged(judge, directory)]
             failures += [f"{number}, {name} kernel: {about}: {failure}" for failure in found]
             if found and keep is not None:
                 shutil.copytree(directory, keep / f"{seed}-{number}", dirs_exist_ok=True)
@@ -142,6 +143,18 @@ def _forecast(directory: Path) -> list[str]:
     """The forecast after each kind of stop."""
     rows = [*kdump.forecast(directory), *kdump.forecast(directory, after=UNCLEAN, recovery_point=ZERO)]
     return [f"{row.lost_records} records are lost" for row in rows if row.lost_records < 0]
+
+
+def _agreed(directory: Path) -> list[str]:
+    """The verdict is no better than that of any start: of a directory alone, nobody knows which stop comes before it."""
+    verdict = kdump.verdict(directory, level=DEEP)
+    unsound = [row for row in kdump.forecast(directory) if not row.is_sound]
+    if verdict.exit_code or not unsound:
+        return []
+    row = unsound[0]
+    return [
+        f"{verdict.text}, but after {row.after}: {row.outcome}, {row.bytes_lost} bytes and {row.lost_records} records are lost"
+    ]
 
 
 def _read(directory: Path) -> list[str]:

@@ -16,12 +16,13 @@ from kdump.checks.catalogue import (
     records,
     scans,
     snapshots,
+    starts,
     timestamps,
     transactions,
 )
 from kdump.checks.catalogue.entry import FORECASTS, FaultKind
 
-__all__ = ["FAULTS", "FLEET", "FORECASTS", "SCAN", "SECTIONS", "FaultKind"]
+__all__ = ["FAULTS", "FLEET", "FORECASTS", "SCAN", "SECTIONS", "STARTS", "FaultKind"]
 
 SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Framing and batch headers": framing.FAULTS,
@@ -32,6 +33,7 @@ SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Indexes": indexes.FAULTS,
     "Snapshots and checkpoints": snapshots.FAULTS,
     "Partition and log directories": directories.FAULTS,
+    "Starts of a broker": starts.FAULTS,
     "Files, and limits of a run": files.FAULTS,
     "Several brokers": fleet.FAULTS,
     "Tables of a scan": scans.FAULTS,
@@ -43,5 +45,8 @@ FLEET = frozenset(fault.code for fault in fleet.FAULTS)
 
 SCAN = frozenset(fault.code for fault in scans.FAULTS)
 """What `kdump scan` reports of the tables that it wrote, not of Kafka's files."""
+
+STARTS = frozenset(fault.code for fault in starts.FAULTS)
+"""What `kdump.verdicts` adds to the findings about files: what the next start does, where nothing else fails."""
 
 FAULTS: dict[str, FaultKind] = {fault.code: fault for section in SECTIONS.values() for fault in section}

@@ -12,7 +12,7 @@ from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks import salvage
-from kdump.checks.finding import BY_LENGTH, BY_REPAIRED_LENGTH, END, ERROR, INFO, WARNING
+from kdump.checks.finding import BY_LENGTH, BY_REPAIRED_LENGTH, END, ERROR, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import CorruptData, Unreadable
@@ -374,17 +374,8 @@ class Framing(SegmentRule):
         )
 
     def _severity_of_tail(self) -> str:
-        """How bad an end is that a broker leaves when it is killed, or while it writes."""
-        context = self.context
-        if context.is_newest is False:
-            return ERROR
-        try:
-            status = os.fstat(context.source.fileno())
-        except OSError:
-            return ERROR
-        if status.st_size > context.source.size or abs(context.settings.now - status.st_mtime_ns // 1_000_000) <= _ACTIVE_MS:
-            return INFO
-        return WARNING if context.is_newest else ERROR
+        """How bad an end is that a broker leaves when it is killed; one that it writes to now is known by its growth."""
+        return WARNING if self.context.is_newest else ERROR
 
     def _tell_torn_tail(self, damage: Damage) -> None:
         source, start = self.context.source, damage.start

@@ -6,29 +6,24 @@ import os
 import sys
 import time
 
-from kdump.checks import catalogue
 from kdump.checks.check import Job, jobs
-from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, Finding, Summary
+from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, Finding, Start, Summary
 from kdump.checks.isolation import Isolation
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.look import look_of
-from kdump.errors import KdumpError
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
 from kdump.output.parallel import jobs_here
+from kdump.verdicts.check import run
+from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.checking.request import CheckRequest
-    from kdump.forecasts.forecast import Forecast
     from kdump.output.findings import Form
     from kdump.tables import Row
-
-CLEAN, FINDINGS, _USAGE, NOT_EXAMINED = range(4)
-
-_SCANNED = 200_000  # batches of a partition whose starts are forecast beside a check: half a second
 
 
 def check_paths(request: CheckRequest) -> int:
@@ -43,14 +38,13 @@ def check_paths(request: CheckRequest) -> int:
             shows_all=request.shows_all,
             fail_on=request.fail_on,
             has_baseline=request.baseline is not None,
-            foretell=_foretold,
         )
         out = Blocks(stdout, needs_reader=False)
-        run = _Run(request, form_of(request.output, out.write, look), out)
+        session = _Run(request, form_of(request.output, out.write, look), out)
         try:
-            return run.to_end()
+            return session.to_end()
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(run.how_far()) from None
+            raise KeyboardInterrupt(session.how_far()) from None
 
 
 class _Run:
@@ -62,7 +56,8 @@ class _Run:
         self._out = out
         self._counts = dict.fromkeys(SEVERITIES, 0)
         self._files = self._bytes = self._known = 0
-        self._is_complete = True
+        self._verdict = Verdict(request.failing)
+        self._failing_groups: set[str] = set()
         self._progress: CheckProgress | None = None
 
     def to_end(self) -> int:
@@ -73,6 +68,7 @@ class _Run:
             all_jobs,
             self._request.settings,
             processes=self._request.processes or jobs_here(),
+            do=run,
             on_wait=self._progress.show,
         )
         results = isolation.results()
@@ -84,12 +80,13 @@ class _Run:
                     self._progress.findings = sum(self._counts.values())
             finally:
                 results.close()  # ends the other processes
-        if not self._files and not self._known and not any(self._counts.values()):
-            self._is_complete = False  # a path that is mistaken is not clean
-        code = self._exit_code()
+        code = self._verdict.exit_code
         seconds = round(time.monotonic() - started, 3)
         counts = [self._counts[severity] for severity in (ERROR, WARNING, INFO)]
-        self._form.end(Summary(self._files, self._bytes, *counts, self._known, self._is_complete, seconds, code))
+        is_complete, reasons = self._verdict.is_complete, self._verdict.reasons
+        self._form.end(
+            Summary(self._files, self._bytes, *counts, self._known, is_complete, seconds, code, self._verdict.text, reasons)
+        )
         self._out.flush()
         return code
 
@@ -107,10 +104,17 @@ class _Run:
             if isinstance(row, Finding):
                 if row.code in self._request.codes:
                     self._take_finding(row, group)
+                else:
+                    self._verdict.leave_out()
             elif isinstance(row, FileReport):
                 self._files += 1
                 self._bytes += row.size
+                self._verdict.take_file(row)
                 self._form.file(row, group)
+            elif isinstance(row, Start):
+                if group in self._failing_groups:
+                    self._verdict.take_start(row)
+                self._form.start(row, group)
 
     def _take_finding(self, finding: Finding, group: str) -> None:
         is_known = self._request.is_known(finding)
@@ -118,33 +122,7 @@ class _Run:
             self._known += 1
         else:
             self._counts[finding.severity] += 1
-            if finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined:
-                self._is_complete = False
+            if finding.severity in self._request.failing:
+                self._failing_groups.add(group)
+        self._verdict.take_finding(finding, is_known=is_known)
         self._form.finding(finding, group, is_known=is_known)
-
-    def _exit_code(self) -> int:
-        if not self._is_complete:
-            return NOT_EXAMINED
-        return FINDINGS if any(self._counts[severity] for severity in self._request.failing) else CLEAN
-
-
-def _foretold(path: str, batches: int) -> list[Forecast]:
-    """What starts do with a partition: after a clean stop, an unclean one, and where all is scanned.
-
-    Nothing for what is no partition, or where a scan of so many batches would take longer than the check did.
-    """
-    if not os.path.isdir(path) or batches > _SCANNED:
-        return []
-    from kdump.forecasts.forecast import forecast, is_log_directory  # slow to load
-    from kdump.forecasts.settings import UNCLEAN, ZERO
-
-    try:
-        if is_log_directory(path):
-            return []
-        clean, *unclean = forecast(path)
-        rows = [clean, max(unclean, key=lambda row: row.recovery_point)]
-        if rows[-1].segments_before > 1:
-            rows += forecast(path, after=UNCLEAN, recovery_point=ZERO)
-        return rows
-    except KdumpError:
-        return []

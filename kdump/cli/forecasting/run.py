@@ -11,17 +11,19 @@ from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
 from kdump.forecasts.forecast import LogDirectory, duplicates, is_log_directory, log_directory_of, nothing_in, of_partition
 from kdump.forecasts.places import places
+from kdump.forecasts.sentences import rank
+from kdump.forecasts.settings import CLEAN, UNCLEAN
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
 from kdump.output.forecast import Run, form_of
+from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.forecasting.request import ForecastRequest
     from kdump.errors import KdumpError
+    from kdump.forecasts.forecast import Forecast
     from kdump.output.forecast import Form
-
-SAFE, NOT_SAFE, _USAGE, NOT_EXAMINED = range(4)
 
 
 def forecast_paths(request: ForecastRequest) -> int:
@@ -39,7 +41,7 @@ class _Run:
         self._request = request
         self._form = form
         self._out = out
-        self._is_safe = True
+        self._verdict = Verdict()
         self._failed = 0
         self._stops: set[bool] = set()
         self._last: LogDirectory | None = None
@@ -55,19 +57,18 @@ class _Run:
         for path, of_path in found:
             if not self._take_all(of_path):
                 self._fail(nothing_in(path))
-        code = NOT_EXAMINED if self._failed else SAFE if self._is_safe else NOT_SAFE
         self._form.end(
             Run(
                 release=self._request.request.release,
                 asked=self._request.broker,
                 failed=self._failed,
                 seconds=time.monotonic() - started,
-                exit_code=code,
+                verdict=self._verdict,
                 stops=self._stops,
             )
         )
         self._out.flush()
-        return code
+        return self._verdict.exit_code
 
     def _take_all(self, places_: list[str]) -> bool:
         """Whether there was anything at these places: a partition, a log directory, or what cannot be examined."""
@@ -88,6 +89,7 @@ class _Run:
         log_directory = self._noted(path)
         if not log_directory.is_one:
             return False
+        self._verdict.take_files(1)  # its own; it may hold no partition yet
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
         return True
@@ -113,13 +115,29 @@ class _Run:
         except (Unreadable, MissingPackage) as error:
             self._fail(error, path)
             return
-        self._is_safe &= all(row.is_sound for row in rows)
+        self._verdict.take_forecasts(rows)
+        if self._request.output == "text":
+            rows = _in_order(rows, log_directory)
         self._form.directory(rows, os.path.relpath(os.path.abspath(path), self._above))
 
     def _fail(self, error: KdumpError, path: str = "") -> None:
         self._failed += 1
         where = f"{path}: " if path and error.path is None else ""
+        self._verdict.fail_to_examine(where + str(error))
         say(escaped(where + str(error)))
+
+
+def _in_order(rows: list[Forecast], log_directory: LogDirectory) -> list[Forecast]:
+    """The rows as people should meet them: the stop that the log directory shows first, otherwise the worst first."""
+    applies = None
+    if tree.is_log_directory(log_directory.path):
+        applies = CLEAN if log_directory.was_stopped_cleanly else UNCLEAN
+    by_stop: dict[str, list[Forecast]] = {}
+    for row in rows:
+        by_stop.setdefault(row.after, []).append(row)
+    groups = sorted(by_stop.values(), key=lambda group: max(map(rank, group)), reverse=True)
+    groups.sort(key=lambda group: group[0].after != applies)
+    return [row for group in groups for row in group]
 
 
 def _above(found: list[str]) -> str:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kdump.checks import catalogue
 from kdump.checks.finding import ERROR, SEVERITIES, WARNING
 from kdump.checks.wording import counted
-from kdump.cli.checking.run import CLEAN, FINDINGS, NOT_EXAMINED
 from kdump.output.findings.sizes import size_text
 from kdump.output.fleet_text import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
 from kdump.pipeline.fleet import written
+from kdump.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,10 +51,11 @@ class ScanSummary:
         self.codecs = codec_lines(uses)
         self.worst = _worst(folder)
         self.codes = sorted(found.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
-        is_incomplete = any(severity == ERROR and catalogue.FAULTS[code].leaves_unexamined for code, severity in found)
-        is_incomplete = is_incomplete or not self.files and not found  # a path that is mistaken is not clean
-        fails = any(self.severities[severity] for severity in failing)
-        self.exit_code = NOT_EXAMINED if is_incomplete else FINDINGS if fails else CLEAN
+        self._verdict = Verdict(failing)
+        for (code, severity), count in sorted(found.items()):
+            self._verdict.take_findings(code, severity, count)
+        self._verdict.take_files(self.files)
+        self.exit_code = self._verdict.exit_code
 
     def json(self, out: str, engine: str, seconds: float) -> dict[str, Any]:
         """All of it as one object."""
@@ -78,6 +78,8 @@ class ScanSummary:
             "tables": self.rows,
             "incompleteTables": self.incomplete,
             "exitCode": self.exit_code,
+            "verdict": self._verdict.text,
+            "reasons": self._verdict.reasons,
         }
 
     def text(self, out: str, seconds: float) -> str:
@@ -97,8 +99,9 @@ class ScanSummary:
                 f"Not to be computed with, for they do not add up: {' '.join(f'{name}.incomplete' for name in self.incomplete)}."
             )
         lines += [
-            f"Tables in {out}: {tables} (Parquet). Exit status {self.exit_code}.",
+            f"Tables in {out}: {tables} (Parquet).",
             f'Ask on: spark.read.parquet("{out}/findings")',
+            f"Verdict: {self._verdict.text}. Exit status {self.exit_code}.",
         ]
         return "\n".join(lines) + "\n"
 

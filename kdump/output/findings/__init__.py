@@ -7,14 +7,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from kdump.checks.finding import FileReport, Finding, Summary
-    from kdump.forecasts.forecast import Forecast
+    from kdump.checks.finding import FileReport, Finding, Start, Summary
 
     class Form(Protocol):
         """Takes what a check finds, in order. `group` is the directory that belongs together; a finding may be known already."""
 
         def finding(self, finding: Finding, group: str, *, is_known: bool) -> None: ...
         def file(self, report: FileReport, group: str) -> None: ...
+        def start(self, start: Start, group: str) -> None: ...
         def end(self, summary: Summary) -> None: ...
 
 
@@ -23,11 +23,10 @@ class Look:
 
     `width` is that of the terminal; `has_colors` says whether colours are wanted, `is_terminal` whether control characters would
     be obeyed. `shows_all` folds nothing, `fail_on` is the severity from which on findings fail, `has_baseline` whether there is
-    something that findings are compared with. `foretell` gives what starts do with a directory of so many batches, nothing where
-    it is no partition.
+    something that findings are compared with.
     """
 
-    __slots__ = ("fail_on", "foretell", "has_baseline", "has_colors", "is_terminal", "shows_all", "width")
+    __slots__ = ("fail_on", "has_baseline", "has_colors", "is_terminal", "shows_all", "width")
 
     def __init__(
         self,
@@ -38,7 +37,6 @@ class Look:
         shows_all: bool = False,
         fail_on: str = "error",
         has_baseline: bool = False,
-        foretell: Callable[[str, int], list[Forecast]] | None = None,
     ) -> None:
         self.width = width
         self.has_colors = has_colors
@@ -46,7 +44,6 @@ class Look:
         self.shows_all = shows_all
         self.fail_on = fail_on
         self.has_baseline = has_baseline
-        self.foretell = foretell
 
 
 def form_of(name: str, write: Callable[[str], None], look: Look) -> Form:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.checks.finding import FileReport, Finding, Summary
+    from kdump.checks.finding import FileReport, Finding, Start, Summary
     from kdump.output.findings import Look
 
 _MAX_LINES = 100  # of one file; a suite is held until it is over
@@ -38,9 +38,15 @@ class JunitReport:
     def file(self, report: FileReport, group: str) -> None:
         self._case(report.path, group)
 
+    def start(self, start: Start, group: str) -> None:
+        pass
+
     def end(self, summary: Summary) -> None:
         self._write_suite()
-        self._write("</testsuites>\n")
+        reasons = "".join(f'<property name="reason" value={_attribute(reason)}/>\n' for reason in summary.reasons)
+        verdict = f'<property name="verdict" value={_attribute(summary.verdict)}/>\n'
+        self._write(f'<testsuite name="verdict" tests="0" failures="0" errors="0">\n<properties>\n{verdict}{reasons}')
+        self._write("</properties>\n</testsuite>\n</testsuites>\n")
 
     def _case(self, path: str, group: str) -> _Case:
         if group != self._group:

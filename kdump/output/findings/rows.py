@@ -11,12 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.checks.finding import FileReport, Summary
+    from kdump.checks.finding import FileReport, Start, Summary
     from kdump.output.findings import Form, Look
 
     Write = Callable[[str], None]
 
-_FILES_AT_ONCE = 100
+_ROWS_AT_ONCE = 100
 
 
 def as_json(row: Row, **more: object) -> str:
@@ -25,7 +25,7 @@ def as_json(row: Row, **more: object) -> str:
 
 
 class NdjsonLines:
-    """One object a line: `kind` says whether it is a `finding`, a `file`, or the `summary` at the end."""
+    """One object a line: `kind` says whether it is a `finding`, a `file`, a `start`, or the `summary` at the end."""
 
     def __init__(self, write: Write, _look: Look) -> None:
         self._write = write
@@ -36,17 +36,21 @@ class NdjsonLines:
     def file(self, report: FileReport, _group: str) -> None:
         self._write(as_json(report, kind="file") + "\n")
 
+    def start(self, start: Start, _group: str) -> None:
+        self._write(as_json(start, kind="start") + "\n")
+
     def end(self, summary: Summary) -> None:
         self._write(as_json(summary, kind="summary") + "\n")
 
 
 class JsonDocument:
-    """One document with `findings`, `files` and `summary`; each of their objects stands on a line."""
+    """One document with `findings`, `files`, `starts` and `summary`; each of their objects stands on a line."""
 
     def __init__(self, write: Write, _look: Look) -> None:
         self._write = write
         self._separator = "\n"
         self._files: list[str] = []
+        self._starts: list[str] = []
         write('{"findings":[')
 
     def finding(self, finding: Finding, _group: str, *, is_known: bool) -> None:
@@ -56,10 +60,14 @@ class JsonDocument:
     def file(self, report: FileReport, _group: str) -> None:
         self._files.append(as_json(report))
 
+    def start(self, start: Start, _group: str) -> None:
+        self._starts.append(as_json(start))
+
     def end(self, summary: Summary) -> None:
-        self._write('\n],\n"files":[')
-        for start in range(0, len(self._files), _FILES_AT_ONCE):
-            self._write((",\n" if start else "\n") + ",\n".join(self._files[start : start + _FILES_AT_ONCE]))
+        for key, rows in (("files", self._files), ("starts", self._starts)):
+            self._write(f'\n],\n"{key}":[')
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                self._write((",\n" if start else "\n") + ",\n".join(rows[start : start + _ROWS_AT_ONCE]))
         self._write(f'\n],\n"summary":{as_json(summary)}}}\n')
 
 
@@ -75,6 +83,9 @@ class CsvLines:
         self._output.write(Table.of(Finding, [values]))
 
     def file(self, report: FileReport, _group: str) -> None:
+        pass
+
+    def start(self, start: Start, _group: str) -> None:
         pass
 
     def end(self, summary: Summary) -> None:
@@ -111,6 +122,9 @@ class AlignedColumns:
         self._output.write(Table.of(FindingLine, [values]))
 
     def file(self, report: FileReport, _group: str) -> None:
+        pass
+
+    def start(self, start: Start, _group: str) -> None:
         pass
 
     def end(self, summary: Summary) -> None:

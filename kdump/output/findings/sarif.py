@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.checks.catalogue import FaultKind
-    from kdump.checks.finding import FileReport, Finding, Summary
+    from kdump.checks.finding import FileReport, Finding, Start, Summary
     from kdump.output.findings import Look
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -42,6 +42,9 @@ class SarifLog:
         self._separator = ",\n"
 
     def file(self, report: FileReport, _group: str) -> None:
+        pass
+
+    def start(self, start: Start, _group: str) -> None:
         pass
 
     def end(self, summary: Summary) -> None:

@@ -17,8 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kdump.checks.finding import FileReport, Finding, Summary
-    from kdump.forecasts.forecast import Forecast
+    from kdump.checks.finding import FileReport, Finding, Start, Summary
     from kdump.output.findings import Look
 
 _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
@@ -88,12 +87,15 @@ class TextReport:
     def file(self, report: FileReport, group: str) -> None:
         self._group(group).add(report)
 
+    def start(self, start: Start, group: str) -> None:
+        self._group(group).starts.append(start)
+
     def end(self, summary: Summary) -> None:
         self._name_groups()
         if not self._groups:
             self._say("There is nothing to check: no file of Kafka's is here.")
         self._say_groups()
-        if not self._folds and not summary.known and summary.is_complete:
+        if not self._folds and summary.verdict == "clean":
             return
         if self._folds:
             self._say_findings()
@@ -104,7 +106,8 @@ class TextReport:
         known = f" {counted(summary.known, 'finding')} known from the baseline." if summary.known else ""
         missing = "" if summary.is_complete else " Not everything could be examined."
         examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
-        self._say_wrapped(f"{examined}{known}{missing} Exit status {summary.exit_code}.", 0)
+        self._say_wrapped(f"{examined}{known}{missing}", 0)
+        self._say_wrapped(f"Verdict: {summary.verdict}. Exit status {summary.exit_code}.", 0)
 
     def _name_groups(self) -> None:
         """Where directories of one name may stand in several places, tell them by their paths from where these part."""
@@ -264,27 +267,23 @@ class TextReport:
             return
         self._say()
         self._say("If this broker restarts")
-        foretold: list[tuple[_Group, list[Forecast]]] = []
-        if self._look.foretell is not None:
-            told = ((group, self._look.foretell(group.path, group.batches)) for group in ranked[:_RESTARTS])
-            foretold = [(group, rows) for group, rows in told if rows]
-        known = [group for group, _ in foretold]
+        foretold = [group for group in ranked if group.starts][:_RESTARTS]
+        self._say_foretold(foretold)
         for word in _RESTART_ORDER:
-            groups = [group for group in ranked if word in group.restarts and (word == entry.BLIND or group not in known)]
+            groups = [group for group in ranked if word in group.restarts and (word == entry.BLIND or group not in foretold)]
             if groups:
                 self._say_likely(word, groups)
-        if foretold:
-            self._say_foretold(foretold)
 
-    def _say_foretold(self, foretold: list[tuple[_Group, list[Forecast]]]) -> None:
-        """Each start in a line; `kdump forecast` tells more."""
-        from kdump.forecasts.sentences import summary  # slow to load
-
-        for group, rows in foretold:
-            for row in rows:
-                label = "clean" if row.after == CLEAN else "unclean" if row.recovery_point else "from 0"
-                name = f"{group.name}: " if len(self._groups) > 1 else ""
-                self._say_labelled(label, self._shown(name + summary(row)))
+    def _say_foretold(self, foretold: list[_Group]) -> None:
+        """Each start in a line, the worst first; `kdump forecast` tells more."""
+        for group in foretold:
+            name = f"{group.name}: " if len(self._groups) > 1 else ""
+            told: dict[tuple[str, str], list[int]] = {}  # recovery points of which the same is said
+            for start in group.starts:
+                told.setdefault((start.after, start.message), []).append(start.recovery_point)
+            for (after, text), points in told.items():
+                label = "clean" if after == CLEAN else "unclean" if any(points) else "from 0"
+                self._say_labelled(label, self._shown(name + text))
 
     def _say_likely(self, word: str, groups: list[_Group]) -> None:
         self._say_labelled(word, catalogue.FORECASTS[word])
@@ -318,7 +317,7 @@ class TextReport:
         first = worst[0].finding
         if first.severity == ERROR and first.broker_forecast.partition(" ")[0] not in (entry.IGNORE, entry.BLIND):
             lines.append(f"cp -a {shlex.quote(worst[0].group)} ELSEWHERE   # before any restart")
-            if self._look.foretell is not None and os.path.isdir(worst[0].group):
+            if os.path.isdir(worst[0].group):
                 lines.append(f"kdump forecast {shlex.quote(worst[0].group)}   # what a start does, step by step")
         damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
         if damaged is not None:
@@ -371,6 +370,7 @@ class _Group:
         self.first_offset = self.last_offset = NO_OFFSET
         self.counts: dict[str, int] = {}
         self.restarts: dict[str, list[Finding]] = {}
+        self.starts: list[Start] = []
         self._logs: list[FileReport] = []
         self._log_names: list[str] = []
         self._with_findings: set[str] = set()

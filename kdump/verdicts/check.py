@@ -1,0 +1,102 @@
+"""Checks of files, partitions and log directories, and beside each the start that comes next."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from kdump.checks import check as checks
+from kdump.checks.check import Job, jobs
+from kdump.checks.finding import ERROR, Finding
+from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
+from kdump.errors import UsageError
+from kdump.verdicts import starts
+from kdump.verdicts.verdict import Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.checks.check import Emit
+    from kdump.checks.watch import Watch
+    from kdump.tables import Row
+
+
+def check(
+    path: str | os.PathLike[str],
+    *,
+    level: str = FULL,
+    cleanup_policy: str = UNKNOWN,
+    is_pedantic: bool = False,
+    max_findings: int = MAX_FINDINGS,
+    max_message_bytes: int = 100 << 20,
+    time_limit: float | None = None,
+    follows_links: bool = False,
+    file_type: str | None = None,
+) -> Iterator[Finding]:
+    """What is wrong with a file, a partition directory or a log directory: findings, in the order of the files.
+
+    `level` is `quick` (headers, lengths, bounds), `full` (also CRCs, indexes against logs, neighbours) or `deep` (also every
+    record). `cleanup_policy` is that of the topic, `delete` or `compact` or `compact,delete`, if it is known: a compacted topic
+    may lack offsets. `max_findings` are given of one code in one file, the rest is counted in a finding of its own.
+    `time_limit` is in seconds for each file. `file_type`, such as `log`, is what a file is that is named itself, whatever it is
+    called. A Finding has one attribute for each of its columns; see Finding.
+
+    Damage is a finding, never an exception, and so is a file that cannot be read or does not exist. Nothing is printed, nothing
+    is written. All is done in this process, so a crash of a native codec ends it; the command `kdump check` has processes for it.
+
+    Raises UsageError for a level or a type of file that does not exist.
+    """
+    if file_type is not None and file_type not in FILE_TYPES:
+        raise UsageError(f"there is no type {file_type!r}; types are {', '.join(FILE_TYPES)}")
+    if level not in LEVELS:
+        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    settings = Settings(
+        now=int(time.time() * 1000),
+        level=level,
+        cleanup_policy=cleanup_policy,
+        is_pedantic=is_pedantic,
+        max_findings=max_findings,
+        max_message_bytes=max_message_bytes,
+        time_limit=time_limit,
+        follows_links=follows_links,
+        file_type=file_type,
+    )
+    return _findings(os.fspath(path), settings)
+
+
+def verdict(path: str | os.PathLike[str], *, level: str = FULL, failing: Sequence[str] = (ERROR,)) -> Verdict:
+    """What a file, a partition directory or a log directory comes to: `words`, `reasons` and `exit_code` as of `kdump check`.
+
+    Findings of the severities in `failing` count. Raises UsageError for a level that does not exist.
+    """
+    if level not in LEVELS:
+        raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
+    found = Verdict(failing)
+    settings = Settings(now=int(time.time() * 1000), level=level)
+    for job in jobs(os.fspath(path)):
+        run(job, settings, found.take)
+    return found
+
+
+def _findings(path: str, settings: Settings) -> Iterator[Finding]:
+    found: list[Row] = []
+    for job in jobs(path):
+        run(job, settings, found.append)
+        yield from (row for row in found if isinstance(row, Finding))
+        found.clear()
+
+
+def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *, tries_failing: bool = True) -> None:
+    """Do one piece of work; findings, reports of files and starts go to `emit`.
+
+    Where a partition shows what makes one doubt its next start, the starts that may be its next go there, too; of those that fail
+    anyway only where `tries_failing` is set.
+    """
+    if job.kind != Job.PARTITION:
+        checks.run(job, settings, emit, watch)
+        return
+    watcher = starts.Watcher(emit)
+    checks.run(job, settings, watcher.emit, watch)
+    if watcher.wants_forecast and (tries_failing or not watcher.fails):
+        starts.report(job, settings, emit, fails=watcher.fails)

@@ -1,0 +1,115 @@
+"""Starts beside a check: nothing may be called well that the next start loses."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import NoSource
+from kdump.checks.catalogue.entry import BLIND, IGNORE
+from kdump.checks.check import Job
+from kdump.checks.context import FileContext
+from kdump.checks.finding import ERROR, INFO, WARNING, FileReport, Finding, Start
+from kdump.errors import KdumpError
+from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.check import Emit
+    from kdump.checks.settings import Settings
+    from kdump.forecasts.forecast import Forecast
+    from kdump.tables import Row
+
+_ACTIVE = ("active-tail", "torn-tail", "torn-header", "zero-tail")
+"""What is found, as info, of a log that a broker appends to now: what a start would meet is not there yet."""
+
+_SCANNING = ("index-missing", "timeindex-missing")
+"""What makes a start read a whole segment, and meet what nobody has read since: it throws where records do not decompress."""
+
+_HARMLESS = (IGNORE, BLIND)
+
+
+_MAX_BATCHES = 200_000  # of a partition whose starts are tried although it fails anyway: half a second
+
+
+class Watcher:
+    """Looks through the findings of a partition, on their way, for a reason to try its next start."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self.fails = False
+        self._is_active = self._is_doubtful = False
+        self._batches = 0
+
+    def emit(self, row: Row) -> None:
+        """Give on what was found."""
+        if isinstance(row, FileReport) and row.file_type == "log":
+            self._batches += row.batches_intact + row.batches_salvaged + row.batches_lost
+        elif isinstance(row, Finding):
+            if row.severity == ERROR:
+                self.fails = True
+            elif row.severity == INFO and row.code in _ACTIVE:
+                self._is_active = True
+            elif row.severity == WARNING or row.code in _SCANNING or row.broker_forecast.partition(" ")[0] not in _HARMLESS:
+                self._is_doubtful = True
+        self._emit(row)
+
+    @property
+    def wants_forecast(self) -> bool:
+        """Whether a start may be worse than all that was found; what fails anyway is spared where it would take long."""
+        if self.fails:
+            return self._batches <= _MAX_BATCHES
+        return self._is_doubtful and not self._is_active
+
+
+def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
+    """Report the starts of a partition that may be its next, the worst first.
+
+    Where one is not safe, that is a finding, too, unless the partition `fails` anyway. A log directory of a broker shows how it
+    stopped; of a partition alone, any stop may come before its next start.
+    """
+    forecasts = forecasts_of(job.path, is_found=job.root != job.path)
+    if not forecasts:
+        return
+    from kdump.forecasts.outcome import KEEP
+    from kdump.forecasts.sentences import rank, sentences, stop, summary, verdict
+
+    forecasts.sort(key=rank, reverse=True)
+    worst = forecasts[0]
+    if not worst.is_sound and not fails:
+        context = FileContext(NoSource(job.path), job.path, "directory", settings, emit)
+        code = START_LOSES if verdict(worst) in LOSING else START_LEAVES_DAMAGE
+        word = BLIND if worst.outcome == KEEP else worst.outcome
+        offsets = (worst.lost_offsets[0][0], worst.lost_offsets[-1][1]) if worst.lost_offsets else None
+        message = f"After {stop([worst])}: {' '.join(sentences(worst))}"
+        context.report(code, 0, 0, message, offsets=offsets, found=worst.outcome, forecast=word)
+    for row in forecasts:
+        emit(
+            Start(
+                row.path,
+                row.release,
+                row.after,
+                row.recovery_point,
+                row.recovery_point_is_assumed,
+                verdict(row),
+                row.lost_records,
+                row.bytes_lost,
+                row.consumers_stop_at,
+                summary(row),
+            )
+        )
+
+
+def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
+    """The starts of a partition that may be its next; none where it cannot be forecast."""
+    from kdump.forecasts.forecast import LogDirectory, Request, log_directory_of, of_partition  # slow to load
+    from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
+    from kdump.formats import tree
+
+    log_directory = LogDirectory(log_directory_of(os.path.abspath(path)))
+    stops: tuple[str, ...] = STOPS
+    if tree.is_log_directory(log_directory.path):
+        stops = (CLEAN,) if log_directory.was_stopped_cleanly else (UNCLEAN,)
+    try:
+        return of_partition(path, log_directory, Request(after=stops), is_found=is_found)
+    except KdumpError:
+        return []  # which the check has said

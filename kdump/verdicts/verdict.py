@@ -1,0 +1,171 @@
+"""The verdict on files: a word or several, the worst first, each with its reasons, and the exit code that follows from them."""
+
+from __future__ import annotations
+
+from kdump.checks import catalogue
+from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
+from kdump.checks.wording import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kdump.forecasts.forecast import Forecast
+    from kdump.tables import Row
+
+LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN = "loses at start", "damaged", "not examined", "clean"
+WORDS = (LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN)
+"""The worst first. Several may hold at once; `clean` only alone, and only of what was looked at."""
+
+START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
+"""The faults that stand for a start that is not safe where nothing else that was found fails."""
+
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_NOT_EXAMINED = 0, 1, 3
+"""What a command ends with. What was not examined comes before all else: nobody knows how bad it is."""
+
+LOSING = ("fails", "loss", "trap")
+"""The verdicts on a start that lose records, or have them overwritten, or serve none."""
+
+_MAX_REASONS = 20
+
+
+class Verdict:
+    """Collects what is found, and says what it comes to.
+
+    `failing` are the severities that count: what is no better than the last of them makes the verdict `damaged`.
+    """
+
+    def __init__(self, failing: Sequence[str] = (ERROR,)) -> None:
+        self._failing = frozenset(failing)
+        self._found: dict[str, dict[str, int]] = {word: {} for word in WORDS}  # how often, by word and reason
+        self._others = dict.fromkeys(SEVERITIES, 0)  # findings that do not count
+        self._known = self._left_out = 0
+        self._is_anything = False
+        self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not looked at
+
+    def take(self, row: Row) -> None:
+        """What a check reports: a finding, or what became of a file."""
+        if isinstance(row, Finding):
+            self.take_finding(row)
+        elif isinstance(row, FileReport):
+            self.take_file(row)
+        elif isinstance(row, Start):
+            self.take_start(row)
+
+    def take_finding(self, finding: Finding, *, is_known: bool = False) -> None:
+        """A finding of a check. One that `is_known` already is counted, and no reason."""
+        self._is_anything = True
+        if is_known:
+            self._known += 1
+        elif finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined:
+            self._add(NOT_EXAMINED, finding.code)
+        elif finding.severity not in self._failing:
+            self._others[finding.severity] += 1
+        elif finding.code == START_LOSES:
+            self._add(LOSES_AT_START, f"{finding.path}: {finding.message}")
+        else:
+            self._add(DAMAGED, finding.code)
+
+    def leave_out(self) -> None:
+        """A finding that was not asked for: --select or --ignore leaves it out."""
+        self._is_anything = True
+        self._left_out += 1
+
+    def take_findings(self, code: str, severity: str, count: int) -> None:
+        """So many findings of one code that are not at hand themselves."""
+        self._is_anything = True
+        if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
+            self._add(NOT_EXAMINED, code, count)
+        elif severity in self._failing:
+            self._add(LOSES_AT_START if code == START_LOSES else DAMAGED, code, count)
+        else:
+            self._others[severity] += count
+
+    def take_file(self, report: FileReport) -> None:
+        """A file that was there, whatever was found in it."""
+        self._is_anything = True
+        if report.bytes_not_examined:
+            self._files_left += 1
+            self._bytes_left += report.bytes_not_examined
+
+    def take_files(self, count: int) -> None:
+        """So many files that were there."""
+        self._is_anything = self._is_anything or count > 0
+
+    def take_start(self, start: Start) -> None:
+        """A start that may be the next of a directory in which something fails: it may be worse than that."""
+        if start.verdict in LOSING:
+            self._add(LOSES_AT_START, f"{start.path}, {start.after} stop: {start.message}")
+
+    def take_forecasts(self, rows: Iterable[Forecast]) -> None:
+        """Starts of a directory: what they lose, and damage that they cut off or leave."""
+        from kdump.forecasts.sentences import stop, summary, verdict  # slow to load
+
+        for row in rows:
+            self._is_anything = True
+            if not row.is_sound:
+                word = LOSES_AT_START if verdict(row) in LOSING else DAMAGED
+                self._add(word, f"after {stop([row])}: {summary(row)}")
+
+    def fail_to_examine(self, reason: str) -> None:
+        """Something could not be looked at."""
+        self._is_anything = True
+        self._add(NOT_EXAMINED, reason)
+
+    @property
+    def words(self) -> list[str]:
+        """All words that hold, the worst first. Where nothing was there to be looked at, that is `not examined`."""
+        held = [word for word in WORDS if self._found[word]]
+        return held or [CLEAN if self._is_anything else NOT_EXAMINED]
+
+    @property
+    def text(self) -> str:
+        """The words in one line; where all that counts is clean, what it does not count is named."""
+        text = ", ".join(self.words)
+        left = {
+            "known findings": self._known,
+            "findings that were left out": self._left_out,
+            "files that are not Kafka's": self._files_left,
+        }
+        but = " and ".join(what for what, count in left.items() if count)
+        return f"{text}, but for {but}" if text == CLEAN and but else text
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why, the worst first: `loses at start: ...`."""
+        found = [(word, reason, count) for word in WORDS for reason, count in self._found[word].items()]
+        told = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
+        if len(found) > _MAX_REASONS:
+            told.append(f"{len(found) - _MAX_REASONS:,} more reasons")
+        if self._files_left:
+            told.append(f"not looked at: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
+        others = ", ".join(counted(count, severity) for severity, count in self._others.items() if count)
+        if others:
+            told.append(f"not counted: {others}")
+        if self._known:
+            told.append(f"known from the baseline: {counted(self._known, 'finding')}")
+        if self._left_out:
+            told.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
+        if not self._is_anything:
+            told.append(f"{NOT_EXAMINED}: there is no file of Kafka's")
+        return told
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all was looked at, and there was something."""
+        return self._is_anything and not self._found[NOT_EXAMINED]
+
+    @property
+    def exit_code(self) -> int:
+        """What a command ends with."""
+        if not self.is_complete:
+            return EXIT_NOT_EXAMINED
+        return EXIT_CLEAN if self.words == [CLEAN] else EXIT_FINDINGS
+
+    def _add(self, word: str, reason: str, count: int = 1) -> None:
+        reasons = self._found[word]
+        reasons[reason] = reasons.get(reason, 0) + count
+
+
+def _times(reason: str, count: int) -> str:
+    return f"{count:,} x {reason}" if count > 1 else reason
