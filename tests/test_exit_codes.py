@@ -111,3 +111,15 @@ def test_screens_end_with_0_and_wrong_command_lines_with_2(
     assert commands.main(arguments) == status
     out, err = capfd.readouterr()
     assert (bool(out), err.startswith("kdump: ")) == (status == 0, status == 2)
+
+
+def test_an_interrupt_while_the_bar_is_set_up_stays_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.live import Live
+
+    from kdump.cli.checking.progress import CheckProgress
+
+    monkeypatch.setattr(Live, "_enable_redirect_io", _raising(KeyboardInterrupt()))
+    monkeypatch.setattr("kdump.cli.progress._PATIENCE", 0.0)
+    bar = CheckProgress(shows=True)
+    with pytest.raises(KeyboardInterrupt), bar:
+        bar.draw(1, 2, files="", rate="", left="", findings="")

@@ -53,6 +53,10 @@ class PatientBar:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._shows = False
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            try:
+                bar.stop()
+            except IndexError:  # Rich, where an interrupt came while it set the bar up
+                if kind is None:
+                    raise
