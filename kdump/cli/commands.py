@@ -142,7 +142,7 @@ _OUTPUT = click.option(
     type=click.Choice(_FORMS),
     default="kafka",
     show_default=True,
-    help="Kafka's lines, one JSON object or CSV line a row, or aligned columns.",
+    help="Kafka's lines, one JSON object or CSV line a row, or aligned columns: as wide as the terminal, uncut in a pipe.",
 )
 _REST = (
     click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
@@ -190,8 +190,8 @@ _LOG = (
         multiple=True,
         metavar="[kafka|ndjson|csv|table|parquet|arrow]",
         callback=_output_and_file,
-        help="Kafka's lines (the default), one JSON object or CSV line a row, or aligned columns; or a file of Parquet or Arrow:"
-        " --output parquet -o FILE.",
+        help="Kafka's lines (the default), one JSON object or CSV line a row, or aligned columns (as wide as the"
+        " terminal, uncut in a pipe); or a file of Parquet or Arrow: --output parquet -o FILE.",
     ),
     *_REST,
     *_OFFSETS,
