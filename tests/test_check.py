@@ -441,7 +441,7 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert out.splitlines()[0].startswith("orders-3   2 segments, ")
     assert out.splitlines()[0].endswith("   2 errors, 1 warning")
     assert "error    crc-mismatch  00000000000000000000.log, bytes 0 to 172\n" in out
-    assert "2 entries like this." in " ".join(out.split())
+    assert "2 findings like this, at offsets " in " ".join(out.split())
     assert f"{LOG}  ▒" in out and f"{NEXT_LOG}  █" in out
     assert "If this broker restarts\n  clean    nothing is scanned: nothing is lost\n" in out
     assert (
@@ -463,7 +463,7 @@ def test_where_no_start_can_be_foretold_findings_say_what_is_likely(broken: Path
 def test_all_folds_nothing(broken: Path) -> None:
     out = _run("check", broken, "--all")[1]
     assert out.count("error    crc-mismatch") == 2
-    assert "entries like this" not in out
+    assert "findings like this" not in out
 
 
 def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> None:
@@ -473,7 +473,8 @@ def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> 
     assert out.count("\nerror    crc-mismatch") == 5
     assert "25 more findings of crc-mismatch in 25 other files; --all shows each." in out
     assert "10 more directories with findings" in out
-    assert len(out.splitlines()) <= 80
+    assert "t00-0: consumers cannot read 1 of 2 offsets: 0.\n" in out and "and 25 offsets in 25 more directories\n" in out
+    assert len(out.splitlines()) <= 88
     assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 30
 
 
