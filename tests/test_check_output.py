@@ -362,8 +362,12 @@ If this broker restarts
 What is lost, and what to do
   crc-mismatch
   lost     the records of this batch, perhaps only one of
-           them; `kdump log --deep --from-position N` shows
-           what decodes
+           them; `kdump log --deep` shows what decodes
+  running  consumers that reach this batch fail ('Record
+           batch ... is invalid') until they seek past it;
+           followers log 'Found invalid messages during
+           fetch', try again without end and fall behind;
+           the cleaner marks the partition uncleanable
   to do    compare with another replica; keep a copy; let a
            healthy replica serve, delete and re-replicate
            this one

@@ -22,6 +22,7 @@ def look_of(
     fail_on: str = "error",
     has_baseline: bool = False,
     foretell: Callable[[str, int], list[Forecast]] | None = None,
+    proves_logs: bool = True,
 ) -> Look:
     """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see Look."""
     return Look(
@@ -32,6 +33,7 @@ def look_of(
         fail_on=fail_on,
         has_baseline=has_baseline,
         foretell=foretell,
+        proves_logs=proves_logs,
     )
 
 

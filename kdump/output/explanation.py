@@ -15,6 +15,7 @@ def explanation(code: str, width: int) -> str:
     rows = [
         ("How it comes about", fault.cause),
         ("What Kafka does", fault.kafka),
+        ("On a running broker", catalogue.RUNNING.get(code, "")),
         ("At a restart", catalogue.FORECASTS[fault.forecast]),
         ("What is lost", fault.loss),
         ("What to do", fault.remedy),

@@ -20,8 +20,9 @@ from kdump.checks.catalogue import (
     transactions,
 )
 from kdump.checks.catalogue.entry import FORECASTS, FaultKind
+from kdump.checks.catalogue.running import RUNNING
 
-__all__ = ["FAULTS", "FLEET", "FORECASTS", "SCAN", "SECTIONS", "FaultKind"]
+__all__ = ["FAULTS", "FLEET", "FORECASTS", "RUNNING", "SCAN", "SECTIONS", "FaultKind"]
 
 SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Framing and batch headers": framing.FAULTS,

@@ -66,7 +66,8 @@ FAULTS = (
         cause="a marker that was lost, or a write that came after it (KAFKA-14402, KIP-890); an unclean election",
         kafka="its tool does not show it; the last stable offset stays where it is, also after a restart",
         loss="nothing is lost, but read-committed consumers stop there, and a compacted topic is cleaned no further",
-        remedy="kafka-transactions.sh --find-hanging, then abort it with --start-offset as given here",
+        remedy="`kafka-transactions.sh find-hanging` has to name it, too; then `kafka-transactions.sh abort` with its topic, "
+        "partition and --start-offset",
         see=("txn-hanging", "txn-open"),
     ),
     FaultKind(

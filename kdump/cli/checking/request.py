@@ -6,7 +6,7 @@ import time
 
 from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
-from kdump.checks.settings import Settings
+from kdump.checks.settings import QUICK, Settings
 from kdump.errors import UsageError
 from kdump.formats import tree
 
@@ -67,6 +67,11 @@ class CheckRequest:
             follows_links=follows_links,
             file_type=file_type,
         )
+
+    @property
+    def proves_logs(self) -> bool:
+        """Whether a log without findings is sound: all its bytes are read, and no fault is left untold."""
+        return self.settings.level != QUICK and self.codes.issuperset(catalogue.FAULTS)
 
     def is_known(self, finding: Finding) -> bool:
         """Whether the baseline has this finding; each of its findings is known once."""

@@ -44,6 +44,7 @@ def check_paths(request: CheckRequest) -> int:
             fail_on=request.fail_on,
             has_baseline=request.baseline is not None,
             foretell=_foretold,
+            proves_logs=request.proves_logs,
         )
         out = Blocks(stdout, needs_reader=False)
         run = _Run(request, form_of(request.output, out.write, look), out)

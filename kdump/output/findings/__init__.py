@@ -23,11 +23,11 @@ class Look:
 
     `width` is that of the terminal; `has_colors` says whether colours are wanted, `is_terminal` whether control characters would
     be obeyed. `shows_all` folds nothing, `fail_on` is the severity from which on findings fail, `has_baseline` whether there is
-    something that findings are compared with. `foretell` gives what starts do with a directory of so many batches, nothing where
-    it is no partition.
+    something that findings are compared with, `proves_logs` whether a log without findings is sound. `foretell` gives what starts
+    do with a directory of so many batches, nothing where it is no partition.
     """
 
-    __slots__ = ("fail_on", "foretell", "has_baseline", "has_colors", "is_terminal", "shows_all", "width")
+    __slots__ = ("fail_on", "foretell", "has_baseline", "has_colors", "is_terminal", "proves_logs", "shows_all", "width")
 
     def __init__(
         self,
@@ -39,7 +39,9 @@ class Look:
         fail_on: str = "error",
         has_baseline: bool = False,
         foretell: Callable[[str, int], list[Forecast]] | None = None,
+        proves_logs: bool = True,
     ) -> None:
+        self.proves_logs = proves_logs
         self.width = width
         self.has_colors = has_colors
         self.is_terminal = is_terminal

@@ -11,6 +11,7 @@ from kdump.checks.finding import ERROR, ESTIMATED, INFO, MAP_CELLS, NO_OFFSET, S
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
+from kdump.output.findings.advice import Advice
 from kdump.output.findings.ranges import Ranges
 from kdump.output.findings.sizes import size_text
 
@@ -75,8 +76,10 @@ class TextReport:
         self._folds: dict[tuple[str, str, str, int], _Fold] = {}
         self._files_of_code: dict[tuple[str, str], int] = {}
         self._beyond: dict[tuple[str, str], _Beyond] = {}
+        self._advice = Advice(proves_logs=look.proves_logs)
 
     def finding(self, finding: Finding, group: str, *, is_known: bool) -> None:
+        self._advice.finding(finding, is_known=is_known)
         if is_known:
             return
         self._group(group).note(finding)
@@ -95,6 +98,7 @@ class TextReport:
 
     def file(self, report: FileReport, group: str) -> None:
         self._group(group).add(report)
+        self._advice.file(report)
 
     def end(self, summary: Summary) -> None:
         self._name_groups()
@@ -325,7 +329,11 @@ class TextReport:
             kind = catalogue.FAULTS[code]
             self._say(f"  {code}")
             self._say_labelled("lost", kind.loss)
-            self._say_labelled("to do", kind.remedy)
+            running = catalogue.RUNNING.get(code)
+            if running is not None:
+                self._say_labelled("running", running)
+            rebuild = self._advice.rebuild() if kind.action == entry.REBUILD else ""
+            self._say_labelled("to do", rebuild or kind.remedy)
 
     def _codes_to_explain(self) -> list[str]:
         """Of what is no mere information, the worst."""
@@ -342,6 +350,7 @@ class TextReport:
             lines.append(f"cp -a {shlex.quote(worst[0].group)} ELSEWHERE   # before any restart")
             if self._look.foretell is not None and os.path.isdir(worst[0].group):
                 lines.append(f"kdump forecast {shlex.quote(worst[0].group)}   # what a start does, step by step")
+        lines += self._advice.steps()
         damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
         if damaged is not None:
             lines.append(f"kdump log --output table --from-position {damaged.start} {shlex.quote(damaged.path)}")
