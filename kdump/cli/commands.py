@@ -234,7 +234,12 @@ def log(**options: Any) -> Request:
 @kdump.command()
 @_options(*_LOG)
 def checkpoint(**options: Any) -> Request:
-    """List the batches or records of KRaft snapshots (.checkpoint), as `kdump log` does."""
+    """List the batches or records of KRaft snapshots (.checkpoint), as `kdump log` does.
+
+    Also the lines of Kafka's checkpoints in text: recovery-point-offset-checkpoint, replication-offset-checkpoint,
+    log-start-offset-checkpoint, cleaner-offset-checkpoint and leader-epoch-checkpoint; of a log directory without snapshots all
+    but the last.
+    """
     return Request(file_name.CHECKPOINT, **options)
 
 

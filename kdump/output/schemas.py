@@ -25,6 +25,8 @@ ROWS: dict[str, type[Row]] = {
     "timeindex-entry": listing.ListedTimeIndexEntry,
     "transaction": listing.ListedTransaction,
     "producer": listing.ListedProducer,
+    "checkpoint-offset": listing.ListedCheckpointOffset,
+    "leader-epoch": listing.ListedLeaderEpoch,
     "forecast": Forecast,
 }
 """What there are schemas of: lines of `kdump check --output ndjson` by their `kind`, and those of the other commands."""
