@@ -420,9 +420,16 @@ def scan(**options: Any) -> object:
 
 
 @kdump.command()
-@click.argument("code", required=False)
-def explain(code: str | None) -> None:
-    """Tell what a fault is: cause, consequence, remedy. Without CODE: list all."""
+@click.argument("words", nargs=-1, metavar="[CODE | EXCEPTION | LINE OF A LOG]")
+def explain(words: tuple[str, ...]) -> None:
+    """Tell what a fault is: cause, consequence, remedy. Without a CODE: list all.
+
+    The name of an exception, or a line of server.log in quotes, leads to the faults behind it:
+
+    \b
+      kdump explain CorruptRecordException
+      kdump explain "Corruption found in segment 4182, truncating to offset 4711"
+    """
     import shutil
 
     from kdump.checks import catalogue
@@ -430,12 +437,15 @@ def explain(code: str | None) -> None:
     from kdump.output import explanation
 
     width = shutil.get_terminal_size((100, 24)).columns
-    if code is None:
+    text = " ".join(words)
+    if not words:
         click.echo(explanation.contents(width), nl=False)
-    elif code in catalogue.FAULTS:
-        click.echo(explanation.explanation(code, width), nl=False)
+    elif text.strip().lower() in catalogue.FAULTS:
+        click.echo(explanation.explanation(text.strip().lower(), width), nl=False)
+    elif meaning := explanation.meaning(text, width):
+        click.echo(meaning, nl=False)
     else:
-        raise UsageError(f"there is no fault {code}", remedy=suggestion(code))
+        raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
 
 
 @kdump.command()
