@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_COMMANDS = 5  # of a kind
 _LOG = "log"
-_WITNESSES = ("index-position-past-log", "timeindex-offset-not-found", "index-orphan")
-"""They say that the log may have lost its end, which their files attest: these have to stay."""
+_WITNESSES = ("index-position-past-log", "timeindex-offset-not-found", "index-orphan", "offset-gap")
+"""The log may lack batches, of which its indexes then are witnesses: these have to stay."""
 
 
 class Advice:
@@ -29,23 +29,24 @@ class Advice:
         """`proves_logs`: whether the check reads all bytes of logs, so that one without findings is sound."""
         self._proves_logs = proves_logs
         self._with_findings: set[str] = set()  # paths of segments, without a suffix, whose log has findings
-        self._cut: set[str] = set()  # whose log may lack its end
+        self._lacking: set[str] = set()  # whose log may lack batches
         self._whole: dict[str, bool] = {}  # whether all bytes of a log are intact
         self._indexes: dict[str, str] = {}  # by segment: its offset index, that has to be made again
         self._transactions: dict[tuple[str, int, int], None] = {}  # topic, partition, first offset
 
     def finding(self, finding: Finding, *, is_known: bool = False) -> None:
-        if finding.severity == INFO:
+        if finding.code in _WITNESSES:
+            self._lacking.add(_segment(finding.path))
+        if finding.severity == INFO or file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
             return
         action = catalogue.FAULTS[finding.code].action
-        if file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
-            return
         if finding.code in _WITNESSES:
-            self._cut.add(_segment(finding.path))
-        elif finding.file_type == _LOG and not action:
+            return
+        if finding.file_type == _LOG and not action:
             self._with_findings.add(_segment(finding.path))
-        if action == entry.REBUILD and not is_known:
-            self._indexes[_segment(finding.path)] = _segment(finding.path) + file_name.OFFSET_INDEX
+        index = _segment(finding.path) + file_name.OFFSET_INDEX
+        if action == entry.REBUILD and not is_known and os.path.lexists(index):
+            self._indexes[_segment(finding.path)] = index
         elif action == entry.ABORT and finding.offset_first is not None and not is_known:
             name = tree.directory_name(os.path.dirname(finding.path) or ".")
             if name is not None and not name.is_going:
@@ -57,7 +58,7 @@ class Advice:
 
     def steps(self) -> Iterator[str]:
         """Commands, each a line with what it does behind it."""
-        whole = [segment for segment, index in self._indexes.items() if self._is_sound(segment) and os.path.lexists(index)]
+        whole = [segment for segment in self._indexes if self._is_sound(segment)]
         for segment in whole[:_MOST_COMMANDS]:
             index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])
             yield f"rm {index}   # with the broker stopped; the log is sound, the next start makes its indexes again"
@@ -71,6 +72,8 @@ class Advice:
 
     def rebuild(self) -> str:
         """What is to be done about indexes, where it is the same for all that were found; empty where it differs."""
+        if not self._indexes:
+            return ""
         if all(map(self._is_sound, self._indexes)):
             return (
                 "stop the broker and delete the segment's .index, as below: its log is sound, and the next start makes all its "
@@ -85,7 +88,7 @@ class Advice:
 
     def _is_sound(self, segment: str) -> bool:
         is_whole = self._whole.get(segment, False) and segment not in self._with_findings
-        return self._proves_logs and is_whole and segment not in self._cut
+        return self._proves_logs and is_whole and segment not in self._lacking
 
     def _is_damaged(self, segment: str) -> bool:
         return segment in self._with_findings or not self._whole.get(segment, True)

@@ -469,10 +469,11 @@ class _Group:
         of_all = ""
         if self.first_offset != NO_OFFSET:
             first, last = min(self.first_offset, ranges[0][0]), max(self.last_offset, ranges[-1][1])
-            of_all = f"of {last - first + 1:,} "
+            of_all = f" of {last - first + 1:,}"
         least = "at least " if self._is_least else ""
         offsets = self._unreadable.text("offset", _MOST_LOST_RANGES).partition(" ")[2]
-        return f"consumers cannot read {least}{self._unreadable.total:,} {of_all}offsets: {offsets}."
+        noun = "offset" if self._unreadable.total == 1 and not of_all else "offsets"
+        return f"consumers cannot read {least}{self._unreadable.total:,}{of_all} {noun}: {offsets}."
 
     def add(self, report: FileReport) -> None:
         self.files += 1
