@@ -79,7 +79,7 @@ FAULTS = (
         kafka="retention by time waits until then, and says nothing; retention by size goes on",
         loss="nothing is lost; the disk may fill",
         remedy=(
-            "delete up to the end of that segment with `kafka-delete-records`, or let `retention.bytes` do so; "
+            "delete up to the end of that segment with `kafka-delete-records.sh`, or let `retention.bytes` do so; "
             "`message.timestamp.after.max.ms` keeps such records out"
         ),
         see=("timestamp-future", "timestamp-unit-suspect"),
