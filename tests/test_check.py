@@ -442,7 +442,7 @@ def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken:
     assert out.splitlines()[0].startswith("orders-3   2 segments, ")
     assert out.splitlines()[0].endswith("   2 errors, 1 warning")
     assert "error    crc-mismatch  00000000000000000000.log, bytes 0 to 172\n" in out
-    assert "2 entries like this." in " ".join(out.split())
+    assert "2 findings like this, at offsets " in " ".join(out.split())
     assert f"{LOG}  ▒" in out and f"{NEXT_LOG}  █" in out
     assert f"If this broker restarts\n  from 0   scanned from 0 on: {LOG} is cut at byte 0; 1 segment deleted;" in out
     assert "\n  clean    nothing is scanned: nothing is lost; damage stays: consumers stop at offset 0\n" in out
@@ -465,7 +465,7 @@ def test_where_no_start_can_be_foretold_findings_say_what_is_likely(broken: Path
 def test_all_folds_nothing(broken: Path) -> None:
     out = _run("check", broken, "--all")[1]
     assert out.count("error    crc-mismatch") == 2
-    assert "entries like this" not in out
+    assert "findings like this" not in out
 
 
 def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> None:
@@ -475,7 +475,8 @@ def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> 
     assert out.count("\nerror    crc-mismatch") == 5
     assert "25 more findings of crc-mismatch in 25 other files; --all shows each." in out
     assert "10 more directories with findings" in out
-    assert len(out.splitlines()) <= 81
+    assert "t00-0: consumers cannot read 1 of 2 offsets: 0.\n" in out and "and 25 offsets in 25 more directories\n" in out
+    assert len(out.splitlines()) <= 92
     assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 30
 
 

@@ -326,7 +326,7 @@ def test_the_text_tells_the_worst_first_and_folds_what_is_alike() -> None:
     findings = [
         (_finding("zero-tail", "warning", f"{A}/5.log", 0, 1, offsets=(None, None), skipped=0, forecast="ignore"), A),
         (_finding(start=0, end=100), A),
-        (_finding(start=300, end=1400), A),
+        (_finding(start=300, end=1400, offsets=(7, 8)), A),
         (_finding("txn-open", "info", f"{B}/{LOG}", 0, 0, skipped=0, forecast="ignore", message="it is open"), B),
     ]
     reports = [
@@ -343,9 +343,12 @@ a-0   2 segments, 2.34 KiB, offsets 0 to 12
 b-0   1 segment, 1.95 KiB, offsets 0 to 8             1 info
 c-0   1 segment, 10 bytes   clean
 
+a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
+
 error    crc-mismatch
          a-0/{LOG}, bytes 0 to 99
-         One batch is wrong. 2 entries like this.
+         One batch is wrong. 2 findings like this, at
+         offsets 0 to 4, 7 to 8.
 
 warning  zero-tail     a-0/5.log, byte 0
          One batch is wrong.
@@ -372,8 +375,12 @@ If this broker restarts
 What is lost, and what to do
   crc-mismatch
   lost     the records of this batch, perhaps only one of
-           them; `kdump log --deep --from-position N` shows
-           what decodes
+           them; `kdump log --deep` shows what decodes
+  running  consumers that reach this batch fail ('Record
+           batch ... is invalid') until they seek past it;
+           followers log 'Found invalid messages during
+           fetch', try again without end and fall behind;
+           the cleaner marks the partition uncleanable
   to do    compare with another replica; keep a copy; let a
            healthy replica serve, delete and re-replicate
            this one
@@ -394,14 +401,16 @@ Verdict: damaged. Exit status 1.
 """
     )
     assert (
-        _text("text", findings, reports, width=100).splitlines()[:20]
+        _text("text", findings, reports, width=100).splitlines()[:22]
         == f"""\
 a-0   2 segments, 2.34 KiB, offsets 0 to 12                                      2 errors, 1 warning
 b-0   1 segment, 1.95 KiB, offsets 0 to 8                                                     1 info
 c-0   1 segment, 10 bytes   clean
 
+a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
+
 error    crc-mismatch  a-0/{LOG}, bytes 0 to 99
-         One batch is wrong. 2 entries like this.
+         One batch is wrong. 2 findings like this, at offsets 0 to 4, 7 to 8.
 
 warning  zero-tail     a-0/5.log, byte 0
          One batch is wrong.
@@ -794,3 +803,32 @@ def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFi
         assert _summary(capfd, *options, partition) == _expected(CLEAN, 8, size, 0, 0, 0)
     for options in (["--ignore", "torn-*"], ["--select", "crc-*"], ["--select", "torn-tail", "--select", "crc-mismatch"]):
         assert _summary(capfd, *options, partition) == _expected(FINDINGS, 8, size, 1, 0, 0)
+
+
+def test_the_offsets_of_all_findings_that_were_folded_are_told() -> None:
+    found = [(_finding(start=1000 * n, end=1000 * n + 100, offsets=(10 * n, 10 * n + 2)), A) for n in range(30)]
+    reports = [(_report(f"{A}/{LOG}", ("damaged", 30_000, 30)), A)]
+    text = " ".join(_text("text", found, reports).split())
+    assert (
+        "Consumers cannot read 90 offsets: 0 to 2, 10 to 12, 20 to 22, 30 to 32, 40 to 42, 50 to 52 and 24 more ranges." in text
+    )
+    assert "30 findings like this, at offsets 0 to 2, 10 to 12, " in text
+    assert ", 230 to 232 and 6 more ranges; --all shows each." in text
+
+
+def test_where_no_offsets_are_known_bytes_are_told_and_the_total_is_at_least() -> None:
+    found = [(_finding(offsets=(3, 4)), A), *((_finding(start=n, end=n + 5, offsets=(None, None)), A) for n in (200, 300))]
+    text = " ".join(_text("text", found).split())
+    assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
+    assert "3 findings like this, at offsets 3 to 4; bytes 200 to 204, 300 to 304." in text
+
+
+def test_offsets_that_damaged_bytes_cannot_hold_are_not_counted() -> None:
+    absurd = _finding(end=61, offsets=(5, 2**40))
+    absurd.offset_certainty = "estimated"
+    text = _text("text", [(absurd, A), (_finding(start=100, offsets=(3, 4)), A)])
+    assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
+
+
+def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -> None:
+    assert "Consumers" not in _text("text", [(_finding(severity="info"), A), (_finding("sequence-gap", "warning", skipped=0), A)])

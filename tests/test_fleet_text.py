@@ -108,3 +108,23 @@ def test_the_worst_findings_are_told_once_for_each_partition_and_all_are_counted
 def test_a_finding_without_a_partition_is_told_by_its_path() -> None:
     finding = _finding("log-dir-file-bad", "error", topic=None, path="/data/1/meta.properties")
     assert text_of_findings([finding], {("log-dir-file-bad", "error"): 1}, 100)[0].endswith("  /data/1/meta.properties")
+
+
+def test_names_of_topics_are_shortened_on_a_terminal_only() -> None:
+    lines = topic_lines([_size("orders-" + "x" * 60, 3 * GIB), _size("注文", 1)], [], {})
+    assert text_of_topics(lines, width=74) == [
+        "topic             partitions  segments      size  records  codec  findings",
+        "orders-xxxxxxxx…           3        12  3.00 GiB        5  -      -",
+        "注文                       3        12    1 byte        5  -      -",
+    ]
+    assert text_of_topics(lines)[1].startswith("orders-" + "x" * 60 + "  ")
+    assert text_of_topics(lines)[2].startswith("注文" + " " * (67 - 4) + "  ")
+
+
+def test_topics_take_several_lines_each_where_a_terminal_is_too_narrow_for_columns() -> None:
+    lines = topic_lines([_size("orders-" + "x" * 60, 3 * GIB)], [], {("orders-" + "x" * 60, "error"): 2})
+    assert text_of_topics(lines, width=60) == [
+        "orders-" + "x" * 52 + "…",
+        "  partitions 3, segments 12, size 3.00 GiB, records 5",
+        "  codec -, findings 2 errors",
+    ]

@@ -404,7 +404,7 @@ def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) ->
         (str(3 * SIZE), "-", "damaged"),
         (str(3 * SIZE + 180), "ok", "salvaged"),
     ]
-    assert lines[3] == [str(3 * SIZE), "-", "-", "-", "180", "-", "-", "-", "-", "damaged"]
+    assert lines[3] == [str(3 * SIZE), "-", "-", "-", "-", "180", "-", "-", "-", "-", "damaged"]
 
 
 def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_path: Path, listed: Listed) -> None:

@@ -203,7 +203,19 @@ def _batches(count: int) -> Table[listing.ListedBatch]:
 def test_a_table_is_aligned_and_names_its_file() -> None:
     lines = _table(_batches(2)).splitlines()
     assert lines[0] == "x.log"
-    assert lines[1].split() == ["position", "offsets", "count", "time", "size", "codec", "producer", "flags", "crc", "status"]
+    assert lines[1].split() == [
+        "position",
+        "offsets",
+        "count",
+        "time",
+        "timeType",
+        "size",
+        "codec",
+        "producer",
+        "flags",
+        "crc",
+        "status",
+    ]
     values = lines[-1].split()
     assert values[:5] == ["11,599,652", "0", "-", "0", "1"]
     assert values[5:] == ["2023-11-14", "22:13:20.123", "CreateTime", "116", "zstd", "-", "control", "ok", "intact"]

@@ -142,7 +142,7 @@ _OUTPUT = click.option(
     type=click.Choice(_FORMS),
     default="kafka",
     show_default=True,
-    help="Kafka's lines, one JSON object or CSV line a row, or aligned columns.",
+    help="Kafka's lines, one JSON object or CSV line a row, or aligned columns: as wide as the terminal, uncut in a pipe.",
 )
 _REST = (
     click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
@@ -190,8 +190,8 @@ _LOG = (
         multiple=True,
         metavar="[kafka|ndjson|csv|table|parquet|arrow]",
         callback=_output_and_file,
-        help="Kafka's lines (the default), one JSON object or CSV line a row, or aligned columns; or a file of Parquet or Arrow:"
-        " --output parquet -o FILE.",
+        help="Kafka's lines (the default), one JSON object or CSV line a row, or aligned columns (as wide as the"
+        " terminal, uncut in a pipe); or a file of Parquet or Arrow: --output parquet -o FILE.",
     ),
     *_REST,
     *_OFFSETS,
@@ -234,7 +234,12 @@ def log(**options: Any) -> Request:
 @kdump.command()
 @_options(*_LOG)
 def checkpoint(**options: Any) -> Request:
-    """List the batches or records of KRaft snapshots (.checkpoint), as `kdump log` does."""
+    """List the batches or records of KRaft snapshots (.checkpoint), as `kdump log` does.
+
+    Also the lines of Kafka's checkpoints in text: recovery-point-offset-checkpoint, replication-offset-checkpoint,
+    log-start-offset-checkpoint, cleaner-offset-checkpoint and leader-epoch-checkpoint; of a log directory without snapshots all
+    but the last.
+    """
     return Request(file_name.CHECKPOINT, **options)
 
 
@@ -415,9 +420,16 @@ def scan(**options: Any) -> object:
 
 
 @kdump.command()
-@click.argument("code", required=False)
-def explain(code: str | None) -> None:
-    """Tell what a fault is: cause, consequence, remedy. Without CODE: list all."""
+@click.argument("words", nargs=-1, metavar="[CODE | EXCEPTION | LINE OF A LOG]")
+def explain(words: tuple[str, ...]) -> None:
+    """Tell what a fault is: cause, consequence, remedy. Without a CODE: list all.
+
+    The name of an exception, or a line of server.log in quotes, leads to the faults behind it:
+
+    \b
+      kdump explain CorruptRecordException
+      kdump explain "Corruption found in segment 4182, truncating to offset 4711"
+    """
     import shutil
 
     from kdump.checks import catalogue
@@ -425,12 +437,15 @@ def explain(code: str | None) -> None:
     from kdump.output import explanation
 
     width = shutil.get_terminal_size((100, 24)).columns
-    if code is None:
+    text = " ".join(words)
+    if not words:
         click.echo(explanation.contents(width), nl=False)
-    elif code in catalogue.FAULTS:
-        click.echo(explanation.explanation(code, width), nl=False)
+    elif text.strip().lower() in catalogue.FAULTS:
+        click.echo(explanation.explanation(text.strip().lower(), width), nl=False)
+    elif meaning := explanation.meaning(text, width):
+        click.echo(meaning, nl=False)
     else:
-        raise UsageError(f"there is no fault {code}", remedy=suggestion(code))
+        raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
 
 
 @kdump.command()

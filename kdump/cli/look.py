@@ -19,6 +19,7 @@ def look_of(
     shows_all: bool = False,
     fail_on: str = "error",
     has_baseline: bool = False,
+    proves_logs: bool = True,
 ) -> Look:
     """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see Look."""
     return Look(
@@ -28,6 +29,7 @@ def look_of(
         shows_all=shows_all,
         fail_on=fail_on,
         has_baseline=has_baseline,
+        proves_logs=proves_logs,
     )
 
 

@@ -1,12 +1,23 @@
-"""What is said of a fault in general: cause, consequence, remedy."""
+"""What is said of a fault in general: cause, consequence, remedy; and which faults a line of a broker's log points to."""
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 from textwrap import wrap
 
+from kdump.binary.java_text import escaped
 from kdump.checks import catalogue
+from kdump.checks.catalogue import broker_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 _LABEL_WIDTH = 21
+_FILE = re.compile(r"(?<![^\s'\"(\[=])/\S*?/(\d{20}\.\w+|leader-epoch-checkpoint|partition\.metadata)(?!\w)")
+"""The path of a file of a partition, as log lines name it."""
 
 
 def explanation(code: str, width: int) -> str:
@@ -15,6 +26,7 @@ def explanation(code: str, width: int) -> str:
     rows = [
         ("How it comes about", fault.cause),
         ("What Kafka does", fault.kafka),
+        ("On a running broker", catalogue.RUNNING.get(code, "")),
         ("At a restart", catalogue.FORECASTS[fault.forecast]),
         ("What is lost", fault.loss),
         ("What to do", fault.remedy),
@@ -27,6 +39,40 @@ def explanation(code: str, width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def meaning(text: str, width: int) -> str:
+    """What a line of a broker's or client's log says, or an exception's name, and the faults behind it; empty if unknown."""
+    said = list(_said(text))
+    if not said:
+        return ""
+    lines: list[str] = []
+    for words, what, codes in said:
+        lines += [*([""] if lines else []), *_wrapped(f"{words}: {what}.", width)]
+        lines += _listed((catalogue.FAULTS[code] for code in codes), max(map(len, codes), default=0) + 2, width)
+    named = {code for _, _, codes in said for code in codes}
+    if len(named) == 1:
+        return "\n".join(lines) + "\n\n" + explanation(named.pop(), width)
+    more = ["kdump explain CODE tells more."] if named else []
+    path = _FILE.search(text)
+    if path is not None:
+        command = f"kdump check {shlex.quote(escaped(os.path.dirname(path[0])))}"
+        more.append(f"{command}   # which of them it is, and where")  # a command stays on one line, to be copied
+    return "\n".join([*lines, *([""] if more else []), *more]) + "\n"
+
+
+def _said(text: str) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Words in a text, what they mean, and the faults behind them; exceptions only where no phrase is more exact."""
+    told: set[str] = set()
+    for phrase in broker_words.phrases_in(text):
+        found = phrase.pattern.search(text)
+        assert found is not None
+        told.update(phrase.codes)
+        yield f'"{escaped(found[0])}"', phrase.meaning, phrase.codes
+    for name in broker_words.exceptions_in(text):
+        codes = broker_words.EXCEPTIONS[name]
+        if told.isdisjoint(codes):
+            yield name, "comes from one of these faults, the likeliest first", codes
+
+
 def contents(width: int) -> str:
     """All faults by section, a line each."""
     code_width = max(map(len, catalogue.FAULTS)) + 2
@@ -34,11 +80,19 @@ def contents(width: int) -> str:
     for title, faults in catalogue.SECTIONS.items():
         if faults:
             lines += [*([""] if lines else []), title]
-        for fault in faults:
-            first, *others = _wrapped(fault.title, width - code_width - 11)
-            lines.append(f"  {fault.severity:9}{fault.code:{code_width}}{first}")
-            lines += [" " * (code_width + 11) + line for line in others]
-    return "\n".join([*lines, "", "kdump explain CODE tells more."]) + "\n"
+        lines += _listed(faults, code_width, width)
+    more = "kdump explain CODE tells more. An exception or a line of server.log does as well."
+    return "\n".join([*lines, "", more]) + "\n"
+
+
+def _listed(faults: Iterable[catalogue.FaultKind], code_width: int, width: int) -> list[str]:
+    """Faults with their severities and titles, a line each."""
+    lines = []
+    for fault in faults:
+        first, *others = _wrapped(fault.title, width - code_width - 11)
+        lines.append(f"  {fault.severity:9}{fault.code:{code_width}}{first}")
+        lines += [" " * (code_width + 11) + line for line in others]
+    return lines
 
 
 def _labelled(label: str, text: str, width: int) -> list[str]:

@@ -9,12 +9,13 @@ from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.java_text import escaped
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
+from kdump.output.columns import Column, cut, fitted, lines_of, total_width, width_of
 from kdump.output.findings.sizes import size_text
 from kdump.output.fleet import CodecLine, TopicLine, uncompressed_of_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     from kdump.output.fleet import CodecUse, TopicSize
@@ -23,7 +24,8 @@ _TOPICS = 20  # that get a line of their own
 _FINDINGS = 10  # that are told; all others are counted by code
 _OF_A_CODE = 3  # of these
 _CODES = 20  # that are counted by name
-_NAME_WIDTH = 40
+_LEAST_NAME = 16  # cells that the name of a topic is not shortened below
+_GAP = 2
 _INDENT = 9
 _HEADINGS = ("topic", "partitions", "segments", "size", "records", "codec", "findings")
 _RIGHT = (1, 2, 3, 4)
@@ -81,12 +83,12 @@ def codec_lines(codecs: Sequence[CodecUse]) -> list[CodecLine]:
     return sorted(lines, key=lambda line: (-line.size, line.codec))
 
 
-def text_of_codecs(lines: Sequence[CodecLine]) -> list[str]:
+def text_of_codecs(lines: Sequence[CodecLine], *, width: int | None = None) -> list[str]:
     """Codecs as aligned lines with what they save; empty where nothing is compressed."""
     packed = [line for line in lines if line.codec != CODECS[NONE]]
     if not packed:
         return []
-    found = _aligned([_CODEC_HEADINGS, *map(_codec_cells, lines)], range(1, len(_CODEC_HEADINGS)))
+    found = _aligned(_CODEC_HEADINGS, [_codec_cells(line) for line in lines], range(1, len(_CODEC_HEADINGS)), width=width)
     measured = sum(line.measured for line in packed)
     if measured and measured < sum(line.size for line in packed):
         found.append(f"What compressed batches would take was measured of {size_text(measured)} of them.")
@@ -100,24 +102,45 @@ def _codec_cells(line: CodecLine) -> tuple[str, ...]:
     return line.codec, f"{line.batches:,}", size_text(line.size), "-" if whole is None else size_text(whole), saved
 
 
-def _aligned(rows: Sequence[Sequence[str]], right: Container[int]) -> list[str]:
-    """Rows of cells as lines, the columns in `right` to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if number in right else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ).rstrip()
-        for cells in rows
+def _aligned(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int], *, width: int | None = None
+) -> list[str]:
+    """Rows of cells as lines under their headings, the columns in `right` to the right.
+
+    Where a width is given, names in the first column are shortened to fit it; where that is not enough, each row becomes two or
+    more lines, of which those behind the first are indented.
+    """
+    columns = [
+        Column(heading, cells, is_right=number in right, is_text=number == 0)
+        for number, (heading, cells) in enumerate(zip(headings, zip(*rows, strict=True), strict=True))
     ]
+    if width is None or total_width(columns, _GAP) <= width:
+        return list(lines_of(columns, _GAP))
+    found = fitted(columns, _GAP, width, _LEAST_NAME)
+    if found is not None:
+        return list(lines_of(found, _GAP))
+    return [line for row in rows for line in _told_in_lines(headings, row, width)]
 
 
-def text_of_topics(lines: Sequence[TopicLine], *, is_terminal: bool = False) -> list[str]:
-    """Topics as aligned lines, the largest first; behind the first few all others in one."""
+def _told_in_lines(headings: Sequence[str], row: Sequence[str], width: int) -> list[str]:
+    """A row as its name, and beneath it what else is known, each with its heading."""
+    lines = [cut(row[0], width)]
+    for heading, cell in zip(headings[1:], row[1:], strict=True):
+        told = f"{heading} {cell}"
+        is_first = len(lines) == 1
+        if is_first or width_of(f"{lines[-1]}, {told}") > width:
+            lines.append(f"{' ' * _GAP}{told}")
+        else:
+            lines[-1] += f", {told}"
+    return lines
+
+
+def text_of_topics(lines: Sequence[TopicLine], *, width: int | None = None, is_terminal: bool = False) -> list[str]:
+    """Topics as aligned lines, the largest first; after the first few all others in one. Without `width` nothing is shortened."""
     shown = [_cells(line, is_terminal) for line in lines[:_TOPICS]]
     if not shown:
         return []
-    found = _aligned([_HEADINGS, *shown], _RIGHT)
+    found = _aligned(_HEADINGS, shown, _RIGHT, width=width)
     if len(lines) > _TOPICS:
         rest = lines[_TOPICS:]
         found.append(f"and {counted(len(rest), 'more topic')}, {size_text(sum(line.size for line in rest))}")
@@ -157,7 +180,11 @@ def text_of_findings(
     lines: list[str] = []
     for finding in worst:
         where = escaped(_where(finding)) if is_terminal else _where(finding)
-        lines.append(f"{finding['severity']:<{_INDENT}}{finding['code']:<{code_width}}  {where}")
+        head = f"{finding['severity']:<{_INDENT}}{finding['code']:<{code_width}}"
+        if width_of(head) + _GAP + width_of(where) <= width:
+            lines.append(f"{head}  {where}")
+        else:
+            lines += [head.rstrip(), *(" " * _INDENT + line for line in wrap(where, max(width - _INDENT, 40)))]
         lines += [" " * _INDENT + line for line in wrap(finding["message"], max(width - _INDENT, 40), break_on_hyphens=False)]
     ordered = sorted(counts.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
     table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in ordered[:_CODES]]
@@ -170,7 +197,7 @@ def _cells(line: TopicLine, is_terminal: bool) -> tuple[str, ...]:
     counts = {ERROR: line.errors, WARNING: line.warnings, INFO: line.infos}
     findings = ", ".join(counted(counts[severity], severity) for severity in (ERROR, WARNING) if counts[severity])
     return (
-        name if len(name) <= _NAME_WIDTH else name[: _NAME_WIDTH - 1] + "…",
+        name,
         f"{line.partitions:,}",
         f"{line.segments:,}",
         size_text(line.size),

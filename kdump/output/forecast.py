@@ -156,7 +156,7 @@ class AlignedColumns:
     def __init__(self, write: Write, look: Look) -> None:
         from kdump.output.terminal import TerminalOutput
 
-        self._output = TerminalOutput(write, has_colors=look.has_colors, width=look.width)
+        self._output = TerminalOutput(write, has_colors=look.has_colors, width=look.width if look.is_terminal else None)
         self._output.start(ForecastLine)
 
     def directory(self, rows: list[Forecast], name: str) -> None:

@@ -36,7 +36,7 @@ def _csv(write: Write, is_terminal: bool) -> Output:
 def _table(write: Write, is_terminal: bool) -> Output:
     from kdump.output.terminal import TerminalOutput
 
-    width = os.get_terminal_size(1).columns if is_terminal else None
+    width = (os.get_terminal_size(1).columns or None) if is_terminal else None  # 0 where nobody has said
     return TerminalOutput(write, has_colors=is_terminal and "NO_COLOR" not in os.environ, width=width)
 
 

@@ -100,6 +100,30 @@ class ListedProducer(Row):
     file: Text
 
 
+class ListedCheckpointOffset(Row):
+    """An offset that a log directory has noted of a partition, with its line; a line that is no entry has nothing else.
+
+    What the offset is, the file's name says: recovery point, high watermark, log start, or how far the cleaner has come.
+    """
+
+    topic: Text | None
+    partition: Int32 | None
+    offset: Int64 | None
+    line: Int32
+    status: Text
+    file: Text
+
+
+class ListedLeaderEpoch(Row):
+    """A leader epoch and the first offset that was written in it, with its line; a line that is no entry has nothing else."""
+
+    epoch: Int32 | None
+    start_offset: Int64 | None
+    line: Int32
+    status: Text
+    file: Text
+
+
 def batches(table: Table[RecordBatch], statuses: Sequence[str], file: str) -> Table[ListedBatch]:
     """Batches with their statuses."""
     return Table(ListedBatch, {**table.columns, "status": statuses, "file": [file] * len(table)})

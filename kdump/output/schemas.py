@@ -27,6 +27,8 @@ ROWS: dict[str, type[Row]] = {
     "timeindex-entry": listing.ListedTimeIndexEntry,
     "transaction": listing.ListedTransaction,
     "producer": listing.ListedProducer,
+    "checkpoint-offset": listing.ListedCheckpointOffset,
+    "leader-epoch": listing.ListedLeaderEpoch,
     "forecast": Forecast,
     "forecast-summary": ForecastSummary,
 }

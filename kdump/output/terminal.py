@@ -1,114 +1,175 @@
-"""Tables for people: aligned columns, times as dates, one word for what is wrong."""
+"""Tables for people: aligned columns, times as dates, one word for what is wrong.
+
+In a pipe a table is as wide as its cells. On a terminal that has less room, in this order: columns move together, free text is
+shortened, columns that tell least are left out and named, and where numbers still would not fit whole, each row becomes lines of
+`name: value`.
+"""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from io import StringIO
+from textwrap import wrap
 
-from rich import box
-from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
+from rich.cells import chop_cells
 
 from kdump.binary.java_text import escaped
+from kdump.output.columns import Column, cut, fitted, lines_of, total_width, width_of
 from kdump.output.listing import ListedBatch, ListedRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from kdump.tables import Row, Table
 
-    Heading = tuple[str, Any]  # and how the cells beneath are aligned, which is Rich's matter
-
 _PAGE = 1000  # rows; columns are as wide as the widest cell of a page
-_MAX_CELL = 60
-_MAX_DECODED = 120
-_READABLE_CELL = 56  # as much of a key or value is worth more than some other columns
-_MIN_CELL = 16  # keys and values of records are not cut to less
+_PAGE_CELLS = 4 << 20  # of a page: what is wide has fewer rows
+_MOST_TEXT = 1000  # cells that a terminal is shown of a text
+_LEAST_TEXT = 16  # cells that a text is not shortened below
+_LEAST_WIDTH = 40
 _GAP = 3
-_STYLES = {"intact": "", "salvaged": "yellow", "damaged": "red"}
+_NARROW_GAP = 2
+_COLORS = {"intact": "", "salvaged": "33", "damaged": "31"}
 
 
 class TerminalOutput:
-    """Collects rows and shows them a page at a time, those of each file under its name. Colours only on a terminal."""
+    """Collects rows and shows them a page at a time, those of each file under its name. Colours only on a terminal.
+
+    Without a `width` nothing is shortened or left out.
+    """
 
     def __init__(self, write: Callable[[str], None], *, has_colors: bool = False, width: int | None = None) -> None:
         self._write = write
         self._has_colors = has_colors
-        self._width = width
-        self._rows: list[Row] = []
+        self._width = None if width is None else max(width, _LEAST_WIDTH)
         self._row_class: type[Row] | None = None
         self._file = ""
+        self._left_out: list[str] = []
+        self._cells: list[list[str]] = []
+        self._statuses: list[str] = []
+        self._widest = 0
 
     def start(self, row_class: type[Row]) -> None:
         self._row_class = row_class
 
     def write(self, table: Table[Row]) -> None:
+        cells_of = _CELLS.get(table.row_class, _plain_cells)
         for row in table:
             file = getattr(row, "file", "")
             if file != self._file:
                 self.end()
-                self._write(("\n" if self._file else "") + escaped(file) + "\n")
+                self._write(("\n" if self._file else "") + "".join(line + "\n" for line in self._heading(escaped(file))))
                 self._file = file
-            self._rows.append(row)
-            if len(self._rows) >= _PAGE:
+                self._left_out = []
+            cells = cells_of(row)
+            if self._width is not None:
+                cells = [cell if len(cell) <= _MOST_TEXT else cut(cell, _MOST_TEXT) for cell in cells]
+            widest = max(self._widest, sum(map(len, cells)))
+            if self._cells and (len(self._cells) >= _PAGE or widest * (len(self._cells) + 1) > _PAGE_CELLS):
                 self._show()
+                widest = sum(map(len, cells))
+            self._widest = widest
+            self._cells.append(cells)
+            self._statuses.append(getattr(row, "status", ""))
 
     def end(self) -> None:
-        if self._rows:
+        if self._cells:
             self._show()
+
+    def _heading(self, file: str) -> list[str]:
+        """The name of a file; it goes on in further lines where a terminal has no room for it."""
+        if self._width is None or width_of(file) <= self._width:
+            return [file]
+        lines = [""]
+        for part in file.replace("/", "/\0").split("\0"):
+            if width_of(lines[-1] + part) <= self._width:
+                lines[-1] += part
+            else:
+                lines += [" " * _GAP + piece for piece in chop_cells(part, self._width - _GAP)]
+        return [line for line in lines if line]
 
     def _show(self) -> None:
         assert self._row_class is not None
-        cells = _CELLS.get(self._row_class, _plain_cells)
-        shown = [cells(row) for row in self._rows]
-        styles = [_STYLES.get(getattr(row, "status", ""), "") for row in self._rows]
-        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-        columns = _columns(self._row_class)
-        if self._row_class is ListedRecord:
-            shown, columns = _fitted(shown, columns, self._width)
-        for heading, justify in columns:
-            table.add_column(heading, justify=justify, no_wrap=True)
-        # one cell a column, with a line for each row: Rich takes 1 ms for a row of cells
-        table.add_row(*(_column_text(column, styles) for column in zip(*shown, strict=True)))
-        text = StringIO()
-        console = Console(
-            file=text,
-            force_terminal=self._has_colors,
-            no_color=not self._has_colors,
-            width=max(self._width or 0, _natural_width(shown)),  # numbers are never cut
-            highlight=False,
-        )
-        console.print(table)
-        self._write("".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()))
-        self._rows.clear()
+        columns = [
+            Column(heading, cells, is_right=is_right, is_text=name in _FREE_TEXT)
+            for (name, heading, is_right), cells in zip(_headings(self._row_class), zip(*self._cells, strict=True), strict=True)
+        ]
+        shown, gap = self._fit(columns)
+        if shown is None:
+            self._show_upright(columns)
+        else:
+            self._name_left_out([column.heading for column in columns], [column.heading for column in shown])
+            heading, *lines = lines_of(shown, gap)
+            rule = "─" * total_width(shown, gap)
+            self._write("".join(line + "\n" for line in (heading, rule, *map(self._colored, lines, self._statuses))))
+        self._cells.clear()
+        self._statuses.clear()
+        self._widest = 0
+
+    def _fit(self, columns: list[Column]) -> tuple[list[Column] | None, int]:
+        """The columns that there is room for, and the gap between them; None where rows must stand upright."""
+        if self._width is None or total_width(columns, _GAP) <= self._width:
+            return columns, _GAP
+        assert self._row_class is not None
+        kept = list(columns)
+        least = _LEAST_TELLING.get(self._row_class, ())
+        empty = [column.heading for column in columns if column.is_empty and column.heading in least]
+        for heading in (None, *empty, *(name for name in least if name not in empty)):
+            kept = [column for column in kept if column.heading != heading]
+            found = fitted(kept, _NARROW_GAP, self._width, _LEAST_TEXT)
+            if found is not None:
+                return found, _NARROW_GAP
+        return None, 0
+
+    def _name_left_out(self, all_headings: list[str], shown: list[str]) -> None:
+        left_out = [heading for heading in all_headings if heading not in shown]
+        if left_out != self._left_out:
+            self._left_out = left_out
+            what = ", ".join(left_out)
+            text = f"Not shown, for the terminal is too narrow: {what}." if left_out else "All columns are shown."
+            for line in wrap(text, self._width or _LEAST_WIDTH, break_long_words=False, break_on_hyphens=False):
+                self._write(line + "\n")
+
+    def _show_upright(self, columns: list[Column]) -> None:
+        """Each row as lines of `name: value`; long text goes on beneath its begin."""
+        assert self._width is not None
+        label_width = max(len(column.heading) for column in columns) + 2
+        room = self._width - label_width
+        pieces: list[str] = []
+        for number, status in enumerate(self._statuses):
+            pieces += ["\n"] if number else []
+            for column in columns:
+                first, *others = chop_cells(column.cells[number], room) or [""]
+                lines = [f"{column.heading + ':':{label_width}}{first}", *(" " * label_width + other for other in others)]
+                pieces += [self._colored(line.rstrip(), status) + "\n" for line in lines]
+        self._write("".join(pieces))
+
+    def _colored(self, line: str, status: str) -> str:
+        color = _COLORS.get(status, "") if self._has_colors else ""
+        return f"\x1b[{color}m{line}\x1b[0m" if color else line
 
 
-def _column_text(values: Sequence[str], styles: Sequence[str]) -> Text:
-    text = Text("\n".join(values))
-    start = 0
-    for value, style in zip(values, styles, strict=True):
-        if style:
-            text.stylize(style, start, start + len(value))
-        start += len(value) + 1
-    return text
-
-
-_BATCH_COLUMNS = ("position", "offsets", "count", "time", "size", "codec", "producer", "flags", "crc", "status")
+_BATCH_COLUMNS = ("position", "offsets", "count", "time", "timeType", "size", "codec", "producer", "flags", "crc", "status")
 _RIGHT = ("position", "count", "size")
-_RECORD_COLUMNS = ("offset", "timestamp", "key_size", "value_size", "sequence", "headers", "key", "value", "position", "status")
-_LEAST_TELLING = ("headers", "sequence", "key_size", "value_size", "position")
+_RECORD_COLUMNS = ("offset", "timestamp", "key_size", "value_size", "sequence", "position", "status", "headers", "key", "value")
+_FREE_TEXT = ("headers", "key", "value", "broker_forecast")
+_LEAST_TELLING: dict[type[Row], Sequence[str]] = {
+    ListedBatch: ("crc", "timeType", "codec", "flags", "producer", "size"),
+    ListedRecord: ("headers", "sequence", "keySize", "valueSize", "position"),
+}
+"""By row class: the headings of columns that may be left out, in this order. The status says what a CRC says."""
 
 
-def _columns(row_class: type[Row]) -> list[Heading]:
+def _headings(row_class: type[Row]) -> Iterator[tuple[str, str, bool]]:
+    """Of each column its name, its heading, and whether its cells stand to the right."""
     if row_class is ListedBatch:
-        return [(name, "right" if name in _RIGHT else "left") for name in _BATCH_COLUMNS]
+        yield from ((name, name, name in _RIGHT) for name in _BATCH_COLUMNS)
+        return
     columns = {column.name: column for column in row_class.schema if column.name != "file"}
-    names = _RECORD_COLUMNS if row_class is ListedRecord else columns
-    return [(columns[name].key, "right" if columns[name].type.startswith(("Int", "UInt")) else "left") for name in names]
+    for name in _RECORD_COLUMNS if row_class is ListedRecord else columns:
+        yield name, columns[name].key, columns[name].type.startswith(("Int", "UInt"))
 
 
 def _batch_cells(row: Row) -> list[str]:
@@ -127,7 +188,8 @@ def _batch_cells(row: Row) -> list[str]:
         f"{batch.position:,}",
         offsets,
         "-" if batch.count is None else str(batch.count),
-        "-" if batch.timestamp is None else f"{_time(batch.timestamp)} {batch.timestamp_type or ''}".rstrip(),
+        "-" if batch.timestamp is None else _time(batch.timestamp),
+        (None if batch.timestamp is None else batch.timestamp_type) or "-",
         f"{batch.size:,}",
         batch.compresscodec or "-",
         producer,
@@ -144,38 +206,13 @@ def _record_cells(row: Row) -> list[str]:
     for name in ("key", "value"):
         decoded, encoded = getattr(record, f"decoded_{name}"), getattr(record, f"{name}_base64")
         if decoded is not None:
-            cells[name] = _cut(escaped(_decoded_text(decoded)), _MAX_DECODED)
+            cells[name] = escaped(_decoded_text(decoded))
         elif encoded is not None:
-            cells[name] = _cut(f"base64:{encoded}", _MAX_CELL)
+            cells[name] = f"base64:{encoded}"
     if record.decode_error is not None:
         reason = record.decode_error.partition(": ")[2]
-        cells["value"] = _cut(f"? {escaped(reason)}: {cells['value']}", _MAX_DECODED)
+        cells["value"] = f"? {escaped(reason)}: {cells['value']}"
     return list(cells.values())
-
-
-def _fitted(shown: list[list[str]], columns: list[Heading], width: int | None) -> tuple[list[list[str]], list[Heading]]:
-    """The cells and columns of records that a terminal has room for.
-
-    Where it has too little, columns that tell least are left out, and values, then keys, are cut.
-    """
-    names = list(_RECORD_COLUMNS)
-    cells = {name: list(column) for name, column in zip(names, zip(*shown, strict=True), strict=True)}
-    headings = dict(zip(names, columns, strict=True))
-
-    def excess() -> int:
-        widths = [max(len(headings[name][0]), *map(len, column)) for name, column in cells.items()]
-        return 0 if width is None else sum(widths) + _GAP * (len(widths) - 1) - width
-
-    def spare() -> int:
-        return sum(max(0, max(map(len, cells[name])) - _READABLE_CELL) for name in ("key", "value"))
-
-    for name in _LEAST_TELLING:
-        if excess() > spare():
-            del cells[name]
-    for name in ("value", "key"):
-        size = max(_MIN_CELL, max(map(len, cells[name])) - max(0, excess()))
-        cells[name] = [_cut(cell, size) for cell in cells[name]]
-    return [list(row) for row in zip(*cells.values(), strict=True)], [headings[name] for name in cells]
 
 
 def _decoded_text(decoded: str) -> str:
@@ -197,17 +234,12 @@ def _cell(name: str, value: object) -> str:
         return "-"
     if "timestamp" in name and isinstance(value, int):
         return _time(value)
-    text = escaped(
-        str(value) if not isinstance(value, list) else ",".join(header["key"] or header["keyBase64"] or "" for header in value)
-    )
-    return _cut(text, _MAX_CELL)
+    if isinstance(value, list):
+        return escaped(",".join(header["key"] or header["keyBase64"] or "" for header in value)) or "-"
+    return escaped(str(value))
 
 
-def _cut(text: str, size: int) -> str:
-    return text if len(text) <= size else text[: size - 1] + "…"
-
-
-_CELLS = {ListedBatch: _batch_cells, ListedRecord: _record_cells}
+_CELLS: dict[type[Row], Callable[[Row], list[str]]] = {ListedBatch: _batch_cells, ListedRecord: _record_cells}
 """How the cells of a row are made, by its class; others are shown as they are."""
 
 
@@ -220,7 +252,3 @@ def _time(milliseconds: int) -> str:
     except (ValueError, OverflowError, OSError):
         return str(milliseconds)
     return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
-
-
-def _natural_width(rows: list[list[str]]) -> int:
-    return max(80, max(sum(len(cell) + 2 for cell in row) for row in rows) + 80)

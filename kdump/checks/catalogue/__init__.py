@@ -21,8 +21,9 @@ from kdump.checks.catalogue import (
     transactions,
 )
 from kdump.checks.catalogue.entry import FORECASTS, FaultKind
+from kdump.checks.catalogue.running import RUNNING
 
-__all__ = ["FAULTS", "FLEET", "FORECASTS", "SCAN", "SECTIONS", "STARTS", "FaultKind"]
+__all__ = ["FAULTS", "FLEET", "FORECASTS", "RUNNING", "SCAN", "SECTIONS", "STARTS", "FaultKind"]
 
 SECTIONS: dict[str, tuple[FaultKind, ...]] = {
     "Framing and batch headers": framing.FAULTS,

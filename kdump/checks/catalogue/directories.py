@@ -94,7 +94,7 @@ FAULTS: tuple[FaultKind, ...] = (
         cause="a crash while segments were replaced by cleaned or split ones",
         kafka="a broker renames them unread (2.8 scans them), and deletes all segments in their range of offsets",
         loss="what the old segments hold and the new ones do not; after compaction that is meant",
-        remedy="check that the .log.swap file has no findings before a restart; else keep a copy of the old segments",
+        remedy="nothing if the .log.swap file has no findings; if it has, keep a copy of the old segments before a restart",
         see=("leftover-cleaned", "segments-overlap"),
     ),
     FaultKind(

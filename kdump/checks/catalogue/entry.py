@@ -28,15 +28,20 @@ FORECASTS = {
 """What a broker does at its next start, by the word that a finding carries."""
 
 
+REBUILD, ABORT = "rebuild", "abort"
+"""What a command can do about a fault: delete the offset index of a sound log; abort a hanging transaction."""
+
+
 class FaultKind:
     """One fault: its code, its severity unless a rule knows better, and what is said of it.
 
     `title` goes on after "CODE (SEVERITY): ". `cause` is how it comes about, `kafka` what Kafka's tool and a broker do with it,
     `loss` what is lost, `remedy` what to do. `see` names related codes. `is_pedantic` hides it, as info, unless asked for. As an
-    error, one that `leaves_unexamined` something makes a run incomplete.
+    error, one that `leaves_unexamined` something makes a run incomplete. `action` names the command that mends it, if one does.
     """
 
     __slots__ = (
+        "action",
         "cause",
         "code",
         "forecast",
@@ -64,7 +69,9 @@ class FaultKind:
         see: tuple[str, ...] = (),
         is_pedantic: bool = False,
         leaves_unexamined: bool = False,
+        action: str = "",
     ) -> None:
+        self.action = action
         self.code = code
         self.severity = severity
         self.forecast = forecast

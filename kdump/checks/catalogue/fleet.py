@@ -66,7 +66,8 @@ FAULTS = (
         cause="a marker that was lost, or a write that came after it (KAFKA-14402, KIP-890); an unclean election",
         kafka="its tool does not show it; the last stable offset stays where it is, also after a restart",
         loss="nothing is lost, but read-committed consumers stop there, and a compacted topic is cleaned no further",
-        remedy="kafka-transactions.sh --find-hanging, then abort it with --start-offset as given here",
+        remedy="`kafka-transactions.sh find-hanging` has to name it, too; then `kafka-transactions.sh abort` with its topic, "
+        "partition and --start-offset",
         see=("txn-hanging", "txn-open"),
     ),
     FaultKind(
@@ -78,7 +79,7 @@ FAULTS = (
         kafka="retention by time waits until then, and says nothing; retention by size goes on",
         loss="nothing is lost; the disk may fill",
         remedy=(
-            "delete up to the end of that segment with `kafka-delete-records`, or let `retention.bytes` do so; "
+            "delete up to the end of that segment with `kafka-delete-records.sh`, or let `retention.bytes` do so; "
             "`message.timestamp.after.max.ms` keeps such records out"
         ),
         see=("timestamp-future", "timestamp-unit-suspect"),

@@ -151,7 +151,7 @@ FAULTS = (
         "the checksum of a batch does not fit its bytes.",
         cause="bit rot, a torn or stale page after a crash, bad memory, a batch that came corrupt to the broker (KAFKA-8722)",
         kafka="its tool prints isvalid: false and exits 0; a broker that scans the segment cuts it here, and deletes later ones",
-        loss="the records of this batch, perhaps only one of them; `kdump log --deep --from-position N` shows what decodes",
+        loss="the records of this batch, perhaps only one of them; `kdump log --deep` shows what decodes",
         remedy="compare with another replica; keep a copy; let a healthy replica serve, delete and re-replicate this one",
         see=("batch-length-mismatch", "uncovered-header-rot"),
     ),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import BLIND, DELETE, DIE, IGNORE, RESCAN, FaultKind
+from kdump.checks.catalogue.entry import BLIND, DELETE, DIE, IGNORE, REBUILD, RESCAN, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _REBUILD = (
-    "if `kdump check` finds the log of the segment sound, stop the broker and delete the segment's .index: "
-    "at the next start all its indexes are made anew from the log"
+    "if the log of the segment is sound, stop the broker and delete the segment's .index: at the next start all its indexes "
+    "are made again from the log. If it is not, leave the .index: without it a start scans the log, and cuts it at its damage"
 )
 
 FAULTS = (
@@ -21,6 +21,7 @@ FAULTS = (
         "off when they close the index",
         loss="nothing but the entry that was not finished",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("timeindex-size-misaligned", "torn-tail"),
     ),
     FaultKind(
@@ -32,6 +33,7 @@ FAULTS = (
         kafka="its tool prints the entries; brokers search them by halves, and go astray",
         loss="nothing in the log; consumers and followers may be served from a wrong place, or fail",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-position-order", "index-offset-mismatch"),
     ),
     FaultKind(
@@ -43,6 +45,7 @@ FAULTS = (
         kafka="its tool prints the entries; brokers read the log from a wrong place",
         loss="nothing in the log; consumers and followers may be served from a wrong place, or fail",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-entry-order", "index-position-not-boundary"),
     ),
     FaultKind(
@@ -70,6 +73,7 @@ FAULTS = (
         "entry of the newest segment, a broker does not start after a clean stop, or takes a wrong end for that of the log",
         loss="nothing in the log; fetches of these offsets fail",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-offset-mismatch", "index-stale"),
     ),
     FaultKind(
@@ -83,6 +87,7 @@ FAULTS = (
         kafka='its tool lists "Mismatches in", the lawful ones too; brokers read on from the entry, and may start too late',
         loss="nothing in the log; where the offset is too low, readers miss batches",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-stale", "index-entry-order"),
     ),
     FaultKind(
@@ -94,6 +99,7 @@ FAULTS = (
         kafka="its tool stops there without a word; brokers search by halves, and go astray",
         loss="nothing in the log; consumers and followers may be served from a wrong place",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-zero-tail", "index-sparse-gap"),
     ),
     FaultKind(
@@ -119,6 +125,7 @@ FAULTS = (
         "may make them take too low an end for that of the log",
         loss="nothing in the log",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-entry-order",),
     ),
     FaultKind(
@@ -131,7 +138,7 @@ FAULTS = (
         "this segment, and "
         "keeps later ones",
         loss="nothing, unless the log of the segment is damaged: then all of it from there on",
-        remedy="check the log of the segment before a restart; if it is sound, nothing",
+        remedy="nothing if the log of the segment is sound; if not, see to that before a restart",
         see=("crc-mismatch", "segments-gap"),
     ),
     FaultKind(
@@ -145,6 +152,7 @@ FAULTS = (
         kafka="a broker keeps it as it is: each lookup reads the log from the start of the segment",
         loss="nothing; fetches from this segment are slow",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-missing", "index-stale"),
     ),
     FaultKind(
@@ -170,6 +178,7 @@ FAULTS = (
         kafka="its tool reports mismatches; brokers read from wrong places, or much more than they need",
         loss="nothing in the log",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-offset-mismatch", "index-position-past-log"),
     ),
     FaultKind(
@@ -181,6 +190,7 @@ FAULTS = (
         kafka='its tool throws "Size exceeds Integer.MAX_VALUE"; so does a broker when it opens the index',
         loss="nothing in the log",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-zero-tail", "sparse-file"),
     ),
     FaultKind(
@@ -203,6 +213,7 @@ FAULTS = (
         kafka="its tool rounds down; --index-sanity-check throws. Brokers do not look",
         loss="nothing but the entry that was not finished",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("index-size-misaligned",),
     ),
     FaultKind(
@@ -214,6 +225,7 @@ FAULTS = (
         kafka='its tool says "Found out of order timestamp"; brokers search by halves, and go astray',
         loss="nothing in the log; offsets for times, and retention by time, may be wrong",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("timeindex-offset-order", "timeindex-timestamp-mismatch"),
     ),
     FaultKind(
@@ -225,6 +237,7 @@ FAULTS = (
         kafka="its tool prints it; brokers answer with wrong offsets for times",
         loss="nothing in the log; offsets for times may be wrong",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("timeindex-timestamp-order", "timeindex-offset-not-found"),
     ),
     FaultKind(
@@ -236,6 +249,7 @@ FAULTS = (
         kafka='its tool says "Found timestamp mismatch"; brokers answer with wrong offsets for times',
         loss="nothing in the log; offsets for times, and retention by time, may be wrong",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("timeindex-offset-not-found",),
     ),
     FaultKind(
@@ -270,6 +284,7 @@ FAULTS = (
         kafka="a broker that recovers the segment adds the entry; others take what the index says for the latest timestamp",
         loss="nothing yet: retention by time may delete the segment too early, and consumers that seek by time may miss it",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("timeindex-timestamp-mismatch",),
     ),
     FaultKind(
@@ -292,6 +307,7 @@ FAULTS = (
         kafka="its tool and brokers pass over the bytes behind the last whole entry",
         loss="the entry of one aborted transaction: consumers that read committed data only may be given its records",
         remedy="compare with another replica; " + _REBUILD,
+        action=REBUILD,
         see=("txnindex-without-marker",),
     ),
     FaultKind(
@@ -303,6 +319,7 @@ FAULTS = (
         kafka='its tool throws "Unexpected aborted transaction version"; a broker does not start, whatever segment it is in',
         loss="nothing in the log",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("txnindex-order",),
     ),
     FaultKind(
@@ -314,6 +331,7 @@ FAULTS = (
         kafka="its tool prints it; a broker scans the segment anew if an entry ends below its base, and sees nothing else",
         loss="nothing in the log; consumers that read committed data only may be given aborted records",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("txnindex-without-marker", "txnindex-lso-odd"),
     ),
     FaultKind(
@@ -325,6 +343,7 @@ FAULTS = (
         kafka="its tool prints it; consumers that read committed data only leave out what they should not",
         loss="committed records may be hidden from consumers",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("txnindex-order", "txn-aborted-not-indexed"),
     ),
     FaultKind(
@@ -336,6 +355,7 @@ FAULTS = (
         kafka="its tool prints it; a broker that looks for aborted transactions stops too early or too late",
         loss="nothing in the log; consumers that read committed data only may be given aborted records",
         remedy=_REBUILD,
+        action=REBUILD,
         see=("txnindex-order",),
     ),
 )

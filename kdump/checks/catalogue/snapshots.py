@@ -7,7 +7,12 @@ from kdump.checks.finding import ERROR, INFO, WARNING
 
 _DELETED = "its tool says so on stderr and exits 0; a broker deletes the file, and reads an older one or the log instead"
 _REBUILT = "nothing: the log has all of it"
-_LET_REBUILD = "nothing; delete the file if the broker is stopped, and it is made anew"
+_ONE_HAS_TO_STAY = (
+    "Never delete all snapshots of a partition by hand: after a clean stop a broker that finds none takes it that there were no "
+    "producers, and reads nothing of the log"
+)
+_LET_REBUILD = f"nothing: a broker throws the file away at its next start, and reads the log instead. {_ONE_HAS_TO_STAY}"
+_DELETE_IT = f"stop the broker and delete this snapshot and later ones: it reads on from the one before. {_ONE_HAS_TO_STAY}"
 
 PRODUCER_SNAPSHOT_FAULTS = (
     FaultKind(
@@ -72,7 +77,7 @@ PRODUCER_SNAPSHOT_FAULTS = (
         cause="bytes that were changed, and a checksum that was made good again",
         kafka="its tool prints both; for a broker the last one counts",
         loss="nothing; a producer may be refused, or a batch that was sent again taken twice",
-        remedy=_LET_REBUILD,
+        remedy=_DELETE_IT,
         see=("snapshot-disagrees",),
     ),
     FaultKind(
@@ -83,7 +88,7 @@ PRODUCER_SNAPSHOT_FAULTS = (
         cause="state that was lost, or a file of another time or replica",
         kafka="neither compares the two; a broker goes on with the snapshot",
         loss="nothing; producers may be refused, batches that were sent again taken twice, a transaction seem open",
-        remedy="delete the snapshots of this partition while the broker is stopped; it makes them anew from the log",
+        remedy=_DELETE_IT,
         see=("sequence-duplicate", "txn-hanging"),
     ),
     FaultKind(

@@ -53,7 +53,7 @@ FAULTS = (
         kafka="retention by time waits until then; the broker says nothing",
         loss="nothing is lost; the segment is not deleted, and may fill the disk",
         remedy=(
-            "set `message.timestamp.after.max.ms` for the topic; delete old records with `kafka-delete-records`, or "
+            "set `message.timestamp.after.max.ms` for the topic; delete old records with `kafka-delete-records.sh`, or "
             "wait for retention by size"
         ),
         see=("timestamp-unit-suspect", "timeindex-last-not-max"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import BLIND, DIE, IGNORE, FaultKind
+from kdump.checks.catalogue.entry import ABORT, BLIND, DIE, IGNORE, REBUILD, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _BAD_CONTROL_CAUSE = "a tool other than a broker rewrote the batch, or bytes changed and the checksum was made good again"
@@ -101,7 +101,9 @@ FAULTS = (
         cause="a write that came after the marker (KAFKA-9144, KAFKA-14055, KIP-890), an unclean election, a broken client",
         kafka="its tool does not show it; the last stable offset stays where it is, also after a restart",
         loss="nothing is lost, but read-committed consumers stop there, and a compacted topic is cleaned no further",
-        remedy="kafka-transactions.sh --find-hanging, then abort it with --start-offset as given here",
+        remedy="`kafka-transactions.sh find-hanging` has to name it, too; then `kafka-transactions.sh abort` with its topic, "
+        "partition and --start-offset. Brokers before 3.0 want --producer-id, --producer-epoch and --coordinator-epoch instead",
+        action=ABORT,
         see=("txn-open", "coordinator-epoch-regression"),
     ),
     FaultKind(
@@ -134,7 +136,9 @@ FAULTS = (
         cause="the index was lost or is older than the log; KAFKA-13727, KAFKA-7866",
         kafka="its tool does not compare the two; a broker rebuilds the index only when it scans the segment",
         loss="nothing, but read-committed consumers are given records that were aborted",
-        remedy="stop the broker, delete the segment's .index, which makes the next start scan it, and start again",
+        remedy="if the log of the segment is sound, stop the broker, delete the segment's .index, which makes the next start "
+        "scan it, and start again",
+        action=REBUILD,
         see=("txnindex-without-marker",),
     ),
     FaultKind(
@@ -145,7 +149,7 @@ FAULTS = (
         cause="a coordinator that did not know of its successor yet (KAFKA-9144)",
         kafka="its tool prints it; a broker notes it in its log",
         loss="nothing by itself; a transaction may have been ended in the wrong way or left open",
-        remedy="look for hanging transactions of this producer",
+        remedy="look for hanging transactions of this producer: `kafka-transactions.sh find-hanging`",
         see=("txn-hanging",),
     ),
     FaultKind(

@@ -6,7 +6,7 @@ import time
 
 from kdump.checks import catalogue
 from kdump.checks.finding import SEVERITIES
-from kdump.checks.settings import Settings
+from kdump.checks.settings import QUICK, Settings
 from kdump.errors import UsageError
 from kdump.formats import tree
 
@@ -68,6 +68,11 @@ class CheckRequest:
             file_type=file_type,
         )
 
+    @property
+    def proves_logs(self) -> bool:
+        """Whether a log without findings is sound: all its bytes are read, and no fault is left untold."""
+        return self.settings.level != QUICK and self.codes.issuperset(catalogue.FAULTS)
+
     def is_known(self, finding: Finding) -> bool:
         """Whether the baseline has this finding; each of its findings is known once."""
         if self.baseline is None:
@@ -97,11 +102,20 @@ def _fitting(pattern: str) -> list[str]:
 
 
 def suggestion(code: str) -> str:
-    """What may have been meant."""
+    """What may have been meant: codes like it, exceptions like it, or faults whose titles say all of its words."""
     from difflib import get_close_matches
 
-    near = get_close_matches(code.strip("*").lower(), catalogue.FAULTS, n=3, cutoff=0.5)
-    near += [known for known in catalogue.FAULTS if code.strip("*").lower() in known and known not in near][: 3 - len(near)]
+    from kdump.checks.catalogue.broker_words import EXCEPTIONS
+
+    word = code.strip("*").lower()
+    near = get_close_matches(word, catalogue.FAULTS, n=3, cutoff=0.5)
+    near += [known for known in catalogue.FAULTS if word in known and known not in near][: 3 - len(near)]
+    exceptions = {name.lower(): name for name in EXCEPTIONS}
+    likely = [] if near else get_close_matches(word.rpartition(".")[2], exceptions, n=3, cutoff=0.7)
+    near += [exceptions[name] for name in likely]
+    if not near:
+        said = {fault.code: f"{fault.code} {fault.title}".lower() for fault in catalogue.FAULTS.values()}
+        near = [known for known, text in said.items() if word and all(part in text for part in word.split())][:3]
     return f"did you mean {', '.join(near)}?" if near else "`kdump explain` lists all"
 
 

@@ -38,6 +38,7 @@ def check_paths(request: CheckRequest) -> int:
             shows_all=request.shows_all,
             fail_on=request.fail_on,
             has_baseline=request.baseline is not None,
+            proves_logs=request.proves_logs,
         )
         out = Blocks(stdout, needs_reader=False)
         session = _Run(request, form_of(request.output, out.write, look), out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kdump.cli.listing import text_checkpoints
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
 from kdump.cli.listing.run import Run
@@ -17,6 +18,7 @@ except ImportError as missing:
     raise UsageError('files of Parquet and Arrow need the package "pyarrow"', remedy="pip install 'kdump[arrow]'") from missing
 
 from kdump.binary.source import Source
+from kdump.formats import file_name
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, bounded
 from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.output.arrow.files import TableFile
@@ -45,6 +47,8 @@ def export(request: Request) -> int:
     Raises UsageError where the file exists, or where something is asked for that it cannot hold.
     """
     path = request.file or ""
+    if request.suffix == file_name.CHECKPOINT and text_checkpoints.text_files(request.paths):
+        text_checkpoints.refuse_options_of_logs(request)
     refused = {
         "--decode": request.decode not in ("auto", "none"),
         "--from-position": request.from_position is not None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.cli.listing import indexes, logs, producer_snapshots
+from kdump.cli.listing import indexes, logs, producer_snapshots, text_checkpoints
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
 from kdump.cli.streams import stderr_bytes
@@ -13,7 +13,7 @@ from kdump.output.blocks import Blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kdump.cli.listing.request import Request
     from kdump.tables import Row
@@ -47,6 +47,12 @@ def list_files(request: Request) -> int:
 
 
 def _list(run: Run) -> None:
+    of_text = text_checkpoints.text_files(run.request.paths) if run.request.suffix == file_name.CHECKPOINT else []
+    if of_text:
+        text_checkpoints.start(run, of_text)
+        list_each(run, text_checkpoints.list_text_checkpoint, of_text)
+        run.end()
+        return
     list_file, row_class = _LISTERS[run.request.suffix]
     if row_class is listing.ListedBatch and run.request.is_deep:
         row_class = listing.ListedRecord
@@ -55,10 +61,10 @@ def _list(run: Run) -> None:
     run.end()
 
 
-def list_each(run: Run, list_file: Callable[[Run, str], None]) -> None:
-    """List each file of a request, until it is enough; note what is damaged, and what could not be examined."""
+def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[str] = ()) -> None:
+    """List each file of a request (or those found), until it is enough; note what is damaged, and what could not be examined."""
     try:
-        for path in files(run.request.paths, run.request.suffix):
+        for path in found or files(run.request.paths, run.request.suffix):
             try:
                 if isinstance(path, KdumpError):
                     raise path

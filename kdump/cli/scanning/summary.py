@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -89,21 +90,24 @@ class ScanSummary:
             f" {counted(self.records, 'record')} in {seconds:.1f} s"
         )
         width, is_terminal = get_terminal_size((100, 24)).columns, sys.stdout is not None and sys.stdout.isatty()
+        room = width if is_terminal else None  # in a pipe nothing is shortened
         period = text_of_time(self.topics)
-        lines = [what, *([period] if period else []), "", *text_of_topics(self.topics, is_terminal=is_terminal)]
-        lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs)) else []
+        lines = [*_wrapped(what, room), *([period] if period else []), ""]
+        lines += text_of_topics(self.topics, width=room, is_terminal=is_terminal)
+        lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs, width=room)) else []
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
         tables = " ".join(table for table, count in self.rows.items() if count and table not in self.incomplete)
         if self.incomplete:
-            lines.append(
-                f"Not to be computed with, for they do not add up: {' '.join(f'{name}.incomplete' for name in self.incomplete)}."
-            )
-        lines += [
-            f"Tables in {out}: {tables} (Parquet).",
-            f'Ask on: spark.read.parquet("{out}/findings")',
-            f"Verdict: {self._verdict.text}. Exit status {self.exit_code}.",
-        ]
+            names = " ".join(f"{name}.incomplete" for name in self.incomplete)
+            lines += _wrapped(f"Not to be computed with, for they do not add up: {names}.", room)
+        lines += _wrapped(f"Tables in {out}: {tables} (Parquet).", room)
+        lines.append(f'Ask on: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
+        lines += _wrapped(f"Verdict: {self._verdict.text}. Exit status {self.exit_code}.", room)
         return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    return [text] if width is None else wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _object(row: Row) -> dict[str, Any]:

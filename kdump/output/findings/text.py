@@ -7,10 +7,12 @@ import os
 from kdump.binary.java_text import escaped
 from kdump.checks import catalogue
 from kdump.checks.catalogue import entry
-from kdump.checks.finding import ERROR, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, Accounts
+from kdump.checks.finding import ERROR, ESTIMATED, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, Accounts
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
+from kdump.output.findings.advice import Advice
+from kdump.output.findings.ranges import Ranges
 from kdump.output.findings.sizes import size_text
 
 TYPE_CHECKING = False
@@ -24,8 +26,11 @@ _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
 _MAPS = 20  # files of one directory that are drawn
 _GROUPS = 20  # directories with findings that get a line
 _CLEAN_GROUPS = 5
+_UNREADABLE_GROUPS = 5  # of which the offsets are told that consumers cannot read; those of others are counted
 _RESTARTS = 3  # directories of which a restart is told
 _CODES_TO_EXPLAIN = 3
+_MOST_RANGES = 24  # of findings that are alike
+_MOST_LOST_RANGES = 6  # of what consumers cannot read of a directory
 
 _INDENT = 9  # of what is said of a finding: behind its severity
 _MAP_WIDTH = 40
@@ -52,7 +57,11 @@ _RESTART_ORDER = (
     entry.DELETE,
     entry.BLIND,
 )
-_KINDS_WITH_MAP = ("log", "checkpoint")
+_LOG = "log"
+_FLOOD = "finding-flood"
+_OFFSETS_A_BYTE = 100  # that a damaged range may hold: records that are well compressed, or cleaned away
+_MOST_OFFSET = 1 << 60  # that a header is believed
+_KINDS_WITH_MAP = (_LOG, "checkpoint")
 
 
 class TextReport:
@@ -66,8 +75,10 @@ class TextReport:
         self._folds: dict[tuple[str, str, str, int], _Fold] = {}
         self._files_of_code: dict[tuple[str, str], int] = {}
         self._beyond: dict[tuple[str, str], _Beyond] = {}
+        self._advice = Advice(proves_logs=look.proves_logs)
 
     def finding(self, finding: Finding, group: str, *, is_known: bool) -> None:
+        self._advice.finding(finding, is_known=is_known)
         if is_known:
             return
         self._group(group).note(finding)
@@ -75,7 +86,7 @@ class TextReport:
         key = (finding.severity, finding.code, finding.path, number)
         fold = self._folds.get(key)
         if fold is not None:
-            fold.count += 1
+            fold.add(finding)
             return
         kind = key[:2]
         if not self._look.shows_all and self._files_of_code.get(kind, 0) >= _FILES_PER_CODE:
@@ -86,6 +97,7 @@ class TextReport:
 
     def file(self, report: FileReport, group: str) -> None:
         self._group(group).add(report)
+        self._advice.file(report)
 
     def start(self, start: Start, group: str) -> None:
         self._group(group).starts.append(start)
@@ -95,6 +107,7 @@ class TextReport:
         if not self._groups:
             self._say("There is nothing to check: no file of Kafka's is here.")
         self._say_groups()
+        self._say_unreadable()
         if not self._folds and summary.verdict == "clean":
             return
         if self._folds:
@@ -166,6 +179,20 @@ class TextReport:
             head, gap = "", "   "
         self._say(head + gap + self._colored(verdict, color))
 
+    def _say_unreadable(self) -> None:
+        """What consumers are not given, of each directory of which that is known."""
+        groups = [group for group in self._groups.values() if group.unreadable]
+        if groups:
+            self._say()
+        groups.sort(key=lambda group: group.rank, reverse=True)
+        for group in groups[:_UNREADABLE_GROUPS]:
+            told = group.unreadable_text()
+            self._say_wrapped(f"{self._shown(group.name)}: {told}" if len(self._groups) > 1 else _sentence(told), 0)
+        rest = groups[_UNREADABLE_GROUPS:]
+        if rest:
+            offsets = counted(sum(group.unreadable for group in rest), "offset")
+            self._say(f"and {offsets} in {counted(len(rest), 'more directory', 'more directories')}")
+
     # findings
 
     def _say_findings(self) -> None:
@@ -211,8 +238,7 @@ class TextReport:
             lines = [where] if _INDENT + len(where) <= self._width else [name, _range(finding).removeprefix(", ")]
             for line in lines:
                 self._say(" " * _INDENT + line)
-        entries = f" {fold.count:,} entries like this." if fold.count > 1 else ""
-        self._say_wrapped(_sentence(self._shown(finding.message)) + entries, _INDENT)
+        self._say_wrapped(_sentence(self._shown(finding.message)) + fold.text(), _INDENT)
 
     # maps
 
@@ -302,7 +328,11 @@ class TextReport:
             kind = catalogue.FAULTS[code]
             self._say(f"  {code}")
             self._say_labelled("lost", kind.loss)
-            self._say_labelled("to do", kind.remedy)
+            running = catalogue.RUNNING.get(code)
+            if running is not None:
+                self._say_labelled("running", running)
+            rebuild = self._advice.rebuild() if kind.action == entry.REBUILD else ""
+            self._say_labelled("to do", rebuild or kind.remedy)
 
     def _codes_to_explain(self) -> list[str]:
         """Of what is no mere information, the worst."""
@@ -319,6 +349,7 @@ class TextReport:
             lines.append(f"cp -a {shlex.quote(worst[0].group)} ELSEWHERE   # before any restart")
             if os.path.isdir(worst[0].group):
                 lines.append(f"kdump forecast {shlex.quote(worst[0].group)}   # what a start does, step by step")
+        lines += self._advice.steps()
         damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
         if damaged is not None:
             lines.append(f"kdump log --output table --from-position {damaged.start} {shlex.quote(damaged.path)}")
@@ -335,14 +366,36 @@ class TextReport:
 
 
 class _Fold:
-    """Findings of one code in one file, of which the first is told."""
+    """Findings of one code in one file: the first is told, and where all are."""
 
-    __slots__ = ("count", "finding", "group")
+    __slots__ = ("_bytes", "_offsets", "count", "finding", "group")
 
     def __init__(self, finding: Finding, group: str) -> None:
         self.finding = finding
         self.group = group
-        self.count = 1
+        self.count = 0
+        self._offsets = Ranges()
+        self._bytes = Ranges()  # of those whose offsets nobody knows
+        self.add(finding)
+
+    def add(self, finding: Finding) -> None:
+        self.count += 1
+        if finding.offset_first is not None and finding.offset_last is not None:
+            self._offsets.add(finding.offset_first, finding.offset_last)
+        elif finding.end > finding.start:
+            self._bytes.add(finding.start, finding.end - 1)
+
+    def text(self) -> str:
+        """How many there are, and at which offsets; nothing where there is but one."""
+        if self.count == 1:
+            return ""
+        places = [
+            ranges.text(what, _MOST_RANGES) for what, ranges in (("offset", self._offsets), ("byte", self._bytes)) if ranges
+        ]
+        is_cut = max(len(self._offsets), len(self._bytes)) > _MOST_RANGES
+        all_of_them = "; --all shows each" if is_cut else ""
+        where = f", at {'; '.join(places)}{all_of_them}" if places else "; --all shows each"
+        return f" {self.count:,} findings like this{where}."
 
 
 class _Beyond:
@@ -371,6 +424,8 @@ class _Group:
         self.counts: dict[str, int] = {}
         self.restarts: dict[str, list[Finding]] = {}
         self.starts: list[Start] = []
+        self._unreadable = Ranges()
+        self._is_least = False  # whether consumers may lack more than that
         self._logs: list[FileReport] = []
         self._log_names: list[str] = []
         self._with_findings: set[str] = set()
@@ -383,6 +438,7 @@ class _Group:
 
     def note(self, finding: Finding) -> None:
         self.counts[finding.severity] = self.counts.get(finding.severity, 0) + 1
+        self._note_unreadable(finding)
         if len(self._with_findings) < _MAPS:
             self._with_findings.add(finding.path)
         word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
@@ -390,6 +446,34 @@ class _Group:
             kept = self.restarts.setdefault(word, [])
             if not any(known.path == finding.path for known in kept) and len(kept) < _MAPS:
                 kept.append(finding)
+
+    def _note_unreadable(self, finding: Finding) -> None:
+        """Take note of offsets that consumers are not given: those of batches that a check had to step over."""
+        if finding.code == _FLOOD:
+            self._is_least = True
+        if not finding.skipped or finding.severity == INFO or finding.file_type != _LOG:
+            return
+        if finding.offset_first is None or finding.offset_last is None or _is_implausible(finding):
+            self._is_least = True
+        else:
+            self._unreadable.add(finding.offset_first, finding.offset_last)
+
+    @property
+    def unreadable(self) -> int:
+        """How many offsets consumers cannot read."""
+        return self._unreadable.total
+
+    def unreadable_text(self) -> str:
+        """How many offsets consumers cannot read, and which."""
+        ranges = self._unreadable.merged()
+        of_all = ""
+        if self.first_offset != NO_OFFSET:
+            first, last = min(self.first_offset, ranges[0][0]), max(self.last_offset, ranges[-1][1])
+            of_all = f" of {last - first + 1:,}"
+        least = "at least " if self._is_least else ""
+        offsets = self._unreadable.text("offset", _MOST_LOST_RANGES).partition(" ")[2]
+        noun = "offset" if self._unreadable.total == 1 and not of_all else "offsets"
+        return f"consumers cannot read {least}{self._unreadable.total:,}{of_all} {noun}: {offsets}."
 
     def add(self, report: FileReport) -> None:
         self.files += 1
@@ -447,6 +531,14 @@ class _Group:
         if later:
             text += f"; {counted(later, 'later segment')}"
         return text
+
+
+def _is_implausible(finding: Finding) -> bool:
+    """Whether the header of damaged bytes claims more offsets than they can hold."""
+    assert finding.offset_first is not None and finding.offset_last is not None
+    count = finding.offset_last - finding.offset_first + 1
+    is_far = finding.offset_first < 0 or finding.offset_last > _MOST_OFFSET
+    return finding.offset_certainty == ESTIMATED and (is_far or count > (finding.end - finding.start) * _OFFSETS_A_BYTE)
 
 
 def _range(finding: Finding) -> str:

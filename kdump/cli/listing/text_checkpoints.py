@@ -1,0 +1,166 @@
+"""Lists checkpoints in lines of text: offsets of all partitions of a log directory, leader epochs of one."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from functools import partial
+
+from kdump.binary.source import Source
+from kdump.checks.salvage import DAMAGED, INTACT
+from kdump.cli.listing.paths import files
+from kdump.errors import Unreadable, UsageError
+from kdump.formats import file_name, text_checkpoint
+from kdump.formats.text_checkpoint import TextCheckpoint
+from kdump.output import listing
+from kdump.output.kafka_text import Template
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from kdump.cli.listing.request import Request
+    from kdump.cli.listing.run import Run
+    from kdump.formats.text_checkpoint import Fields
+    from kdump.tables import Row
+
+_NAMES = (*text_checkpoint.OFFSET_CHECKPOINTS, text_checkpoint.LEADER_EPOCHS)
+_ROWS_AT_ONCE = 1000
+_HEAD = 1 << 12
+_LOOKS_LIKE_ONE = re.compile(rb"\d+\s*\n\s*\d+\s*(\n|$)")
+
+
+class _Kind:
+    """What the lines of a checkpoint say: their fields, the rows they become, and how they are told in Kafka's manner."""
+
+    __slots__ = ("fields", "line", "row_class")
+
+    def __init__(self, fields: Fields, row_class: type[Row], line: str) -> None:
+        self.fields = fields
+        self.row_class = row_class
+        self.line = Template.parse(line)
+
+
+_OFFSETS = _Kind(
+    text_checkpoint.OFFSET_FIELDS, listing.ListedCheckpointOffset, "topic: {topic} partition: {partition} offset: {offset}\n"
+)
+_EPOCHS = _Kind(text_checkpoint.EPOCH_FIELDS, listing.ListedLeaderEpoch, "epoch: {epoch} startOffset: {start_offset}\n")
+
+
+def text_files(paths: Sequence[str]) -> list[str]:
+    """The files that paths name, where these are checkpoints in lines of text; none where they are KRaft's snapshots.
+
+    A directory stands for its checkpoints of that kind if it holds no snapshots. Raises UsageError where both are named.
+    """
+    found = [_found(path) for path in paths]
+    if any(found) and not all(found):
+        other = next(path for path, of_path in zip(paths, found, strict=True) if not of_path)
+        raise UsageError(
+            f"{other} is no checkpoint in lines of text, and other paths are", remedy="list them one after the other"
+        )
+    return [path for of_path in found for path in of_path]
+
+
+def start(run: Run, paths: Sequence[str]) -> None:
+    """Begin the output with the rows that these files hold. Raises UsageError where they hold different ones."""
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise UsageError("some of these files hold offsets and some leader epochs", remedy="list them one after the other")
+    refuse_options_of_logs(run.request)
+    run.start(kinds.pop().row_class)
+
+
+def refuse_options_of_logs(request: Request) -> None:
+    """Raise UsageError for what only batches and records have."""
+    given = {
+        "--deep": request.is_deep,
+        "--from-time or --to-time": request.from_time is not None or request.to_time is not None,
+        "--from-position": request.from_position is not None,
+        f"--output {request.output}": request.file is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise UsageError(f"{option} is for batches and records; a checkpoint in lines of text has none")
+
+
+def list_text_checkpoint(run: Run, path: str) -> None:
+    """List the entries of a checkpoint. A line that is no entry is a row that says so, and a finding that says why."""
+    kind = _kind(path)
+    with Source(path) as source:
+        run.head(path)
+        checkpoint = TextCheckpoint(source, kind.fields)
+        rows: list[list[Any]] = []
+        for line in checkpoint.lines():
+            if line.fault is not None:
+                _write(run, kind, rows)
+                rows = []
+                run.find(path, _numbered(line.number, line.fault.message))
+            is_entry = bool(line.values)
+            offset = line.values[-1] if is_entry else None
+            if isinstance(offset, int) and not run.request.holds_offsets(offset, offset):
+                continue
+            if is_entry:
+                values = line.values if run.output is not None else map(partial(_shown, run), line.values)
+                rows.append([*values, line.number, INTACT, path])
+            elif line.number > 2 and run.output is not None:
+                rows.append([*(None for _ in kind.fields), line.number, DAMAGED, path])
+            if len(rows) >= _ROWS_AT_ONCE:
+                _write(run, kind, rows)
+                rows = []
+        _write(run, kind, rows)
+        if checkpoint.position < source.size:
+            what = f"only {checkpoint.position:,} of {source.size:,} bytes were read, for hardly a line is an entry"
+            raise Unreadable("file-not-recognized", what, path=path)
+
+
+def _write(run: Run, kind: _Kind, rows: list[list[Any]]) -> None:
+    if rows:
+        run.write_rows(kind.row_class, rows, kind.line)
+
+
+def _shown(run: Run, value: int | str) -> int | str:
+    """A value as Kafka's lines have it, where no terminal may obey it."""
+    return run.show(value.encode()) if isinstance(value, str) else value
+
+
+def _numbered(number: int, message: str) -> str:
+    return message if f"line {number}" in message else f"line {number}: {message}"
+
+
+def _found(path: str) -> list[str]:
+    """The checkpoints in lines of text that a path names."""
+    if os.path.isdir(path):
+        snapshots = [found for found in files([path], file_name.CHECKPOINT) if isinstance(found, str)]
+        inside = [os.path.join(path, name) for name in _NAMES]
+        return [] if snapshots else [file for file in inside if os.path.isfile(file)]
+    if not os.path.exists(path) and glob.has_magic(path):
+        return [found for found in sorted(glob.glob(path)) if not os.path.isdir(found) and _is_text(found)]
+    return [path] if _is_text(path) else []
+
+
+def _is_text(path: str) -> bool:
+    """By its name, or by how it begins: a KRaft snapshot begins with an offset of eight bytes."""
+    name = os.path.basename(path)
+    if any(known in name for known in _NAMES):
+        return True
+    return not name.endswith(file_name.CHECKPOINT) and _LOOKS_LIKE_ONE.match(_head(path)) is not None
+
+
+def _kind(path: str) -> _Kind:
+    name = os.path.basename(path)
+    if text_checkpoint.LEADER_EPOCHS in name:
+        return _EPOCHS
+    if any(known in name for known in text_checkpoint.OFFSET_CHECKPOINTS):
+        return _OFFSETS
+    lines = _head(path).splitlines()
+    return _EPOCHS if len(lines) > 2 and len(lines[2].split()) == len(text_checkpoint.EPOCH_FIELDS) else _OFFSETS
+
+
+def _head(path: str) -> bytes:
+    try:
+        with Source(path) as source:
+            return source.read(0, _HEAD)
+    except Unreadable:
+        return b""  # listing it says why

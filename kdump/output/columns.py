@@ -1,0 +1,107 @@
+"""Columns of text, aligned by terminal cells: wide characters take two, combining ones none."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_MOST_CHARACTERS_A_CELL = 4  # that are looked at of a text to be cut: more are combining ones, or nonsense
+_ELLIPSIS = "…"
+
+
+class Column:
+    """A heading and the cells beneath it.
+
+    Numbers stand to the right. Free text may be shortened (`is_text`), all else is whole or not shown.
+    """
+
+    __slots__ = ("cells", "heading", "is_right", "is_text", "width")
+
+    def __init__(self, heading: str, cells: Sequence[str], *, is_right: bool = False, is_text: bool = False) -> None:
+        self.heading = heading
+        self.cells = cells
+        self.is_right = is_right
+        self.is_text = is_text
+        self.width = max(width_of(heading), widest(cells))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has a value here."""
+        return all(cell in ("-", "") for cell in self.cells)
+
+    def shortened(self, width: int) -> Column:
+        """The same column, its cells cut to this width."""
+        if width >= self.width:
+            return self
+        return Column(self.heading, [cut(cell, width) for cell in self.cells], is_right=self.is_right, is_text=True)
+
+    def padded(self) -> list[str]:
+        """Heading and cells, all as wide as the column."""
+        lines = [self.heading, *self.cells]
+        if "".join(lines).isascii():
+            return [line.rjust(self.width) if self.is_right else line.ljust(self.width) for line in lines]
+        gaps = [" " * (self.width - cell_len(line)) for line in lines]
+        return [gap + line if self.is_right else line + gap for line, gap in zip(lines, gaps, strict=True)]
+
+
+def width_of(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def widest(texts: Sequence[str]) -> int:
+    """How many cells the widest of some texts takes."""
+    if "".join(texts).isascii():
+        return max(map(len, texts), default=0)
+    return max(map(cell_len, texts), default=0)
+
+
+def cut(text: str, size: int) -> str:
+    """The text in at most so many cells; one that is cut ends in an ellipsis."""
+    if width_of(text) <= size:
+        return text
+    return set_cell_size(text[: size * _MOST_CHARACTERS_A_CELL], size - 1).rstrip() + _ELLIPSIS
+
+
+def total_width(columns: Sequence[Column], gap: int) -> int:
+    """How wide a table of these columns is."""
+    return sum(column.width for column in columns) + gap * (len(columns) - 1)
+
+
+def fitted(columns: Sequence[Column], gap: int, width: int, least: int) -> list[Column] | None:
+    """The columns with their free text shortened to fit a width, the longest first; None where that is not enough.
+
+    No column becomes narrower than `least` or its heading.
+    """
+    texts = [column for column in columns if column.is_text]
+    excess = total_width(columns, gap) - width
+    if excess <= 0:
+        return list(columns)
+    floors = {column: min(column.width, max(least, width_of(column.heading))) for column in texts}
+    if sum(column.width - floors[column] for column in texts) < excess:
+        return None
+    room = sum(column.width for column in texts) - excess
+    limit = _common_limit([(floors[column], column.width) for column in texts], room)
+    return [column.shortened(max(floors[column], limit)) if column in floors else column for column in columns]
+
+
+def _common_limit(bounds: Sequence[tuple[int, int]], room: int) -> int:
+    """The largest width that no column need exceed if all together are to fit; each has a least and a natural width."""
+    low, high = 0, max(natural for _, natural in bounds)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(max(least, min(natural, middle)) for least, natural in bounds) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def lines_of(columns: Sequence[Column], gap: int) -> Iterator[str]:
+    """Headings, then each row, as lines that end where their text does."""
+    between = " " * gap
+    for cells in zip(*(column.padded() for column in columns), strict=True):
+        yield between.join(cells).rstrip()

@@ -1,0 +1,105 @@
+"""Commands that mend what was found, filled in and quoted for a shell: given only where they help."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from kdump.checks import catalogue
+from kdump.checks.catalogue import entry
+from kdump.checks.finding import INFO
+from kdump.formats import file_name, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.checks.finding import FileReport, Finding
+
+_MOST_COMMANDS = 5  # of a kind
+_LOG = "log"
+_WITNESSES = ("index-position-past-log", "timeindex-offset-not-found", "index-orphan", "offset-gap")
+"""The log may lack batches, of which its indexes then are witnesses: these have to stay."""
+
+
+class Advice:
+    """Takes all findings and files of a check, then says what to type."""
+
+    def __init__(self, *, proves_logs: bool = True) -> None:
+        """`proves_logs`: whether the check reads all bytes of logs, so that one without findings is sound."""
+        self._proves_logs = proves_logs
+        self._with_findings: set[str] = set()  # paths of segments, without a suffix, whose log has findings
+        self._lacking: set[str] = set()  # whose log may lack batches
+        self._whole: dict[str, bool] = {}  # whether all bytes of a log are intact
+        self._indexes: dict[str, str] = {}  # by segment: its offset index, that has to be made again
+        self._transactions: dict[tuple[str, int, int], None] = {}  # topic, partition, first offset
+
+    def finding(self, finding: Finding, *, is_known: bool = False) -> None:
+        if finding.code in _WITNESSES:
+            self._lacking.add(_segment(finding.path))
+        if finding.severity == INFO or file_name.suffix(finding.path) not in file_name.SEGMENT_SUFFIXES:
+            return
+        action = catalogue.FAULTS[finding.code].action
+        if finding.code in _WITNESSES:
+            return
+        if finding.file_type == _LOG and not action:
+            self._with_findings.add(_segment(finding.path))
+        index = _segment(finding.path) + file_name.OFFSET_INDEX
+        if action == entry.REBUILD and not is_known and os.path.lexists(index):
+            self._indexes[_segment(finding.path)] = index
+        elif action == entry.ABORT and finding.offset_first is not None and not is_known:
+            name = tree.directory_name(os.path.dirname(finding.path) or ".")
+            if name is not None and not name.is_going:
+                self._transactions[name.topic, name.partition, finding.offset_first] = None
+
+    def file(self, report: FileReport) -> None:
+        if report.file_type == _LOG:
+            self._whole[_segment(report.path)] = report.bytes_intact == report.size
+
+    def steps(self) -> Iterator[str]:
+        """Commands, each a line with what it does behind it."""
+        whole = [segment for segment in self._indexes if self._is_sound(segment)]
+        for segment in whole[:_MOST_COMMANDS]:
+            index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])
+            yield f"rm {index}   # with the broker stopped; the log is sound, the next start makes its indexes again"
+        yield from _more(whole, "index", "indexes")
+        for topic, partition, offset in list(self._transactions)[:_MOST_COMMANDS]:
+            tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
+            where = f"--topic {shlex.quote(topic)} --partition {partition}"
+            yield f"{tool} find-hanging {where}   # if it names the transaction that starts at {offset}, then"
+            yield f"{tool} abort {where} --start-offset {offset}   # brokers from 3.0 on"
+        yield from _more(list(self._transactions), "transaction", "transactions")
+
+    def rebuild(self) -> str:
+        """What is to be done about indexes, where it is the same for all that were found; empty where it differs."""
+        if not self._indexes:
+            return ""
+        if all(map(self._is_sound, self._indexes)):
+            return (
+                "stop the broker and delete the segment's .index, as below: its log is sound, and the next start makes all its "
+                "indexes again from it"
+            )
+        if all(map(self._is_damaged, self._indexes)):
+            return (
+                "leave the .index for now: the log of the segment is not sound, and a start without the index scans it and cuts "
+                "it at its damage. See to the log first"
+            )
+        return ""
+
+    def _is_sound(self, segment: str) -> bool:
+        is_whole = self._whole.get(segment, False) and segment not in self._with_findings
+        return self._proves_logs and is_whole and segment not in self._lacking
+
+    def _is_damaged(self, segment: str) -> bool:
+        return segment in self._with_findings or not self._whole.get(segment, True)
+
+
+def _segment(path: str) -> str:
+    """The path of a file without its suffix: what the files of one segment have in common."""
+    return path.removesuffix(file_name.suffix(path))
+
+
+def _more(found: Sequence[object], one: str, several: str) -> Iterator[str]:
+    more = len(found) - _MOST_COMMANDS
+    if more > 0:
+        yield f"# and {more:,} more {one if more == 1 else several} likewise; --all names each"

@@ -1,0 +1,55 @@
+"""Ranges of offsets or bytes, put together and told in a line."""
+
+from __future__ import annotations
+
+from kdump.checks.wording import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Ranges:
+    """Ranges of whole numbers, both ends included, in any order. Those that overlap or touch become one."""
+
+    __slots__ = ("_merged", "_ranges")
+
+    def __init__(self) -> None:
+        self._ranges: list[tuple[int, int]] = []
+        self._merged = True
+
+    def add(self, first: int, last: int) -> None:
+        if self._ranges and self._merged and self._ranges[-1][0] <= first <= self._ranges[-1][1] + 1:
+            start, end = self._ranges[-1]
+            self._ranges[-1] = start, max(end, last)  # as they mostly come
+            return
+        self._merged = self._merged and (not self._ranges or first > self._ranges[-1][1])
+        self._ranges.append((first, last))
+
+    def __len__(self) -> int:
+        return len(self.merged())
+
+    @property
+    def total(self) -> int:
+        """How many numbers are in them."""
+        return sum(last - first + 1 for first, last in self.merged())
+
+    def merged(self) -> Sequence[tuple[int, int]]:
+        """The ranges in ascending order, none of which overlap or touch."""
+        if not self._merged:
+            merged: list[tuple[int, int]] = []
+            for first, last in sorted(self._ranges):
+                if merged and first <= merged[-1][1] + 1:
+                    merged[-1] = merged[-1][0], max(merged[-1][1], last)
+                else:
+                    merged.append((first, last))
+            self._ranges, self._merged = merged, True
+        return self._ranges
+
+    def text(self, what: str, most: int) -> str:
+        """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most so many are named."""
+        merged = self.merged()
+        named = [f"{first:,}" if first == last else f"{first:,} to {last:,}" for first, last in merged[:most]]
+        more = f" and {counted(len(merged) - most, 'more range')}" if len(merged) > most else ""
+        is_one = len(merged) == 1 and merged[0][0] == merged[0][1]
+        return f"{what}{'' if is_one else 's'} {', '.join(named)}{more}"

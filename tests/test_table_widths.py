@@ -1,0 +1,225 @@
+"""Tables at every width: no line is wider than the terminal, no number is cut, columns stand under their headings."""
+
+import re
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.output import listing
+from kdump.output.findings.rows import FindingLine
+from kdump.output.forecast import ForecastLine
+from kdump.output.terminal import TerminalOutput
+from kdump.tables import Row, Table
+
+WIDTHS = st.integers(60, 200)
+TEXTS = st.text(st.sampled_from('abc 0-9{}":注文東京한글ﾊé\u0301\u0300ß'), max_size=400)
+OFFSETS = st.sampled_from([0, 7, 1_000_003, 2**40 + 11, 2**63 - 1])
+SMALL = st.integers(-1, 2**31 - 1)
+STATUSES = st.sampled_from(["intact", "salvaged", "damaged"])
+LEAST_TELLING = {"crc", "timeType", "codec", "flags", "producer", "size"} | {
+    "headers",
+    "sequence",
+    "keySize",
+    "valueSize",
+    "position",
+}
+NOT_SHOWN = "Not shown, for the terminal is too narrow: "
+
+
+def _cells(text: str) -> int:
+    """How many cells a terminal takes for a text, by Unicode's own tables."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _shown(rows: list[Row], width: int | None) -> list[str]:
+    pieces: list[str] = []
+    output = TerminalOutput(pieces.append, width=width)
+    output.start(type(rows[0]))
+    names = [column.name for column in rows[0].schema]
+    output.write(Table.of(type(rows[0]), [[getattr(row, name) for name in names] for row in rows]))
+    output.end()
+    return "".join(pieces).splitlines()
+
+
+def _record(offset: int, key: str | None, value: str | None, status: str = "intact", position: int = 0, size: int = 5) -> Row:
+    sizes = [size, size, size]
+    rest = [None, None, None, None, position, status, "x.log"]
+    headers = [{"key": "trace", "keyBase64": None, "value": "1", "valueBase64": None}]
+    return listing.ListedRecord(offset, 1_700_000_000_123, *sizes, headers, key, None, value, *rest)
+
+
+def _batch(base: int, position: int, producer: int, status: str = "intact") -> Row:
+    head = [base, base + 9, 10, 0, 9, producer, 3, 0, False, False, None, position, "CreateTime", 1_700_000_000_123]
+    return listing.ListedBatch(*head, 116, 2, "zstd", 7, True, status, "x.log")
+
+
+RECORDS = st.lists(
+    st.builds(_record, OFFSETS, TEXTS | st.none(), TEXTS | st.none(), STATUSES, OFFSETS, SMALL), min_size=1, max_size=5
+)
+BATCHES = st.lists(st.builds(_batch, st.sampled_from([0, 41, 2**62]), OFFSETS, OFFSETS, STATUSES), min_size=1, max_size=5)
+PRODUCERS = st.lists(
+    st.builds(
+        listing.ListedProducer,
+        *(OFFSETS, SMALL, SMALL, OFFSETS, OFFSETS, SMALL, SMALL, OFFSETS, SMALL, OFFSETS),
+        st.just("intact"),
+        st.just("x.snapshot"),
+    ),
+    min_size=1,
+    max_size=3,
+)
+FINDINGS = st.lists(
+    st.builds(
+        FindingLine,
+        st.sampled_from(["error", "warning", "info"]),
+        st.sampled_from(["crc-mismatch", "transaction-index-entry-missing"]),
+        *(OFFSETS, OFFSETS, OFFSETS | st.none(), OFFSETS | st.none(), OFFSETS),
+        st.just("by-repaired-length"),
+        st.sampled_from(["ignore", "cut at byte 1,000,003: 2 later segments are deleted, 1,000 records lost"]),
+        st.just("/data/orders-0/00000000000000000000.log"),
+    ),
+    min_size=1,
+    max_size=3,
+)
+STARTS = st.lists(
+    st.builds(
+        ForecastLine,
+        st.just("unclean"),
+        st.sampled_from(["0", "9223372036854775807 (assumed)"]),
+        st.just("keep"),
+        *(OFFSETS, OFFSETS, st.booleans(), OFFSETS, OFFSETS, OFFSETS, OFFSETS),
+        st.just("InconsistentTopicIdException") | st.none(),
+        st.just("/data/orders-0"),
+    ),
+    min_size=1,
+    max_size=3,
+)
+ROWS = RECORDS | BATCHES | PRODUCERS | FINDINGS | STARTS
+
+
+@given(ROWS, WIDTHS)
+def test_no_line_is_wider_than_the_terminal(rows: list[Row], width: int) -> None:
+    assert max(map(_cells, _shown(rows, width))) <= width
+
+
+def _left_out(lines: list[str]) -> set[str]:
+    """The headings that are named as left out, though the sentence may go on in further lines."""
+    found = re.search(NOT_SHOWN.replace(" ", r"\s") + r"([^.]*)\.", "\n".join(lines))
+    return set(re.split(r",\s", found[1])) if found else set()
+
+
+@given(ROWS, WIDTHS)
+def test_every_number_and_word_is_there_whole_or_its_column_is_named_as_left_out(rows: list[Row], width: int) -> None:
+    lines = _shown(rows, width)
+    words = set(" ".join(lines).split())
+    left_out = _left_out(lines)
+    assert left_out <= {
+        "crc",
+        "timeType",
+        "codec",
+        "flags",
+        "producer",
+        "size",
+        "headers",
+        "sequence",
+        "keySize",
+        "valueSize",
+        "position",
+    }
+    for row in rows:
+        for column in row.schema:
+            value = getattr(row, column.name)
+            is_free = column.name in ("key", "value", "broker_forecast", "file")
+            if value is None or is_free or column.key in left_out or "timestamp" in column.name or isinstance(value, list):
+                continue
+            if isinstance(row, listing.ListedBatch):
+                if column.name == "position":
+                    assert f"{value:,}" in words
+                elif column.name in ("base_offset", "last_offset", "count", "status"):
+                    assert str(value) in words
+                elif column.name == "producer_id" and "producer" not in left_out:
+                    assert f"{value}/3" in words
+                continue
+            assert set(str(value).split()) <= words, (column.name, lines)
+
+
+@given(RECORDS)
+def test_in_a_pipe_nothing_is_shortened_or_left_out(rows: list[Row]) -> None:
+    text = "\n".join(_shown(rows, None))
+    for row in rows:
+        for value in (row.key, row.value):  # type: ignore[attr-defined]
+            assert value is None or value.strip() in text
+    assert "…" not in text and NOT_SHOWN not in text
+
+
+@given(RECORDS, WIDTHS | st.none())
+def test_columns_stand_under_their_headings_by_cells(rows: list[Row], width: int | None) -> None:
+    lines = [line for line in _shown(rows, width) if not line.startswith((NOT_SHOWN, "─"))]
+    heading = next((line for line in lines if "offset" in line and "timestamp" in line and ":" not in line), None)
+    if heading is None:
+        return  # rows stand upright
+    start = _cells(heading[: heading.index("status")])
+    keys = _cells(heading[: heading.index("key", heading.index("status"))])
+    for line, row in zip(lines[lines.index(heading) + 1 :], rows, strict=True):
+        head = line[: line.index(row.status)]  # type: ignore[attr-defined]
+        assert _cells(head) == start
+        assert any(_cells(line[:end]) == keys for end in range(len(line) + 1)) or _cells(line) < keys
+
+
+@pytest.mark.parametrize("width", [70, 100, None])
+def test_wide_characters_take_two_cells_and_combining_ones_none(width: int | None) -> None:
+    rows = [_record(0, "注文-東京", "a"), _record(1, "e\u0301te\u0301", "b"), _record(2, "plain", "c")]
+    lines = [line for line in _shown(rows, width) if line.endswith(("a", "b", "c"))]
+    assert [_cells(line) for line in lines] == [_cells(lines[0])] * 3
+
+
+def test_the_longest_text_is_shortened_first_and_a_short_one_stays_whole() -> None:
+    line = _shown([_record(5, "key-0005", "v" * 300)], 120)[-1]
+    assert " key-0005 " in line and line.endswith("vvv…") and len(line) == 120
+
+
+def test_what_is_left_out_on_a_narrow_terminal_is_named() -> None:
+    assert _shown([_batch(100, 4711, 1000)], 80) == [
+        "x.log",
+        "Not shown, for the terminal is too narrow: timeType, codec, flags, crc.",
+        "position  offsets    count  time                     size  producer  status",
+        "───────────────────────────────────────────────────────────────────────────",
+        "   4,711  100 - 109     10  2023-11-14 22:13:20.123   116  1000/3    intact",
+    ]
+
+
+def test_rows_stand_upright_where_numbers_would_not_fit_beside_each_other() -> None:
+    row = listing.ListedProducer(7, 0, -1, None, 1_700_000_000_123, 0, 2, 41, 2, 1_700_000_000_123, "intact", "x.snapshot")
+    assert _shown([row], 80) == [
+        "x.snapshot",
+        "producerId:            7",
+        "producerEpoch:         0",
+        "coordinatorEpoch:      -1",
+        "currentTxnFirstOffset: -",
+        "lastTimestamp:         2023-11-14 22:13:20.123",
+        "firstSequence:         0",
+        "lastSequence:          2",
+        "lastOffset:            41",
+        "offsetDelta:           2",
+        "timestamp:             2023-11-14 22:13:20.123",
+        "status:                intact",
+    ]
+
+
+def test_a_long_path_goes_on_in_another_line() -> None:
+    row = listing.ListedTransaction(0, 1, 2, 3, 4, "intact", f"/mnt/{'d' * 50}/orders-0/00000000000000000000.txnindex")
+    lines = _shown([row], 60)
+    assert lines[:2] == [f"/mnt/{'d' * 50}/", "   orders-0/00000000000000000000.txnindex"]
+
+
+def test_a_huge_value_does_not_widen_a_thousand_rows() -> None:
+    rows = [_record(offset, "k" * (1_000_000 if offset == 500 else 1), "v") for offset in range(1000)]
+    assert sum(map(len, _shown(rows, None))) < 20_000_000
+
+
+def test_rows_of_one_page_have_columns_of_one_width() -> None:
+    lines = _shown([_batch(offset, 0, 5) for offset in (1, 2**62)], None)
+    ends = [line.index("intact") for line in lines if "intact" in line]
+    assert all(one == other for one, other in pairwise(ends))
