@@ -209,7 +209,7 @@ def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path
     command = [
         "log",
         "--deep",
-        "-o",
+        "--output",
         "parquet",
         "-o",
         str(path),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from kdump import __version__
 from kdump.binary import kernel
@@ -18,9 +20,10 @@ from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
 from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
 from kdump.cli.listing.paths import COMMANDS
-from kdump.cli.listing.request import Request
+from kdump.cli.listing.request import EXPORTS, Request
 from kdump.cli.main import near_commands
-from kdump.cli.streams import say
+from kdump.cli.output_file import written_to
+from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
 from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
@@ -112,6 +115,16 @@ def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
+def _screen(function: Command) -> Command:
+    """A command that prints a screen, as one that gives what is to be called for it: by then it is known where it goes."""
+
+    @functools.wraps(function)
+    def ask(**options: Any) -> Callable[[], None]:
+        return functools.partial(function, **options)
+
+    return ask
+
+
 def _decoder_name(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     """A name that `--decode` takes; topics may be called what Kafka calls them."""
     name = None if value is None else decoding.named(value)
@@ -134,16 +147,47 @@ def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -
         dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
 
+class OutputFile:
+    """What a command line says of where the output goes; the object of Click's contexts."""
+
+    def __init__(self) -> None:
+        self.path: str | None = None
+
+
+def _take_file(context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> None:
+    """Note the file for the output. A form there is what `-o` meant once, unless `--output` says the form."""
+    output = next((parameter for parameter in context.command.params if parameter.name == "output"), None)
+    forms = output.type.choices if output is not None and isinstance(output.type, click.Choice) else ()
+    is_form_given = context.get_parameter_source("output") is ParameterSource.COMMANDLINE
+    for value in values:
+        if value in forms and not is_form_given:
+            raise click.UsageError(
+                f"-o is a file now; the format is --output {value} (for a file of this name: -o ./{value})", context
+            )
+    if len(values) > 1:
+        raise click.UsageError(f"there is one file for the output, not {len(values)}: {', '.join(values)}", context)
+    if values:
+        context.ensure_object(OutputFile).path = values[0]
+
+
+_FILE = click.option(
+    "-o",
+    "file",
+    metavar="FILE",
+    multiple=True,
+    callback=_take_file,
+    expose_value=False,
+    help="Write the output to FILE, which must not exist yet, and not to stdout.",
+)
+
+
+def _output(forms: Sequence[str], help: str) -> Callable[[Command], Command]:
+    """The option for the form of the output; the first of `forms` is the default. It is read before `-o`, which asks for it."""
+    return click.option("--output", type=click.Choice(forms), default=forms[0], show_default=True, is_eager=True, help=help)
+
+
 _FORMS = ("kafka", "ndjson", "csv", "table")
 _PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-_OUTPUT = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(_FORMS),
-    default="kafka",
-    show_default=True,
-    help="Kafka's lines, one JSON object or CSV line a row, or aligned columns.",
-)
 _REST = (
     click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
     click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
@@ -157,21 +201,7 @@ _REST = (
     ),
     click.option("--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster, such as 50MB/s."),
 )
-_COMMON = (_PATHS, _OUTPUT, *_REST)
-_EXPORTS = ("parquet", "arrow")
-
-
-def _output_and_file(context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> str:
-    """A form of output; for those that need a file, `-o` also names that: `--output parquet -o FILE`."""
-    forms = [value for value in values if value in _FORMS or value in _EXPORTS]
-    files = [value for value in values if value not in forms]
-    form = forms[-1] if forms else _FORMS[0]
-    if len(files) > 1 or files and form not in _EXPORTS:
-        raise click.BadParameter(f"'{files[-1]}' is none of {', '.join((*_FORMS, *_EXPORTS))}.")
-    if form in _EXPORTS and not files:
-        raise click.BadParameter(f"{form} needs a file: --output {form} -o FILE.")
-    context.params["file"] = files[0] if files else None
-    return form
+_COMMON = (_PATHS, _output(_FORMS, "Kafka's lines, one JSON object or CSV line a row, or aligned columns."), _FILE, *_REST)
 
 
 _OFFSETS = (
@@ -184,15 +214,11 @@ _TIMES = (
 )
 _LOG = (
     _PATHS,
-    click.option(
-        "-o",
-        "--output",
-        multiple=True,
-        metavar="[kafka|ndjson|csv|table|parquet|arrow]",
-        callback=_output_and_file,
-        help="Kafka's lines (the default), one JSON object or CSV line a row, or aligned columns; or a file of Parquet or Arrow:"
-        " --output parquet -o FILE.",
+    _output(
+        (*_FORMS, *EXPORTS),
+        "Kafka's lines, one JSON object or CSV line a row, or aligned columns; or a file of Parquet or Arrow, with -o FILE.",
     ),
+    _FILE,
     *_REST,
     *_OFFSETS,
     *_TIMES,
@@ -272,14 +298,8 @@ def snapshot(**options: Any) -> Request:
 
 @kdump.command()
 @click.argument("releases", nargs=-1, metavar="[RELEASE [RELEASE]]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "ndjson"]),
-    default="text",
-    show_default=True,
-    help="Text, or one JSON object a row.",
-)
+@_output(("text", "ndjson"), "Text, or one JSON object a row.")
+@_FILE
 def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
     """List the releases of Kafka's tool, those that print alike together, and what they changed.
 
@@ -290,7 +310,7 @@ def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
     return ReleasesRequest(releases, output=output)
 
 
-_CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.IntRange, click.FloatRange))
+_CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.IntRange, click.FloatRange), _FILE)
 
 
 @kdump.command()
@@ -328,14 +348,8 @@ _FORECAST = (
         metavar="NAME=VALUE",
         help="A setting of the broker or topic that matters: " + ", ".join(CONFIG) + ".",
     ),
-    click.option(
-        "-o",
-        "--output",
-        type=click.Choice(FORECAST_FORMS),
-        default=FORECAST_FORMS[0],
-        show_default=True,
-        help="Text for people; lines or documents for programs.",
-    ),
+    _output(FORECAST_FORMS, "Text for people; lines or documents for programs."),
+    _FILE,
 )
 
 _SCAN = (
@@ -376,14 +390,8 @@ _SCAN = (
         "--fail-on", type=click.Choice(SEVERITIES), default=ERROR, show_default=True, help="Exit with 1 from this severity on."
     ),
     click.option("--jobs", type=click.IntRange(min=0), default=0, help="Cores to use; 0, the default: as suits the machine."),
-    click.option(
-        "-o",
-        "--output",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="For people, or for programs.",
-    ),
+    _output(("text", "json"), "The summary for people, or for programs."),
+    _FILE,
 )
 
 
@@ -416,6 +424,8 @@ def scan(**options: Any) -> object:
 
 @kdump.command()
 @click.argument("code", required=False)
+@_FILE
+@_screen
 def explain(code: str | None) -> None:
     """Tell what a fault is: cause, consequence, remedy. Without CODE: list all."""
     import shutil
@@ -435,6 +445,8 @@ def explain(code: str | None) -> None:
 
 @kdump.command()
 @click.argument("name", required=False)
+@_FILE
+@_screen
 def schema(name: str | None) -> None:
     """Print the JSON Schema of a kind of rows, such as finding. Without NAME: list all."""
     import json
@@ -460,8 +472,9 @@ def main(arguments: list[str]) -> int:
         return _refused(_no_command(arguments[0]))
     if sys.stdout is None:
         raise OSError(errno.EBADF, "stdout is closed")
+    file = OutputFile()
     try:
-        request = kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False)
+        request = kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False, obj=file)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "kdump"
         return _refused(f"{error.format_message().rstrip('.')}; see `{command} --help`")
@@ -469,12 +482,13 @@ def main(arguments: list[str]) -> int:
         return _refused(str(error))
     except click.Abort:
         raise KeyboardInterrupt
-    except SystemExit:
-        raise BrokenPipeError  # Click met one while it wrote a screen
+    except SystemExit:  # the reader of a screen that Click wrote has gone
+        forget_stdout()
+        return 0
     if request is None or isinstance(request, int):
         return request or 0  # a screen was shown
     try:
-        return _done(request)
+        return _done(request, file.path)
     except UsageError as error:
         return _refused(str(error))
 
@@ -493,11 +507,20 @@ def _no_command(word: str) -> str:
     return f"there is no command or file {word}; `kdump help` lists the commands"
 
 
-def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | ScanRequest) -> int:
-    if isinstance(request, Request) and request.file is not None:
+def _done(request: Any, file: str | None) -> int:
+    """Do what is asked for. Returns the exit code."""
+    if isinstance(request, Request) and request.output in EXPORTS:
+        if file is None:
+            raise UsageError(f"{request.output} needs a file: --output {request.output} -o FILE")
         from kdump.cli.listing.export import export
 
-        return export(request)
+        return export(request, file)
+    with written_to(file):
+        return _run(request)
+
+
+def _run(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | ScanRequest | Callable[[], None]) -> int:
+    """Write what is asked for to stdout. Returns the exit code."""
     if isinstance(request, Request):
         from kdump.cli.listing.lister import list_files
 
@@ -514,6 +537,9 @@ def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | 
         from kdump.cli.forecasting.run import forecast_paths
 
         return forecast_paths(request)
+    if callable(request):
+        request()
+        return 0
     from kdump.cli.scanning.request import ScanRequest
 
     if isinstance(request, ScanRequest):

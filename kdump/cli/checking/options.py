@@ -107,7 +107,7 @@ OPTIONS = (
     Option("--nice", "is_nice", "At a low priority, and without filling the page cache.", kind=FLAG),
     Option("--rate", "rate", "Read so much a second, such as 50MB/s, by one process.", default=""),
     Option(
-        "-o --output",
+        "--output",
         "output",
         "Text for people; lines or documents for programs.",
         kind=CHOICE,
@@ -164,6 +164,14 @@ def decorators(option: Callable[..., Any], choice: Any, count: Any, seconds: Any
         SECONDS: lambda one: {"type": seconds(min=one.minimum)},
     }
     return [
-        option(*one.names, one.name, help=one.help, metavar=one.metavar, show_default=one.shows_default, **kinds[one.kind](one))
+        option(
+            *one.names,
+            one.name,
+            help=one.help,
+            metavar=one.metavar,
+            show_default=one.shows_default,
+            is_eager=one.name == "output",  # the option -o asks for it
+            **kinds[one.kind](one),
+        )
         for one in OPTIONS
     ]

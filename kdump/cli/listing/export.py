@@ -39,12 +39,11 @@ BATCHES, RECORDS = "batches", "records"
 _WHOLE_VALUES = "127m"  # no batch is larger that is read
 
 
-def export(request: Request) -> int:
-    """Write what a request asks for into its file. Returns the exit code: clean, findings, or files that were not examined.
+def export(request: Request, path: str) -> int:
+    """Write what a request asks for into a file. Returns the exit code: clean, findings, or files that were not examined.
 
     Raises UsageError where the file exists, or where something is asked for that it cannot hold.
     """
-    path = request.file or ""
     refused = {
         "--decode": request.decode not in ("auto", "none"),
         "--from-position": request.from_position is not None,
@@ -63,7 +62,7 @@ def export(request: Request) -> int:
                 list_each(run, lambda run, path: _export_file(run, path, options, rows))
                 rows.flush()
         except FileExistsError:
-            raise UsageError(f"{path} exists, and is not overwritten")
+            raise UsageError(f"{path} exists, and is not overwritten", remedy="name another file with -o, or remove this one")
         err.flush()
         return run.status
 

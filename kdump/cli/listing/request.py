@@ -18,6 +18,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECONDS = re.compile(r"-?[0-9]{9,19}")  # fewer digits may be a date
 
 
+EXPORTS = ("parquet", "arrow")
+"""Forms of output that are files, not text."""
+
+
 class Request:
     """One invocation of a command. Raises UsageError for a release or a time that does not exist."""
 
@@ -28,7 +32,6 @@ class Request:
         paths: Sequence[str],
         release: str,
         output: str = "kafka",
-        file: str | None = None,
         limit: int | None = None,
         strict_stderr: bool = False,
         from_offset: int | None = None,
@@ -47,7 +50,6 @@ class Request:
         self.suffix = suffix
         self.paths = paths
         self.output = output
-        self.file = file
         self.profile = profile_of(release)
         self.limit = limit
         self.is_strict = strict_stderr

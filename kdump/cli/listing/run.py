@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.java_text import escaped, text_of
+from kdump.cli.listing.request import EXPORTS
 from kdump.output.formats import output_of
 from kdump.output.kafka_text import KafkaText, Template
 from kdump.tables import Table
@@ -37,7 +38,7 @@ class Run:
         self.finding_count = 0
         self.is_unexamined = False  # whether a file could not be examined
         self.output: Output | None = None
-        if request.output != "kafka" and request.file is None:
+        if request.output not in ("kafka", *EXPORTS):
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
         self._has_rows = False
