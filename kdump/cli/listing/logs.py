@@ -342,7 +342,15 @@ class LogLister:
         rows = list(counts)
         batches = _picked(part.batches, rows)
         continues = bool(rows) and batches["position"][0] == self._shown_position
-        selected = RecordChunk(batches, list(counts.values()), _picked(part.records, kept), continues)
+        selected = RecordChunk(
+            batches,
+            list(counts.values()),
+            _picked(part.records, kept),
+            continues,
+            faults={row: part.faults[of] for row, of in enumerate(kept) if of in part.faults},
+            first_offsets=[part.first_offsets[row] for row in rows] if part.first_offsets else (),
+            magics=[part.magics[row] for row in kept] if part.magics else (),
+        )
         return selected, [statuses[row] for row in rows]
 
     def _write_lines(self, part: RecordChunk) -> None:
@@ -392,8 +400,16 @@ def _behind(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
         continues = left < batch_count
         first = row if continues else row + 1
         counts = [batch_count - left, *part.counts[row + 1 :]] if continues else part.counts[row + 1 :]
-        batches = part.batches.slice(first, len(part.batches))
-        return row, RecordChunk(batches, counts, part.records.slice(count, len(part.records)), continues)
+        rest = RecordChunk(
+            part.batches.slice(first, len(part.batches)),
+            counts,
+            part.records.slice(count, len(part.records)),
+            continues,
+            faults={row - count: faults for row, faults in part.faults.items() if row >= count},
+            first_offsets=part.first_offsets[first:],
+            magics=part.magics[count:],
+        )
+        return row, rest
     raise ValueError(f"{count} records of {sum(part.counts)}")
 
 
