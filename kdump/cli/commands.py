@@ -53,7 +53,7 @@ Examples
   kdump forecast /var/lib/kafka/orders-3                  what a restart loses, segment by segment
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
-  kdump scan /data --out tables --engine local            a fleet as Parquet, and what is wrong with it
+  kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
   kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
@@ -354,13 +354,17 @@ _FORECAST = (
 
 _SCAN = (
     _PATHS,
-    click.option("--out", "out", required=True, metavar="DIR", help="Where the tables go; there must be nothing yet."),
+    click.option(
+        "--out",
+        "out",
+        metavar="DIR",
+        help="Where the tables go; there must be nothing yet. Without it, there is only the summary.",
+    ),
     click.option(
         "--engine",
         type=click.Choice(["spark", "local"]),
-        default="spark",
-        show_default=True,
-        help="Spark, in this process or on a cluster; or processes of this machine, without Spark.",
+        help="Spark, in this process or on a cluster; or processes of this machine. If not given: Spark where it is installed"
+        " with a Java to run on, or where --master is given.",
     ),
     click.option(
         "--master", metavar="URL", help="A cluster, such as spark://host:7077, which finds PATH and DIR as this machine does."
@@ -412,7 +416,7 @@ def forecast(**options: Any) -> object:
 @kdump.command()
 @_options(*_SCAN)
 def scan(**options: Any) -> object:
-    """Scan brokers' directories into tables (Parquet), and tell what is in them and what is wrong.
+    """Tell what is in brokers' directories and what is wrong; with --out, keep it as tables (Parquet).
 
     PATH is a log directory, one above several (broker=1, broker=2), a partition, or a pattern in quotes. Exit codes are those
     of `kdump check`.

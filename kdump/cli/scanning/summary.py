@@ -57,7 +57,7 @@ class ScanSummary:
         fails = any(self.severities[severity] for severity in failing)
         self.exit_code = NOT_EXAMINED if is_incomplete else FINDINGS if fails else CLEAN
 
-    def json(self, out: str, engine: str, seconds: float) -> dict[str, Any]:
+    def json(self, out: str | None, engine: str, seconds: float) -> dict[str, Any]:
         """All of it as one object."""
         return {
             "out": out,
@@ -80,7 +80,7 @@ class ScanSummary:
             "exitCode": self.exit_code,
         }
 
-    def text(self, out: str, seconds: float) -> str:
+    def text(self, out: str | None, seconds: float) -> str:
         """All of it for people."""
         what = (
             f"{counted(self.files, 'file')}, {size_text(self.bytes)}, {counted(self.batches, 'batch', 'batches')},"
@@ -92,6 +92,9 @@ class ScanSummary:
         lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs)) else []
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
         tables = " ".join(table for table, count in self.rows.items() if count and table not in self.incomplete)
+        if out is None:
+            lines.append(f"--out DIR keeps the tables (Parquet). Exit status {self.exit_code}.")
+            return "\n".join(lines) + "\n"
         if self.incomplete:
             lines.append(
                 f"Not to be computed with, for they do not add up: {' '.join(f'{name}.incomplete' for name in self.incomplete)}."
