@@ -68,19 +68,37 @@ class Decoding:
         self._is_off = request.decode == NONE
         self._topic = topic_of(path) if request.decode == AUTO else request.decode if request.decode in OPTIONS else ""
         self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*request.decoders)
+        if request.says_decoder and not self._is_wordless:
+            self._say_decoder()
+
+    @property
+    def _is_wordless(self) -> bool:
+        """Whether Kafka's lines are wanted of a topic whose decoder is not in this release."""
+        run = self._run
+        return run.output is None and bool(self._topic) and OPTIONS[self._topic] not in run.request.profile.topic_decoders
+
+    def _say_decoder(self) -> None:
+        """Say which decoder was chosen, once for a directory."""
+        folder = os.path.dirname(self._path) or "."
+        if not self._topic:
+            what = "keys and values are shown as text: by its name it is not the directory of an internal topic"
+        elif file_name.suffix(self._path) == file_name.CHECKPOINT:
+            what = f"keys and values of KRaft snapshots are decoded as {self._topic}"
+        else:
+            what = f"keys and values are decoded as {self._topic}, after the name of the directory"
+        self._run.say_once(f"{folder}: {what}")
 
     def contents(self) -> Contents:
         """What stands behind the fields of a record's line."""
         run, request = self._run, self._run.request
         if not request.prints_data:
             return contents(request.profile, None, skips_metadata=request.skips_metadata)
-        if self._topic:
-            option = OPTIONS[self._topic]
-            if option in request.profile.topic_decoders:
-                from kdump.output import topics
+        if self._topic and not self._is_wordless:
+            from kdump.output import topics
 
-                decoder = topics.decoder_of(request.profile, option)
-                return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
+            decoder = topics.decoder_of(request.profile, OPTIONS[self._topic])
+            return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
+        if self._topic:
             run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")
         key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
         return contents(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)

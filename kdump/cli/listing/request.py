@@ -76,6 +76,7 @@ class Request:
             raise UsageError(f"--decode {decode} decodes keys and values", remedy="leave out --key-decoder and --value-decoder")
         if decode in decoding.PLAIN:
             key_decoder = value_decoder = decode
+        self.says_decoder = decode == decoding.AUTO and self.output not in EXPORTS  # asked for, not by default
         self.decoders = (key_decoder or "string", value_decoder or "string")
         default = decoding.NONE if self.output == "kafka" else decoding.AUTO
         self.decode = decode if decode is not None else "string" if is_plain else default

@@ -41,6 +41,7 @@ class Run:
         if request.output not in ("kafka", *EXPORTS):
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
+        self._said: set[str] = set()
         self._has_rows = False
         self._left = request.limit
         self._is_terminal = is_terminal
@@ -111,6 +112,12 @@ class Run:
         """Note a finding."""
         self.finding_count += 1
         self.say(message if path is None else f"{path}: {message}")
+
+    def say_once(self, message: str) -> None:
+        """Write a line to stderr that was not written yet."""
+        if message not in self._said:
+            self._said.add(message)
+            self.say(message)
 
     def say(self, message: str) -> None:
         """Write a line to stderr, behind what was written to stdout before."""
