@@ -1,5 +1,6 @@
 """`kdump scan` without Spark, and files of Parquet and Arrow from `kdump log`."""
 
+import gzip
 import importlib.util
 import json
 import os
@@ -14,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import zstandard
 
 from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
@@ -457,6 +459,31 @@ def test_what_needs_a_place_for_tables_asks_for_one(
 ) -> None:
     assert main(["scan", str(brokers), *options]) == 2
     assert capsys.readouterr().err == f"kdump: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "pack", "words"),
+    [
+        ("00000000000000000007.log.gz", gzip.compress, "It begins like a file of gzip: `gunzip -k 00000000000000000007.log.gz`,"),
+        (
+            "00000000000000000007.log.zst",
+            zstandard.compress,
+            "It begins like a file of zstd: `zstd -dk 00000000000000000007.log.zst`,",
+        ),
+        ("segment.bak", bytes, "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."),
+    ],
+)
+def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, pack: Callable[[bytes], bytes], words: str
+) -> None:
+    partition = write_partition(tmp_path / "data", topic="a", partition=1, segments={0: [_one(0)]})
+    (partition / name).write_bytes(pack(_one(7)))
+    assert main(["scan", str(tmp_path / "data"), "--engine", "local"]) == 3
+    scanned = capfd.readouterr().out
+    assert main(["check", str(tmp_path / "data")]) == 3
+    checked = capfd.readouterr().out
+    assert all(words in " ".join(out.split()) for out in (scanned, checked))
+    assert f"error    file-not-recognized  a-1 on broker data, {name}\n" in scanned
 
 
 def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
