@@ -223,6 +223,15 @@ _LOG = (
     *_OFFSETS,
     *_TIMES,
     click.option("--from-position", type=click.IntRange(min=0), help="Only batches that start at this byte or behind it."),
+    click.option(
+        "--tail", type=click.IntRange(min=1), metavar="N", help="Only the last N batches of each partition, or records."
+    ),
+    click.option(
+        "--offset",
+        type=int,
+        metavar="N",
+        help="Only the batch, or record, that holds offset N; what lies around where none does.",
+    ),
     click.option("--deep", "--deep-iteration", "is_deep", is_flag=True, help="List records, not only batches."),
     click.option(
         "--print-data-log", "prints_data", is_flag=True, help="Print keys and values in Kafka's lines, too; implies --deep."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.cli.listing import indexes, logs, producer_snapshots
+from kdump.cli.listing import indexes, logs, one_offset, producer_snapshots, tail
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
 from kdump.cli.streams import stderr_bytes
@@ -13,7 +13,7 @@ from kdump.output.blocks import Blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kdump.cli.listing.request import Request
     from kdump.tables import Row
@@ -58,7 +58,7 @@ def _list(run: Run) -> None:
 def list_each(run: Run, list_file: Callable[[Run, str], None]) -> None:
     """List each file of a request, until it is enough; note what is damaged, and what could not be examined."""
     try:
-        for path in files(run.request.paths, run.request.suffix):
+        for path in _chosen(run):
             try:
                 if isinstance(path, KdumpError):
                     raise path
@@ -71,3 +71,16 @@ def list_each(run: Run, list_file: Callable[[Run, str], None]) -> None:
         run.say_what_is_held()
     except Enough:
         pass
+
+
+def _chosen(run: Run) -> Iterable[str | KdumpError]:
+    """The files of a request that may hold what it asks for."""
+    request = run.request
+    found = files(request.paths, request.suffix)
+    if request.tail is not None:
+        paths = list(found)
+        run.begins = tail.begins(paths, request.tail, is_deep=request.is_deep)
+        return [path for path in paths if not isinstance(path, str) or path in run.begins]
+    if request.offset is not None:
+        return one_offset.segments_for(list(found), request.offset)
+    return found

@@ -39,6 +39,8 @@ class Request:
         from_time: str | None = None,
         to_time: str | None = None,
         from_position: int | None = None,
+        tail: int | None = None,
+        offset: int | None = None,
         is_deep: bool = False,
         prints_data: bool = False,
         skips_metadata: bool = False,
@@ -58,12 +60,25 @@ class Request:
         self.from_time = None if from_time is None else _milliseconds(from_time, is_end=False)
         self.to_time = None if to_time is None else _milliseconds(to_time, is_end=True)
         self.from_position = from_position
+        self.tail = tail
+        self.offset = offset
+        self._take_one_offset(limit)
         self.skips_metadata = skips_metadata
         self._take_decoders(decode, key_decoder, value_decoder)
         asks_for_data = prints_data or decode not in (None, decoding.NONE)
         self.is_deep = is_deep or asks_for_data
         self.prints_data = asks_for_data
         self.keep_going = keep_going
+
+    def _take_one_offset(self, limit: int | None) -> None:
+        """`offset` is a range of its own, and `tail` has none. Raises UsageError where there are others beside them."""
+        for name, value in (("--tail", self.tail), ("--offset", self.offset)):
+            if value is not None and (self.has_range or self.from_position is not None or name == "--tail" and limit is not None):
+                raise UsageError(f"{name} says what is listed", remedy="leave out --from-..., --to-... and --limit")
+        if self.tail is not None and self.offset is not None:
+            raise UsageError("--tail and --offset do not go together")
+        if self.offset is not None:
+            self.from_offset = self.to_offset = self.offset
 
     def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None) -> None:
         """What keys and values go through: `decode` is a name of decoding.NAMES, `decoders` are the plain ones beneath.

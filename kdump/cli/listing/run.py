@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.cli.listing.request import Request
+    from kdump.cli.listing.tail import Begin
     from kdump.output.blocks import Blocks
     from kdump.output.formats import Output
     from kdump.tables import Row
@@ -40,6 +41,7 @@ class Run:
         self.output: Output | None = None
         if request.output not in ("kafka", *EXPORTS):
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
+        self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
         self._said: set[str] = set()
         self._has_rows = False
@@ -103,7 +105,13 @@ class Run:
     def say_what_is_held(self) -> None:
         """Where a range of offsets has nothing in it, say which there are."""
         request = self.request
-        if self._has_rows or self.finding_count or request.from_offset is None and request.to_offset is None:
+        if (
+            self._has_rows
+            or self.finding_count
+            or request.offset is not None
+            or request.from_offset is None
+            and request.to_offset is None
+        ):
             return
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: nothing is in this range; the logs hold offsets {first} to {last}")
