@@ -21,17 +21,17 @@ from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
 from kdump.cli.listing.paths import COMMANDS
 from kdump.cli.listing.request import EXPORTS, Request
-from kdump.cli.main import near_commands
+from kdump.cli.main import NOT_EXAMINED, USAGE, near_commands
 from kdump.cli.output_file import written_to
 from kdump.cli.streams import forget_stdout, say
-from kdump.errors import UsageError
+from kdump.errors import Unreadable, UsageError
 from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
 from kdump.formats import file_name
 from kdump.releases import history
 from kdump.releases.starts import PROVED
 
-USAGE = 2
+STDIN = decoding.STDIN
 FORECAST_FORMS = ("text", "ndjson", "json", "csv", "table")
 
 _HELP = """\
@@ -260,8 +260,8 @@ _LOG = (
 def log(**options: Any) -> Request:
     """List the batches or records of segments (.log).
 
-    PATH is a file, a partition directory, a log directory, or a pattern in quotes. Damage does not end the listing: the next
-    intact batch is found, and every row says whether it is intact, salvaged or damaged.
+    PATH is a file, a partition directory, a log directory, a pattern in quotes, or - for stdin. Damage does not end the
+    listing: the next intact batch is found, and every row says whether it is intact, salvaged or damaged.
     """
     return Request(file_name.LOG, **options)
 
@@ -327,8 +327,8 @@ _CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.In
 def check(**options: Any) -> object:
     """Tell what is wrong with files, partition directories and log directories.
 
-    PATH may also be a pattern in quotes. Exit codes: 0 clean, 1 findings, 2 usage, 3 something could not be examined, 4 the
-    output failed.
+    PATH may also be a pattern in quotes, or - for stdin: a log, unless --as says otherwise. Exit codes: 0 clean, 1 findings,
+    2 usage, 3 something could not be examined, 4 the output failed.
     """
     from kdump.cli.checking.request import CheckRequest
 
@@ -541,9 +541,7 @@ def _run(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | S
     from kdump.cli.checking.request import CheckRequest
 
     if isinstance(request, CheckRequest):
-        from kdump.cli.checking.run import check_paths
-
-        return check_paths(request)
+        return _check(request)
     from kdump.cli.forecasting.request import ForecastRequest
 
     if isinstance(request, ForecastRequest):
@@ -562,6 +560,25 @@ def _run(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | S
     from kdump.cli.releases import list_releases
 
     return list_releases(request)
+
+
+def _check(request: CheckRequest) -> int:
+    """Check all paths of a request, and stdin where it is one of them. Returns the exit code."""
+    from kdump.cli.checking.run import check_paths
+
+    if STDIN not in request.paths:
+        return check_paths(request)
+    from kdump.cli.stdin_file import is_log, spooled
+
+    try:
+        with spooled("stdin") as path:
+            request.paths = [path if given == STDIN else given for given in request.paths]
+            if request.settings.file_type is None and request.paths == [path] and is_log(path):
+                request.settings.file_type = "log"
+            return check_paths(request)
+    except Unreadable as error:
+        say(str(error))
+        return NOT_EXAMINED
 
 
 def _refused(message: str) -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kdump.output.contents import Contents
     from kdump.releases.profile import Profile
 
+STDIN = "-"
 AUTO, NONE = "auto", "none"
 PLAIN = ("string", "integer", "long")
 
@@ -45,6 +46,8 @@ def topic_of(path: str) -> str:
     """The internal topic whose records a file holds, by its name and that of its directory; empty for any other."""
     if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
         return "cluster-metadata"
+    if path.startswith(STDIN + "."):
+        return ""  # stdin is in no directory
     topic = file_name.topic(path)
     return named(topic) if topic.startswith("__") and named(topic) in OPTIONS else ""
 
@@ -66,6 +69,8 @@ class Decoding:
         self._faults: dict[str, _Faults] = {}
         request = run.request
         self._is_off = request.decode == NONE
+        if path == STDIN:
+            path += request.suffix  # it is what the command says
         self._topic = topic_of(path) if request.decode == AUTO else request.decode if request.decode in OPTIONS else ""
         self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*request.decoders)
         if request.says_decoder and not self._is_wordless:
@@ -79,10 +84,10 @@ class Decoding:
 
     def _say_decoder(self) -> None:
         """Say which decoder was chosen, once for a directory."""
-        folder = os.path.dirname(self._path) or "."
+        folder = STDIN if self._path == STDIN else os.path.dirname(self._path) or "."
         if not self._topic:
             what = "keys and values are shown as text: by its name it is not the directory of an internal topic"
-        elif file_name.suffix(self._path) == file_name.CHECKPOINT:
+        elif file_name.CHECKPOINT in (file_name.suffix(self._path), self._run.request.suffix):
             what = f"keys and values of KRaft snapshots are decoded as {self._topic}"
         else:
             what = f"keys and values are decoded as {self._topic}, after the name of the directory"

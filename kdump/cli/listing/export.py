@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kdump.cli.listing.decoding import STDIN
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
 from kdump.cli.listing.run import Run
@@ -44,6 +45,8 @@ def export(request: Request, path: str) -> int:
 
     Raises UsageError where the file exists, or where something is asked for that it cannot hold.
     """
+    if STDIN in request.paths:
+        raise UsageError(f"{request.output} names the files of its rows, and stdin has no name")
     refused = {
         "--decode": request.decode not in ("auto", "none"),
         "--from-position": request.from_position is not None,
@@ -98,7 +101,7 @@ class _Exporter(LogLister):
     """Lists one log into a file of tables. Damaged ranges, and batches whose records cannot be read, have no rows there."""
 
     def __init__(self, run: Run, source: Source, place: dict[str, Any], options: Options, rows: _Rows) -> None:
-        super().__init__(run, source)
+        super().__init__(run, source, run.begins.get(source.path))
         self._place = place
         self._options = options
         self._rows = rows

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from kdump.cli.listing import indexes, logs, one_offset, producer_snapshots, tail
+from kdump.cli.listing.decoding import STDIN
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
 from kdump.cli.streams import stderr_bytes
-from kdump.errors import CorruptData, KdumpError
+from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
 from kdump.formats import file_name
 from kdump.output import listing
 from kdump.output.blocks import Blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kdump.cli.listing.request import Request
     from kdump.tables import Row
@@ -38,12 +41,36 @@ def list_files(request: Request) -> int:
         out, err = Blocks(stdout), Blocks(stderr, needs_reader=False)
         run = Run(request, out, err, is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
         try:
-            _list(run)
+            with _stdin(run):
+                _list(run)
             out.flush()
         except BrokenPipeError:
             pass
+        except Unreadable as error:
+            run.is_unexamined = True
+            run.say(str(error))
         err.flush()
         return run.status
+
+
+@contextmanager
+def _stdin(run: Run) -> Iterator[None]:
+    """Let stdin be a file within the block, if a request names it. Raises UsageError for what needs other files beside it."""
+    request = run.request
+    if STDIN not in request.paths:
+        yield
+        return
+    if request.suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
+        raise UsageError("an index from stdin has no name with a base offset, and no log beside it", remedy="name the file")
+    from kdump.cli.stdin_file import kind_of, spooled
+
+    with spooled("stdin" + request.suffix) as path:
+        run.names[path] = STDIN
+        kind = kind_of(path)
+        if kind:
+            run.say(f"stdin begins like a file of {kind}; unpack it first")
+        request.paths = [path if given == STDIN else given for given in request.paths]
+        yield
 
 
 def _list(run: Run) -> None:

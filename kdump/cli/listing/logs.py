@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.source import Source
 from kdump.checks import salvage
-from kdump.cli.listing.decoding import Decoding
+from kdump.cli.listing.decoding import STDIN, Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.starts import start_position
@@ -23,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeVar
 
+    from kdump.binary.source import Source
     from kdump.cli.listing.run import Run
+    from kdump.cli.listing.tail import Begin
     from kdump.formats.log import Chunk
     from kdump.formats.record import Record
     from kdump.tables import Row
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 
 def list_log(run: Run, path: str) -> None:
     """List a log, or the part of it that is asked for."""
-    with Source(path) as source:
-        run.head(path)
+    with run.opened(path) as source:
+        run.head(source.path)
         if run.output is None:
-            _write_heading(run, os.path.basename(path))
-        LogLister(run, source).list_all()
+            _write_heading(run, os.path.basename(source.path))
+        LogLister(run, source, run.begins.get(path)).list_all()
 
 
 def _write_heading(run: Run, name: str) -> None:
@@ -56,7 +57,7 @@ class LogLister:
     What is found, and said, does not depend on the form: that is a matter of the four methods `write_...` alone.
     """
 
-    def __init__(self, run: Run, source: Source) -> None:
+    def __init__(self, run: Run, source: Source, begin: Begin | None = None) -> None:
         self._run = run
         self._request = run.request
         self._source = source
@@ -65,7 +66,7 @@ class LogLister:
         self._held: list[salvage.Damage] = []  # until the offset behind them is known
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
-        self._begin = run.begins.get(source.path)
+        self._begin = begin
         self._from_position = self._request.from_position if self._begin is None else self._begin.position
         self._left_out = 0 if self._begin is None else self._begin.skipped  # records in front of those that are listed
         self._around = None if self._request.offset is None else Around(self._request.offset)
@@ -194,7 +195,7 @@ class LogLister:
                 first = min(first, file_name.base_offset(name))
         except CorruptData:
             pass  # a copy under another name
-        self._run.hold(folder or ".", first, self._last_offset)
+        self._run.hold(folder or (STDIN if name == STDIN else "."), first, self._last_offset)
 
     def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
         """Say that a batch is listed as it should be, not as it stands."""

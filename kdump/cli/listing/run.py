@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.java_text import escaped, text_of
+from kdump.binary.source import Source
 from kdump.cli.listing.request import EXPORTS
 from kdump.output.formats import output_of
 from kdump.output.kafka_text import KafkaText, Template
@@ -41,6 +42,7 @@ class Run:
         self.output: Output | None = None
         if request.output not in ("kafka", *EXPORTS):
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
+        self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
         self._said: set[str] = set()
@@ -67,6 +69,12 @@ class Run:
         """Complete the output."""
         if self.output is not None:
             self.output.end()
+
+    def opened(self, path: str) -> Source:
+        """A file, which is called by the name that it is shown under. Raises Unreadable."""
+        source = Source(path)
+        source.path = self.names.get(path, path)
+        return source
 
     def head(self, path: str) -> None:
         """Begin a file: Kafka's lines name it."""
