@@ -17,6 +17,7 @@ from kdump import __version__
 from kdump.binary import kernel
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
+from kdump.cli import completion
 from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
 from kdump.cli.listing.paths import COMMANDS
@@ -45,6 +46,7 @@ Check     check explain forecast
 Fleet     scan
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
+Shell     completions
 
 Examples
   kdump --files 00000000000000000000.log                  as Kafka's tool prints it
@@ -177,6 +179,7 @@ _FILE = click.option(
     multiple=True,
     callback=_take_file,
     expose_value=False,
+    shell_complete=completion.file_names,
     help="Write the output to FILE, which must not exist yet, and not to stdout.",
 )
 
@@ -187,9 +190,15 @@ def _output(forms: Sequence[str], help: str) -> Callable[[Command], Command]:
 
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
-_PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+_PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.file_names)
 _REST = (
-    click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
+    click.option(
+        "--release",
+        default=history.RELEASES[-1],
+        show_default=True,
+        shell_complete=completion.releases,
+        help="Whose words the lines are in.",
+    ),
     click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
     click.option("--strict-stderr", is_flag=True, help="Only Kafka's own words on stderr."),
     click.option(
@@ -241,6 +250,7 @@ _LOG = (
         "--decode",
         metavar="NAME",
         callback=_decoder_name,
+        shell_complete=completion.words(*decoding.NAMES),
         help="What keys and values are: " + ", ".join(decoding.NAMES) + ". 'auto' goes by the directory's name, and is the"
         " default except for Kafka's lines. Any but 'none' implies --deep and --print-data-log.",
     ),
@@ -306,7 +316,7 @@ def snapshot(**options: Any) -> Request:
 
 
 @kdump.command()
-@click.argument("releases", nargs=-1, metavar="[RELEASE [RELEASE]]")
+@click.argument("releases", nargs=-1, metavar="[RELEASE [RELEASE]]", shell_complete=completion.releases)
 @_output(("text", "ndjson"), "Text, or one JSON object a row.")
 @_FILE
 def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
@@ -319,7 +329,8 @@ def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
     return ReleasesRequest(releases, output=output)
 
 
-_CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.IntRange, click.FloatRange), _FILE)
+_COMPLETERS = {"ignore": completion.codes, "select": completion.codes, "baseline": completion.file_names}
+_CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.IntRange, click.FloatRange, _COMPLETERS), _FILE)
 
 
 @kdump.command()
@@ -336,11 +347,12 @@ def check(**options: Any) -> object:
 
 
 _FORECAST = (
-    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
+    _PATHS,
     click.option("--after", type=click.Choice(STOPS), help="The stop before the start; both, if not given."),
     click.option(
         "--recovery-point",
         metavar="WHERE",
+        shell_complete=completion.words(*POINTS),
         help="Up to where data counts as flushed: " + ", ".join(POINTS) + " or an offset. If not given, as the log directory"
         " has noted in its checkpoint, and where it has none, end. An unclean start scans all segments from there on.",
     ),
@@ -348,6 +360,7 @@ _FORECAST = (
         "--broker",
         metavar="RELEASE",
         default=PROVED[-1],
+        shell_complete=completion.releases,
         show_default=True,
         help=f"The broker's release. Starts of {', '.join(PROVED)} are known; others are told as the nearest of these.",
     ),
@@ -355,6 +368,7 @@ _FORECAST = (
         "--config",
         multiple=True,
         metavar="NAME=VALUE",
+        shell_complete=completion.words(*(f"{name}=" for name in CONFIG)),
         help="A setting of the broker or topic that matters: " + ", ".join(CONFIG) + ".",
     ),
     _output(FORECAST_FORMS, "Text for people; lines or documents for programs."),
@@ -367,6 +381,7 @@ _SCAN = (
         "--out",
         "out",
         metavar="DIR",
+        shell_complete=completion.directories,
         help="Where the tables go; there must be nothing yet. Without it, there is only the summary.",
     ),
     click.option(
@@ -379,7 +394,7 @@ _SCAN = (
         "--master", metavar="URL", help="A cluster, such as spark://host:7077, which finds PATH and DIR as this machine does."
     ),
     click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark."),
-    click.option("--tables", metavar="NAME,...", help="Which; by default all but records."),
+    click.option("--tables", metavar="NAME,...", shell_complete=completion.tables, help="Which; by default all but records."),
     click.option("--records", "with_records", is_flag=True, help="Also the table of records: all keys and values."),
     click.option(
         "--savings",
@@ -436,7 +451,7 @@ def scan(**options: Any) -> object:
 
 
 @kdump.command()
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=completion.codes)
 @_FILE
 @_screen
 def explain(code: str | None) -> None:
@@ -457,7 +472,7 @@ def explain(code: str | None) -> None:
 
 
 @kdump.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.kinds_of_rows)
 @_FILE
 @_screen
 def schema(name: str | None) -> None:
@@ -474,6 +489,21 @@ def schema(name: str | None) -> None:
         raise UsageError(f"there is no schema {name}", remedy=f"there are {', '.join(schemas.ROWS)}")
 
 
+@kdump.command()
+@click.argument("shell", type=click.Choice(list(completion.SHELLS)))
+@_FILE
+@_screen
+def completions(shell: str) -> None:
+    """Print what a shell reads to complete command lines of kdump.
+
+    \b
+    bash  eval "$(kdump completions bash)" in ~/.bashrc
+    zsh   eval "$(kdump completions zsh)" in ~/.zshrc, after compinit
+    fish  kdump completions fish -o ~/.config/fish/completions/kdump.fish
+    """
+    click.echo(completion.script(kdump, shell), nl=False)
+
+
 def main(arguments: list[str]) -> int:
     """Run a command; the exit code says how it went.
 
@@ -486,6 +516,8 @@ def main(arguments: list[str]) -> int:
     if sys.stdout is None:
         raise OSError(errno.EBADF, "stdout is closed")
     file = OutputFile()
+    if completion.VARIABLE in os.environ:
+        completion.register()
     try:
         request = kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False, obj=file)
     except click.UsageError as error:

@@ -26,9 +26,10 @@ COMMANDS = (
     "explain",
     "schema",
     "releases",
+    "completions",
 )
 
-_SCREENS = ("explain", "schema", "releases")  # commands that print what is known, and examine nothing
+_SCREENS = ("explain", "schema", "releases", "completions")  # commands that print what is known, and examine nothing
 
 USAGE = 2
 NOT_EXAMINED = 3

@@ -8,7 +8,7 @@ from kdump.output.findings import FORMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 FLAG, TEXT, TEXTS, CHOICE, COUNT, SECONDS = "flag", "text", "texts", "choice", "count", "seconds"
@@ -153,8 +153,10 @@ def _value_of(option: Option, text: str) -> object | None:
     return text
 
 
-def decorators(option: Callable[..., Any], choice: Any, count: Any, seconds: Any) -> list[Callable[[Any], Any]]:
-    """The options as Click has them; it is given, not imported."""
+def decorators(
+    option: Callable[..., Any], choice: Any, count: Any, seconds: Any, completers: Mapping[str, Any]
+) -> list[Callable[[Any], Any]]:
+    """The options as Click has them; it is given, not imported. `completers` say what values shells offer, by name."""
     kinds: dict[str, Callable[[Option], dict[str, object]]] = {
         FLAG: lambda one: {"is_flag": True},
         TEXT: lambda one: {"default": one.default},
@@ -170,6 +172,7 @@ def decorators(option: Callable[..., Any], choice: Any, count: Any, seconds: Any
             help=one.help,
             metavar=one.metavar,
             show_default=one.shows_default,
+            shell_complete=completers.get(one.name),
             is_eager=one.name == "output",  # the option -o asks for it
             **kinds[one.kind](one),
         )
