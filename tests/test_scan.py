@@ -124,7 +124,7 @@ def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capfd: pytes
 def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _scan(brokers / "broker=1", tmp_path / "out") == 0
     out = capsys.readouterr().out
-    assert out.startswith("11 files, ")
+    assert out.splitlines()[1].startswith("11 files, ")
     assert "10 batches, 30 records in " in out
     assert out.endswith(f'Exit status 0.\nAsk on: spark.read.parquet("{tmp_path / "out"}/findings")\n')
 

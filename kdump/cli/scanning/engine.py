@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdump.errors import UsageError
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
 SPARK = "spark"
 LOCAL = "local"
@@ -22,13 +20,11 @@ class Engine(NamedTuple):
     line: str
 
 
-def chosen(asked_for: str | None, *, master: str | None, conf: Sequence[str], cores: int) -> Engine:
+def chosen(asked_for: str | None, *, master: str | None, conf: Collection[str], cores: int) -> Engine:
     """The engine that is asked for; Spark where a setting of it is given, or where its package is installed and Java is there.
 
-    Raises UsageError for settings of Spark beside `local`.
+    That takes a moment: Java is asked for its version.
     """
-    if asked_for == LOCAL and (master is not None or conf):
-        raise UsageError("--master and --conf are for --engine spark")
     if asked_for == SPARK or master is not None or conf:
         return _spark(master, cores)
     here = f"Scanning with {cores} {'process' if cores == 1 else 'processes'} of this machine"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdump.checks.finding import SEVERITIES
-from kdump.cli.scanning.engine import chosen
+from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.errors import UsageError
 from kdump.output.arrow.rows import TABLES
 from kdump.output.parallel import jobs_here
@@ -59,7 +60,9 @@ class ScanRequest:
         self.master = master
         self.conf = dict(_setting(text) for text in conf)
         self.cores = jobs or jobs_here()
-        self.engine = chosen(engine, master=master, conf=conf, cores=self.cores)
+        self._asked_for = engine
+        if engine == LOCAL and (master is not None or conf):
+            raise UsageError("--master and --conf are for --engine spark")
         if self.out is None and (tables is not None or with_records):
             raise UsageError("--tables and --records say which tables are kept", remedy="--out DIR says where")
         if self.out is None and self.is_on_cluster:
@@ -87,6 +90,11 @@ class ScanRequest:
             return []
         found = questions.of_scan(int(self.given["now"]), reads_records=RECORDS in self.tables)
         return questions.answerable(found, self.tables)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Which engine does it."""
+        return chosen(self._asked_for, master=self.master, conf=self.conf, cores=self.cores)
 
     @property
     def is_on_cluster(self) -> bool:
