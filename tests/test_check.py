@@ -133,7 +133,7 @@ def _size(directory: Path) -> str:
 
 
 def test_an_error_is_exit_code_1(broken: Path) -> None:
-    code, out, err = _run("check", broken, "-o", "ndjson")
+    code, out, err = _run("check", broken, "--output", "ndjson")
     assert (code, err) == (FINDINGS, "")
     assert _findings(out) == [("crc-mismatch", LOG), ("crc-mismatch", LOG), ("torn-tail", NEXT_LOG)]
     assert _lines(out)[-1]["exitCode"] == FINDINGS
@@ -152,8 +152,8 @@ def test_what_only_pedantic_shows_is_hidden(clean: Path) -> None:
 
 
 def test_findings_can_be_selected_and_ignored(broken: Path) -> None:
-    assert _findings(_run("check", broken, "-o", "ndjson", "--ignore", "crc-*")[1]) == [("torn-tail", NEXT_LOG)]
-    assert _findings(_run("check", broken, "-o", "ndjson", "--select", "crc-mismatch")[1]) == [("crc-mismatch", LOG)] * 2
+    assert _findings(_run("check", broken, "--output", "ndjson", "--ignore", "crc-*")[1]) == [("torn-tail", NEXT_LOG)]
+    assert _findings(_run("check", broken, "--output", "ndjson", "--select", "crc-mismatch")[1]) == [("crc-mismatch", LOG)] * 2
     code, out, _ = _run("check", broken, "--ignore", "crc-*", "--ignore", "torn-tail")
     assert code == CLEAN
     assert out.endswith("Verdict: clean, but for findings that were left out. Exit status 0.\n")
@@ -192,7 +192,7 @@ def test_directories_of_one_name_are_told_by_their_brokers(tmp_path: Path) -> No
 
 
 def test_patterns_stand_for_files(broken: Path) -> None:
-    assert _findings(_run("check", f"{broken}/*3.log", "-o", "ndjson")[1]) == [("torn-tail", NEXT_LOG)]
+    assert _findings(_run("check", f"{broken}/*3.log", "--output", "ndjson")[1]) == [("torn-tail", NEXT_LOG)]
     code, _, err = _run("check", f"{broken}/*.nothing")
     assert (code, err) == (USAGE, f"kdump: no file fits {broken}/*.nothing\n")
 
@@ -259,7 +259,7 @@ def test_an_interrupt_ends_the_check_soon_and_says_how_far_it_came(clean: Path) 
 
 def test_what_a_baseline_knows_does_not_fail(broken: Path, tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.ndjson"
-    baseline.write_text(_run("check", broken, "-o", "ndjson")[1])
+    baseline.write_text(_run("check", broken, "--output", "ndjson")[1])
     code, out, _ = _run("check", broken, "--baseline", baseline)
     assert code == CLEAN
     assert "clean\n" in out and "3 findings known from the baseline.\n" in out
@@ -268,7 +268,7 @@ def test_what_a_baseline_knows_does_not_fail(broken: Path, tmp_path: Path) -> No
 
 def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path, tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.ndjson"
-    baseline.write_text(_run("check", broken, "-o", "ndjson")[1])
+    baseline.write_text(_run("check", broken, "--output", "ndjson")[1])
     copy = tmp_path / "elsewhere" / broken.name
     copy.parent.mkdir()
     broken.rename(copy)
@@ -278,12 +278,12 @@ def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path
 
 def test_what_is_new_since_the_baseline_fails(broken: Path, tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.ndjson"
-    baseline.write_text(_run("check", broken, "-o", "ndjson")[1])
+    baseline.write_text(_run("check", broken, "--output", "ndjson")[1])
     _change(broken / LOG, 500)
-    code, out, _ = _run("check", broken, "--baseline", baseline, "-o", "ndjson")
+    code, out, _ = _run("check", broken, "--baseline", baseline, "--output", "ndjson")
     assert code == FINDINGS
     assert (_lines(out)[-1]["errors"], _lines(out)[-1]["known"]) == (1, 3)
-    results = json.loads(_run("check", broken, "--baseline", baseline, "-o", "sarif")[1])["runs"][0]["results"]
+    results = json.loads(_run("check", broken, "--baseline", baseline, "--output", "sarif")[1])["runs"][0]["results"]
     assert sorted(result["baselineState"] for result in results) == ["new", "unchanged", "unchanged", "unchanged"]
 
 
@@ -316,7 +316,7 @@ def _schema(name: str) -> Json:
 
 
 def test_lines_of_json_are_as_their_schemas_say(strange: Path) -> None:
-    rows = _lines(_run("check", strange, "-o", "ndjson", "--pedantic")[1])
+    rows = _lines(_run("check", strange, "--output", "ndjson", "--pedantic")[1])
     schemas = {kind: _schema(kind) for kind in ("finding", "file", "start", "summary")}
     assert {row["kind"] for row in rows} == set(schemas)
     assert rows[-1]["kind"] == "summary"
@@ -326,7 +326,7 @@ def test_lines_of_json_are_as_their_schemas_say(strange: Path) -> None:
 
 def test_schemas_refuse_what_is_no_row() -> None:
     schema = _schema("summary")
-    summary = _lines(_run("check", "/nowhere", "-o", "ndjson")[1])[-1]
+    summary = _lines(_run("check", "/nowhere", "--output", "ndjson")[1])[-1]
     jsonschema.validate(summary, schema)
     for wrong in ({**summary, "files": "1"}, {**summary, "more": 1}, {**summary, "isComplete": None}, {"kind": "summary"}):
         with pytest.raises(jsonschema.ValidationError):
@@ -348,7 +348,7 @@ def test_rows_of_other_commands_are_as_their_schemas_say() -> None:
         ("transaction", ["txnindex"]),
         ("producer", ["snapshot"]),
     ):
-        rows = _lines(_run(*command, "-o", "ndjson", ROOT / "examples" / "orders-0")[1])
+        rows = _lines(_run(*command, "--output", "ndjson", ROOT / "examples" / "orders-0")[1])
         assert rows
         schema = _schema(name)
         for row in rows:
@@ -356,34 +356,34 @@ def test_rows_of_other_commands_are_as_their_schemas_say() -> None:
 
 
 def test_the_bytes_of_each_file_add_up(strange: Path) -> None:
-    rows = [row for row in _lines(_run("check", strange, "-o", "ndjson")[1]) if row["kind"] == "file"]
+    rows = [row for row in _lines(_run("check", strange, "--output", "ndjson")[1]) if row["kind"] == "file"]
     counted = ("bytesIntact", "bytesSalvaged", "bytesDamaged", "bytesZero", "bytesNotExamined")
     assert len(rows) > 4
     assert [row["path"] for row in rows if sum(row[name] for name in counted) != row["size"]] == []
 
 
 def test_the_json_document_has_the_same_rows(strange: Path) -> None:
-    document = json.loads(_run("check", strange, "-o", "json")[1])
-    rows = _lines(_run("check", strange, "-o", "ndjson")[1])
+    document = json.loads(_run("check", strange, "--output", "json")[1])
+    rows = _lines(_run("check", strange, "--output", "ndjson")[1])
     for key, kind in (("findings", "finding"), ("files", "file")):
         assert [{"kind": kind, **row} for row in document[key]] == [row for row in rows if row["kind"] == kind]
     assert document["summary"]["errors"] == rows[-1]["errors"]
 
 
 def test_csv_has_a_line_for_each_finding(broken: Path) -> None:
-    lines = _run("check", broken, "-o", "csv")[1].splitlines()
+    lines = _run("check", broken, "--output", "csv")[1].splitlines()
     assert lines[0].startswith("code,severity,path,fileType,start,end,offsetFirst,")
     assert [line.partition(",")[0] for line in lines[1:]] == ["crc-mismatch", "crc-mismatch", "torn-tail"]
 
 
 def test_the_table_shows_findings_under_their_files(broken: Path) -> None:
-    out = _run("check", broken, "-o", "table")[1]
+    out = _run("check", broken, "--output", "table")[1]
     assert [line for line in out.splitlines() if line.endswith(".log")] == [f"{broken}/{LOG}", f"{broken}/{NEXT_LOG}"]
     assert out.count("crc-mismatch") == 2
 
 
 def test_sarif_is_valid(strange: Path) -> None:
-    log = json.loads(_run("check", strange, "-o", "sarif")[1])
+    log = json.loads(_run("check", strange, "--output", "sarif")[1])
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER).validate(log)
     (run,) = log["runs"]
@@ -408,7 +408,7 @@ def test_sarif_is_valid(strange: Path) -> None:
 
 
 def test_junit_is_valid(strange: Path) -> None:
-    text = _run("check", strange, "-o", "junit")[1]
+    text = _run("check", strange, "--output", "junit")[1]
     xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(text)
     counts = [text.count(tag) for tag in ("<testcase ", "<failure ", "<error ")]
     assert f'<testsuite name="{strange}" tests="{counts[0]}" failures="{counts[1]}" errors="{counts[2]}">' in text
@@ -418,7 +418,7 @@ def test_junit_is_valid(strange: Path) -> None:
 
 
 def test_junit_calls_a_missing_file_an_error(tmp_path: Path) -> None:
-    code, text, _ = _run("check", tmp_path / LOG, "-o", "junit")
+    code, text, _ = _run("check", tmp_path / LOG, "--output", "junit")
     assert code == NOT_EXAMINED
     assert 'tests="1" failures="0" errors="1"' in text and '<error type="file-vanished"' in text
 
@@ -426,12 +426,12 @@ def test_junit_calls_a_missing_file_an_error(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_that_finds_nothing_is_valid_in_every_form(clean: Path) -> None:
     jsonschema.Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())).validate(
-        json.loads(_run("check", clean, "-o", "sarif")[1])
+        json.loads(_run("check", clean, "--output", "sarif")[1])
     )
-    xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(_run("check", clean, "-o", "junit")[1])
-    assert json.loads(_run("check", clean, "-o", "json")[1])["findings"] == []
-    assert len(_run("check", clean, "-o", "csv")[1].splitlines()) == 1
-    assert _run("check", clean, "-o", "table")[1] == ""
+    xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(_run("check", clean, "--output", "junit")[1])
+    assert json.loads(_run("check", clean, "--output", "json")[1])["findings"] == []
+    assert len(_run("check", clean, "--output", "csv")[1].splitlines()) == 1
+    assert _run("check", clean, "--output", "table")[1] == ""
 
 
 # --- text for people

@@ -352,7 +352,32 @@ def test_a_directory_whose_topic_a_release_cannot_decode_is_listed_as_it_is(list
 def test_a_release_that_throws_at_a_record_goes_on_behind_it(listed: Lister) -> None:
     data = batch(records=[record(key=UNKNOWN_KEY, value=b"v"), record(key=OFFSET_KEY, value=OFFSET_VALUE)])
     status, out, err = listed("__consumer_offsets-0", data, "--decode", "auto", "--release", "1.0.1")
-    assert status == FINDINGS and "offset::g:t:3" in out and err.count("\n") == 1
+    assert status == FINDINGS and "offset::g:t:3" in out
+    assert (
+        err.splitlines()[0]
+        == "kdump: __consumer_offsets-0: keys and values are decoded as consumer-offsets, after the name of the directory"
+    )
+    assert err.count("\n") == 2
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+@pytest.mark.parametrize(
+    ("directory", "words"),
+    [
+        ("__consumer_offsets-7", "decoded as consumer-offsets, after the name of the directory"),
+        ("__transaction_state-0", "decoded as transaction-state, after the name of the directory"),
+        ("__share_group_state-0", "decoded as share-group-state, after the name of the directory"),
+        ("__cluster_metadata-0", "decoded as cluster-metadata, after the name of the directory"),
+        ("__remote_log_metadata-3", "decoded as remote-log-metadata, after the name of the directory"),
+        ("orders-0", "shown as text: by its name it is not the directory of an internal topic"),
+    ],
+)
+def test_the_decoder_that_was_chosen_is_said_once(listed: Lister, directory: str, words: str, output: str) -> None:
+    data = batch(records=[])
+    _, _, err = listed(directory, data, "--decode", "auto", "--output", output)
+    assert err == f"kdump: {directory}: keys and values are {words}\n"
+    if output != "kafka":
+        assert listed(directory, data, "--deep", "--output", output)[2] == ""  # it is the default there
 
 
 def test_a_decoder_of_records_leaves_none_for_their_keys(listed: Lister) -> None:

@@ -11,7 +11,7 @@ from kdump.errors import UsageError
 
 
 def _raising(error: BaseException) -> Callable[..., NoReturn]:
-    def fails(*_: object) -> NoReturn:
+    def fails(*_: object, **__: object) -> NoReturn:
         raise error
 
     return fails
@@ -20,7 +20,6 @@ def _raising(error: BaseException) -> Callable[..., NoReturn]:
 @pytest.mark.parametrize(
     ("error", "status", "words"),
     [
-        (BrokenPipeError(), 0, ""),
         (KeyboardInterrupt(), 130, "kdump: interrupted\n"),
         (KeyboardInterrupt("interrupted after 2 files"), 130, "kdump: interrupted after 2 files\n"),
         (UsageError("no such kernel"), 2, "kdump: no such kernel\n"),
@@ -43,6 +42,34 @@ def test_whatever_happens_has_an_exit_code(
     monkeypatch.delenv("KDUMP_DEBUG", raising=False)
     assert main.main() == status
     assert capfd.readouterr().err == words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["explain"], 0),
+        (["schema", "finding"], 0),
+        (["releases"], 0),
+        (["--files", "x.log"], 0),
+        (["check", "x.log"], 3),
+        (["forecast", "x"], 3),
+        (["log", "x.log"], 3),
+        (["scan", "x"], 3),
+    ],
+)
+def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
+    arguments: list[str], status: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from kdump.cli import dropin
+    from kdump.cli.checking import run
+
+    monkeypatch.setattr(sys, "argv", ["kdump", *arguments])
+    for module, name in ((commands, "main"), (dropin, "main"), (run, "check_paths")):
+        monkeypatch.setattr(module, name, _raising(BrokenPipeError(32, "Broken pipe")))
+    monkeypatch.setattr(main, "forget_stdout", lambda: None)
+    assert main.main() == status
+    words = "kdump: internal error: [Errno 32] Broken pipe between processes; please report it\n"
+    assert capfd.readouterr().err == (words if status else "")
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), KeyboardInterrupt(), OSError("odd")])
@@ -76,7 +103,7 @@ def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPa
         (["x.log", "--deep-iteration"], True),
         (["log"], False),
         (["log", "--deep"], False),
-        (["check", "-o", "json"], False),
+        (["check", "--output", "json"], False),
         (["nothing"], False),
         (["nothing", "--files"], True),
     ],

@@ -311,6 +311,21 @@ def test_a_message_with_a_wrong_checksum_inside_a_wrapper_is_a_finding(tmp_path:
         assert (found, [row["status"] for row in rows]) == (status, statuses)
 
 
+@pytest.mark.parametrize("release", ["2.8.0", "4.3.1"])
+@pytest.mark.parametrize("options", [[], ["--from-offset", "1"], ["--from-offset", "1", "--to-offset", "8"], ["--limit", "8"]])
+def test_ranges_and_limits_show_a_message_past_its_end_as_all_of_the_log_does(
+    tmp_path: Path, listed: Listed, release: str, options: list[str]
+) -> None:
+    messages = [message(key=b"k", value=b"v", value_length=1000 if offset in (1, 3, 6) else None) for offset in range(9)]
+    path = _log(tmp_path, message_set(messages=messages[:5]), wrapper(messages=messages[5:], base_offset=5))
+    assert listed.text("log", "--print-data-log", "--release", release, *options, path) == FINDINGS
+    lines = [line for line in listed.out.splitlines() if line.startswith("| offset: ")]
+    shown = {int(line.split()[2]): " key: k" in line for line in lines}
+    last = 7 if "--limit" in options else 8
+    assert shown == {offset: offset not in (1, 3, 6) for offset in range(1 if "--from-offset" in options else 0, last + 1)}
+    assert [line.split(": ")[2] for line in listed.err.splitlines()] == [f"message with offset {n}" for n in (1, 3, 6)]
+
+
 def test_the_records_behind_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
     bad = batch(records=[record(value=b"a"), record(value=b"b", length=-1)], base_offset=1)
     found, rows = listed("log", "--deep", _log(tmp_path, _batch(0), bad, _batch(3)))

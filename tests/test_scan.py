@@ -1,5 +1,7 @@
 """`kdump scan` without Spark, and files of Parquet and Arrow from `kdump log`."""
 
+import gzip
+import importlib.util
 import json
 import os
 import random
@@ -7,14 +9,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
+import zstandard
 
 from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
+from kdump.cli.scanning.engine import chosen
+from kdump.spark import session
+from kdump.spark.session import NoJava
 
 from .builders.checksums import crc32c
 from .builders.compression import Codec
@@ -117,7 +124,7 @@ def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capfd: pytes
 def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _scan(brokers / "broker=1", tmp_path / "out") == 0
     out = capsys.readouterr().out
-    assert out.startswith("11 files, ")
+    assert out.splitlines()[1].startswith("11 files, ")
     assert "10 batches, 30 records in " in out
     assert out.endswith(f'Ask on: spark.read.parquet("{tmp_path / "out"}/findings")\nVerdict: clean. Exit status 0.\n')
 
@@ -209,7 +216,7 @@ def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path
     command = [
         "log",
         "--deep",
-        "-o",
+        "--output",
         "parquet",
         "-o",
         str(path),
@@ -354,6 +361,129 @@ def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd:
         if "--deep" in options:
             del said["kafka"]  # control records are told in Kafka's own words there
         assert len({err for _, err in said.values()}) == 1, (log.what, options, said)
+
+
+# --- which engine, and no tables
+
+
+BY_SPARK = "Scanning with Spark on 2 cores of this machine; --engine local does without Spark."
+
+
+def _no_java() -> str | None:
+    raise NoJava("Spark needs Java 17 or newer, and there is none", remedy="`pip install 'kdump[java]'` brings one")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Sets whether there is Spark, and a Java for it."""
+
+    def install(*, spark: bool, java: bool = True) -> None:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if spark else None)
+        monkeypatch.setattr(session, "java_home", (lambda: None) if java else _no_java)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("spark", "java", "options", "engine", "line"),
+    [
+        (False, True, {}, "local", "Scanning with 2 processes of this machine; for Spark: pip install 'kdump[spark,java]'."),
+        (True, True, {}, "spark", BY_SPARK),
+        (
+            True,
+            False,
+            {},
+            "local",
+            "Scanning with 2 processes of this machine, though Spark is installed: Spark needs Java 17 or newer, and there is"
+            " none; `pip install 'kdump[java]'` brings one.",
+        ),
+        (True, True, {"asked_for": "local"}, "local", "Scanning with 2 processes of this machine; --engine spark takes Spark."),
+        (True, False, {"asked_for": "spark"}, "spark", BY_SPARK),
+        (False, False, {"conf": ["a=b"]}, "spark", BY_SPARK),
+        (
+            False,
+            False,
+            {"master": "spark://h:1"},
+            "spark",
+            "Scanning with Spark at spark://h:1; --engine local does without Spark.",
+        ),
+    ],
+)
+def test_spark_scans_where_somebody_asked_for_it(
+    installed: Callable[..., None], spark: bool, java: bool, options: dict[str, Any], engine: str, line: str
+) -> None:
+    installed(spark=spark, java=java)
+    given: dict[str, Any] = {"asked_for": None, "master": None, "conf": [], "cores": 2, **options}
+    assert chosen(given.pop("asked_for"), **given) == (engine, line)
+
+
+@pytest.mark.parametrize("option", [["--master", "local"], ["--conf", "a=b"]])
+def test_settings_of_spark_are_refused_beside_the_other_engine(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    assert _scan(brokers, tmp_path / "out", *option) == 2
+    assert "--master and --conf are for --engine spark" in capsys.readouterr().err
+
+
+def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    command = ["scan", str(brokers), "--engine", "local", "--jobs", "1"]
+    summaries = []
+    for options in ([], ["--out", str(tmp_path / "out")]):
+        assert main([*command, *options, "--output", "json"]) == 1
+        summaries.append(json.loads(capsys.readouterr().out))
+    assert [summary.pop("out") for summary in summaries] == [None, str(tmp_path / "out")]
+    assert [summary.pop("seconds") > 0 for summary in summaries] == [True, True]
+    assert summaries[0] == summaries[1] and summaries[0]["errors"] == 2
+    assert main(command) == 1
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "Scanning with 1 process of this machine; --engine spark takes Spark."
+    assert last == "--out DIR keeps the tables (Parquet). Exit status 1."
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--records", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
+        (["--tables", "batches", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
+        (["--master", "spark://h:7077"], "a scan by a cluster needs a directory that its processes find; --out DIR names it"),
+    ],
+)
+def test_what_needs_a_place_for_tables_asks_for_one(
+    brokers: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    assert main(["scan", str(brokers), *options]) == 2
+    assert capsys.readouterr().err == f"kdump: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "pack", "words"),
+    [
+        ("00000000000000000007.log.gz", gzip.compress, "It begins like a file of gzip: `gunzip -k 00000000000000000007.log.gz`,"),
+        (
+            "00000000000000000007.log.zst",
+            zstandard.compress,
+            "It begins like a file of zstd: `zstd -dk 00000000000000000007.log.zst`,",
+        ),
+        ("segment.bak", bytes, "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."),
+    ],
+)
+def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, pack: Callable[[bytes], bytes], words: str
+) -> None:
+    partition = write_partition(tmp_path / "data", topic="a", partition=1, segments={0: [_one(0)]})
+    (partition / name).write_bytes(pack(_one(7)))
+    assert main(["scan", str(tmp_path / "data"), "--engine", "local"]) == 3
+    scanned = capfd.readouterr().out
+    assert main(["check", str(tmp_path / "data")]) == 3
+    checked = capfd.readouterr().out
+    assert all(words in " ".join(out.split()) for out in (scanned, checked))
+    assert f"error    file-not-recognized  a-1 on broker data, {name}\n" in scanned
 
 
 def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

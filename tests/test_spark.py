@@ -126,7 +126,18 @@ def test_a_cluster_writes_the_same_rows(tmp_path: Path) -> None:
     conf = [argument for setting in loopback for argument in ("--conf", setting)]
     with cluster(tmp_path) as url:
         done = _scan(
-            str(CORPUS), "--out", "out", "--master", url, *conf, "--records", "--target-bytes", "256k", "-o", "json", cwd=tmp_path
+            str(CORPUS),
+            "--out",
+            "out",
+            "--master",
+            url,
+            *conf,
+            "--records",
+            "--target-bytes",
+            "256k",
+            "--output",
+            "json",
+            cwd=tmp_path,
         )
     assert (done.returncode, done.stderr) == (3, "")
     for table in ("records", "batches", "segments"):
@@ -349,9 +360,9 @@ def test_five_hundred_files_with_one_in_25_poisoned(spark: "SparkSession", tmp_p
 def test_a_scan_is_quiet_and_its_findings_are_those_of_check(tmp_path: Path) -> None:
     from kdump.checks.finding import Finding
 
-    done = _scan(str(CORPUS), "--out", str(tmp_path / "out"), "-o", "json", "--jobs", "2", cwd=ROOT)
+    done = _scan(str(CORPUS), "--out", str(tmp_path / "out"), "--output", "json", "--jobs", "2", cwd=ROOT)
     assert (done.returncode, done.stderr) == (3, "")
-    command = [sys.executable, "-m", "kdump", "check", str(CORPUS), "-o", "ndjson"]
+    command = [sys.executable, "-m", "kdump", "check", str(CORPUS), "--output", "ndjson"]
     checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     keys = [column.key for column in Finding.schema]
     rows = [json.loads(line) for line in checked.stdout.splitlines()]

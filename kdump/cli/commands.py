@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from kdump import __version__
 from kdump.binary import kernel
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
+from kdump.cli import completion
 from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
 from kdump.cli.listing.paths import COMMANDS
-from kdump.cli.listing.request import Request
-from kdump.cli.main import near_commands
-from kdump.cli.streams import say
-from kdump.errors import UsageError
+from kdump.cli.listing.request import EXPORTS, Request
+from kdump.cli.main import NOT_EXAMINED, USAGE, near_commands
+from kdump.cli.output_file import written_to
+from kdump.cli.streams import forget_stdout, say
+from kdump.errors import Unreadable, UsageError
 from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
 from kdump.formats import file_name
 from kdump.releases import history
 from kdump.releases.starts import PROVED
 
-USAGE = 2
+STDIN = decoding.STDIN
 FORECAST_FORMS = ("text", "ndjson", "json", "csv", "table")
 
 _HELP = """\
@@ -42,6 +46,7 @@ Check     check explain forecast
 Fleet     scan
 Data      schema
 Kafka's   --files (drop-in for kafka-dump-log.sh), releases
+Shell     completions
 
 Examples
   kdump --files 00000000000000000000.log                  as Kafka's tool prints it
@@ -50,7 +55,7 @@ Examples
   kdump forecast /var/lib/kafka/orders-3                  what a restart loses, segment by segment
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
-  kdump scan /data --out tables --engine local            a fleet as Parquet, and what is wrong with it
+  kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
   kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
 
@@ -112,6 +117,16 @@ def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
+def _screen(function: Command) -> Command:
+    """A command that prints a screen, as one that gives what is to be called for it: by then it is known where it goes."""
+
+    @functools.wraps(function)
+    def ask(**options: Any) -> Callable[[], None]:
+        return functools.partial(function, **options)
+
+    return ask
+
+
 def _decoder_name(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     """A name that `--decode` takes; topics may be called what Kafka calls them."""
     name = None if value is None else decoding.named(value)
@@ -134,18 +149,56 @@ def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -
         dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
 
-_FORMS = ("kafka", "ndjson", "csv", "table")
-_PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-_OUTPUT = click.option(
+class OutputFile:
+    """What a command line says of where the output goes; the object of Click's contexts."""
+
+    def __init__(self) -> None:
+        self.path: str | None = None
+
+
+def _take_file(context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> None:
+    """Note the file for the output. A form there is what `-o` meant once, unless `--output` says the form."""
+    output = next((parameter for parameter in context.command.params if parameter.name == "output"), None)
+    forms = output.type.choices if output is not None and isinstance(output.type, click.Choice) else ()
+    is_form_given = context.get_parameter_source("output") is ParameterSource.COMMANDLINE
+    for value in values:
+        if value in forms and not is_form_given:
+            raise click.UsageError(
+                f"-o is a file now; the format is --output {value} (for a file of this name: -o ./{value})", context
+            )
+    if len(values) > 1:
+        raise click.UsageError(f"there is one file for the output, not {len(values)}: {', '.join(values)}", context)
+    if values:
+        context.ensure_object(OutputFile).path = values[0]
+
+
+_FILE = click.option(
     "-o",
-    "--output",
-    type=click.Choice(_FORMS),
-    default="kafka",
-    show_default=True,
-    help="Kafka's lines, one JSON object or CSV line a row, or aligned columns: as wide as the terminal, uncut in a pipe.",
+    "file",
+    metavar="FILE",
+    multiple=True,
+    callback=_take_file,
+    expose_value=False,
+    shell_complete=completion.file_names,
+    help="Write the output to FILE, which must not exist yet, and not to stdout.",
 )
+
+
+def _output(forms: Sequence[str], help: str) -> Callable[[Command], Command]:
+    """The option for the form of the output; the first of `forms` is the default. It is read before `-o`, which asks for it."""
+    return click.option("--output", type=click.Choice(forms), default=forms[0], show_default=True, is_eager=True, help=help)
+
+
+_FORMS = ("kafka", "ndjson", "csv", "table")
+_PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.file_names)
 _REST = (
-    click.option("--release", default=history.RELEASES[-1], show_default=True, help="Whose words the lines are in."),
+    click.option(
+        "--release",
+        default=history.RELEASES[-1],
+        show_default=True,
+        shell_complete=completion.releases,
+        help="Whose words the lines are in.",
+    ),
     click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
     click.option("--strict-stderr", is_flag=True, help="Only Kafka's own words on stderr."),
     click.option(
@@ -157,21 +210,14 @@ _REST = (
     ),
     click.option("--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster, such as 50MB/s."),
 )
-_COMMON = (_PATHS, _OUTPUT, *_REST)
-_EXPORTS = ("parquet", "arrow")
-
-
-def _output_and_file(context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> str:
-    """A form of output; for those that need a file, `-o` also names that: `--output parquet -o FILE`."""
-    forms = [value for value in values if value in _FORMS or value in _EXPORTS]
-    files = [value for value in values if value not in forms]
-    form = forms[-1] if forms else _FORMS[0]
-    if len(files) > 1 or files and form not in _EXPORTS:
-        raise click.BadParameter(f"'{files[-1]}' is none of {', '.join((*_FORMS, *_EXPORTS))}.")
-    if form in _EXPORTS and not files:
-        raise click.BadParameter(f"{form} needs a file: --output {form} -o FILE.")
-    context.params["file"] = files[0] if files else None
-    return form
+_COMMON = (
+    _PATHS,
+    _output(
+        _FORMS, "Kafka's lines, one JSON object or CSV line a row, or aligned columns: as wide as the terminal, uncut in a pipe."
+    ),
+    _FILE,
+    *_REST,
+)
 
 
 _OFFSETS = (
@@ -184,19 +230,25 @@ _TIMES = (
 )
 _LOG = (
     _PATHS,
-    click.option(
-        "-o",
-        "--output",
-        multiple=True,
-        metavar="[kafka|ndjson|csv|table|parquet|arrow]",
-        callback=_output_and_file,
-        help="Kafka's lines (the default), one JSON object or CSV line a row, or aligned columns (as wide as the"
-        " terminal, uncut in a pipe); or a file of Parquet or Arrow: --output parquet -o FILE.",
+    _output(
+        (*_FORMS, *EXPORTS),
+        "Kafka's lines, one JSON object or CSV line a row, or aligned columns (as wide as the terminal, uncut in a pipe); or a"
+        " file of Parquet or Arrow, with -o FILE.",
     ),
+    _FILE,
     *_REST,
     *_OFFSETS,
     *_TIMES,
     click.option("--from-position", type=click.IntRange(min=0), help="Only batches that start at this byte or behind it."),
+    click.option(
+        "--tail", type=click.IntRange(min=1), metavar="N", help="Only the last N batches of each partition, or records."
+    ),
+    click.option(
+        "--offset",
+        type=int,
+        metavar="N",
+        help="Only the batch, or record, that holds offset N; what lies around where none does.",
+    ),
     click.option("--deep", "--deep-iteration", "is_deep", is_flag=True, help="List records, not only batches."),
     click.option(
         "--print-data-log", "prints_data", is_flag=True, help="Print keys and values in Kafka's lines, too; implies --deep."
@@ -206,6 +258,7 @@ _LOG = (
         "--decode",
         metavar="NAME",
         callback=_decoder_name,
+        shell_complete=completion.words(*decoding.NAMES),
         help="What keys and values are: " + ", ".join(decoding.NAMES) + ". 'auto' goes by the directory's name, and is the"
         " default except for Kafka's lines. Any but 'none' implies --deep and --print-data-log.",
     ),
@@ -225,8 +278,8 @@ _LOG = (
 def log(**options: Any) -> Request:
     """List the batches or records of segments (.log).
 
-    PATH is a file, a partition directory, a log directory, or a pattern in quotes. Damage does not end the listing: the next
-    intact batch is found, and every row says whether it is intact, salvaged or damaged.
+    PATH is a file, a partition directory, a log directory, a pattern in quotes, or - for stdin. Damage does not end the
+    listing: the next intact batch is found, and every row says whether it is intact, salvaged or damaged.
     """
     return Request(file_name.LOG, **options)
 
@@ -276,15 +329,9 @@ def snapshot(**options: Any) -> Request:
 
 
 @kdump.command()
-@click.argument("releases", nargs=-1, metavar="[RELEASE [RELEASE]]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "ndjson"]),
-    default="text",
-    show_default=True,
-    help="Text, or one JSON object a row.",
-)
+@click.argument("releases", nargs=-1, metavar="[RELEASE [RELEASE]]", shell_complete=completion.releases)
+@_output(("text", "ndjson"), "Text, or one JSON object a row.")
+@_FILE
 def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
     """List the releases of Kafka's tool, those that print alike together, and what they changed.
 
@@ -295,7 +342,8 @@ def releases(releases: tuple[str, ...], output: str) -> ReleasesRequest:
     return ReleasesRequest(releases, output=output)
 
 
-_CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.IntRange, click.FloatRange))
+_COMPLETERS = {"ignore": completion.codes, "select": completion.codes, "baseline": completion.file_names}
+_CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.IntRange, click.FloatRange, _COMPLETERS), _FILE)
 
 
 @kdump.command()
@@ -303,8 +351,8 @@ _CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.In
 def check(**options: Any) -> object:
     """Tell what is wrong with files, partition directories and log directories.
 
-    PATH may also be a pattern in quotes. Exit codes: 0 clean, 1 findings, 2 usage, 3 something could not be examined, 4 the
-    output failed.
+    PATH may also be a pattern in quotes, or - for stdin: a log, unless --as says otherwise. Exit codes: 0 clean, 1 findings,
+    2 usage, 3 something could not be examined, 4 the output failed.
     """
     from kdump.cli.checking.request import CheckRequest
 
@@ -312,11 +360,12 @@ def check(**options: Any) -> object:
 
 
 _FORECAST = (
-    click.argument("paths", nargs=-1, required=True, metavar="PATH..."),
+    _PATHS,
     click.option("--after", type=click.Choice(STOPS), help="The stop before the start; both, if not given."),
     click.option(
         "--recovery-point",
         metavar="WHERE",
+        shell_complete=completion.words(*POINTS),
         help="Up to where data counts as flushed: " + ", ".join(POINTS) + " or an offset. If not given, as the log directory"
         " has noted in its checkpoint, and where it has none, end. An unclean start scans all segments from there on.",
     ),
@@ -324,6 +373,7 @@ _FORECAST = (
         "--broker",
         metavar="RELEASE",
         default=PROVED[-1],
+        shell_complete=completion.releases,
         show_default=True,
         help=f"The broker's release. Starts of {', '.join(PROVED)} are known; others are told as the nearest of these.",
     ),
@@ -331,33 +381,33 @@ _FORECAST = (
         "--config",
         multiple=True,
         metavar="NAME=VALUE",
+        shell_complete=completion.words(*(f"{name}=" for name in CONFIG)),
         help="A setting of the broker or topic that matters: " + ", ".join(CONFIG) + ".",
     ),
-    click.option(
-        "-o",
-        "--output",
-        type=click.Choice(FORECAST_FORMS),
-        default=FORECAST_FORMS[0],
-        show_default=True,
-        help="Text for people; lines or documents for programs.",
-    ),
+    _output(FORECAST_FORMS, "Text for people; lines or documents for programs."),
+    _FILE,
 )
 
 _SCAN = (
     _PATHS,
-    click.option("--out", "out", required=True, metavar="DIR", help="Where the tables go; there must be nothing yet."),
+    click.option(
+        "--out",
+        "out",
+        metavar="DIR",
+        shell_complete=completion.directories,
+        help="Where the tables go; there must be nothing yet. Without it, there is only the summary.",
+    ),
     click.option(
         "--engine",
         type=click.Choice(["spark", "local"]),
-        default="spark",
-        show_default=True,
-        help="Spark, in this process or on a cluster; or processes of this machine, without Spark.",
+        help="Spark, in this process or on a cluster; or processes of this machine. If not given: Spark where it is installed"
+        " with a Java to run on, or where --master is given.",
     ),
     click.option(
         "--master", metavar="URL", help="A cluster, such as spark://host:7077, which finds PATH and DIR as this machine does."
     ),
     click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark."),
-    click.option("--tables", metavar="NAME,...", help="Which; by default all but records."),
+    click.option("--tables", metavar="NAME,...", shell_complete=completion.tables, help="Which; by default all but records."),
     click.option("--records", "with_records", is_flag=True, help="Also the table of records: all keys and values."),
     click.option(
         "--savings",
@@ -381,14 +431,8 @@ _SCAN = (
         "--fail-on", type=click.Choice(SEVERITIES), default=ERROR, show_default=True, help="Exit with 1 from this severity on."
     ),
     click.option("--jobs", type=click.IntRange(min=0), default=0, help="Cores to use; 0, the default: as suits the machine."),
-    click.option(
-        "-o",
-        "--output",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="For people, or for programs.",
-    ),
+    _output(("text", "json"), "The summary for people, or for programs."),
+    _FILE,
 )
 
 
@@ -409,7 +453,7 @@ def forecast(**options: Any) -> object:
 @kdump.command()
 @_options(*_SCAN)
 def scan(**options: Any) -> object:
-    """Scan brokers' directories into tables (Parquet), and tell what is in them and what is wrong.
+    """Tell what is in brokers' directories and what is wrong; with --out, keep it as tables (Parquet).
 
     PATH is a log directory, one above several (broker=1, broker=2), a partition, or a pattern in quotes. Exit codes are those
     of `kdump check`.
@@ -420,7 +464,9 @@ def scan(**options: Any) -> object:
 
 
 @kdump.command()
-@click.argument("words", nargs=-1, metavar="[CODE | EXCEPTION | LINE OF A LOG]")
+@click.argument("words", nargs=-1, metavar="[CODE | EXCEPTION | LINE OF A LOG]", shell_complete=completion.codes)
+@_FILE
+@_screen
 def explain(words: tuple[str, ...]) -> None:
     """Tell what a fault is: cause, consequence, remedy. Without a CODE: list all.
 
@@ -449,7 +495,9 @@ def explain(words: tuple[str, ...]) -> None:
 
 
 @kdump.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.kinds_of_rows)
+@_FILE
+@_screen
 def schema(name: str | None) -> None:
     """Print the JSON Schema of a kind of rows, such as finding. Without NAME: list all."""
     import json
@@ -464,6 +512,21 @@ def schema(name: str | None) -> None:
         raise UsageError(f"there is no schema {name}", remedy=f"there are {', '.join(schemas.ROWS)}")
 
 
+@kdump.command()
+@click.argument("shell", type=click.Choice(list(completion.SHELLS)))
+@_FILE
+@_screen
+def completions(shell: str) -> None:
+    """Print what a shell reads to complete command lines of kdump.
+
+    \b
+    bash  eval "$(kdump completions bash)" in ~/.bashrc
+    zsh   eval "$(kdump completions zsh)" in ~/.zshrc, after compinit
+    fish  kdump completions fish -o ~/.config/fish/completions/kdump.fish
+    """
+    click.echo(completion.script(kdump, shell), nl=False)
+
+
 def main(arguments: list[str]) -> int:
     """Run a command; the exit code says how it went.
 
@@ -475,8 +538,11 @@ def main(arguments: list[str]) -> int:
         return _refused(_no_command(arguments[0]))
     if sys.stdout is None:
         raise OSError(errno.EBADF, "stdout is closed")
+    file = OutputFile()
+    if completion.VARIABLE in os.environ:
+        completion.register()
     try:
-        request = kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False)
+        request = kdump.main(arguments or ["--help"], prog_name="kdump", standalone_mode=False, obj=file)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "kdump"
         return _refused(f"{error.format_message().rstrip('.')}; see `{command} --help`")
@@ -484,12 +550,13 @@ def main(arguments: list[str]) -> int:
         return _refused(str(error))
     except click.Abort:
         raise KeyboardInterrupt
-    except SystemExit:
-        raise BrokenPipeError  # Click met one while it wrote a screen
+    except SystemExit:  # the reader of a screen that Click wrote has gone
+        forget_stdout()
+        return 0
     if request is None or isinstance(request, int):
         return request or 0  # a screen was shown
     try:
-        return _done(request)
+        return _done(request, file.path)
     except UsageError as error:
         return _refused(str(error))
 
@@ -508,11 +575,20 @@ def _no_command(word: str) -> str:
     return f"there is no command or file {word}; `kdump help` lists the commands"
 
 
-def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | ScanRequest) -> int:
-    if isinstance(request, Request) and request.file is not None:
+def _done(request: Any, file: str | None) -> int:
+    """Do what is asked for. Returns the exit code."""
+    if isinstance(request, Request) and request.output in EXPORTS:
+        if file is None:
+            raise UsageError(f"{request.output} needs a file: --output {request.output} -o FILE")
         from kdump.cli.listing.export import export
 
-        return export(request)
+        return export(request, file)
+    with written_to(file):
+        return _run(request)
+
+
+def _run(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | ScanRequest | Callable[[], None]) -> int:
+    """Write what is asked for to stdout. Returns the exit code."""
     if isinstance(request, Request):
         from kdump.cli.listing.lister import list_files
 
@@ -520,15 +596,16 @@ def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | 
     from kdump.cli.checking.request import CheckRequest
 
     if isinstance(request, CheckRequest):
-        from kdump.cli.checking.run import check_paths
-
-        return check_paths(request)
+        return _check(request)
     from kdump.cli.forecasting.request import ForecastRequest
 
     if isinstance(request, ForecastRequest):
         from kdump.cli.forecasting.run import forecast_paths
 
         return forecast_paths(request)
+    if callable(request):
+        request()
+        return 0
     from kdump.cli.scanning.request import ScanRequest
 
     if isinstance(request, ScanRequest):
@@ -538,6 +615,25 @@ def _done(request: Request | ReleasesRequest | CheckRequest | ForecastRequest | 
     from kdump.cli.releases import list_releases
 
     return list_releases(request)
+
+
+def _check(request: CheckRequest) -> int:
+    """Check all paths of a request, and stdin where it is one of them. Returns the exit code."""
+    from kdump.cli.checking.run import check_paths
+
+    if STDIN not in request.paths:
+        return check_paths(request)
+    from kdump.cli.stdin_file import is_log, spooled
+
+    try:
+        with spooled("stdin") as path:
+            request.paths = [path if given == STDIN else given for given in request.paths]
+            if request.settings.file_type is None and request.paths == [path] and is_log(path):
+                request.settings.file_type = "log"
+            return check_paths(request)
+    except Unreadable as error:
+        say(str(error))
+        return NOT_EXAMINED
 
 
 def _refused(message: str) -> int:

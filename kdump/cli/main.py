@@ -26,7 +26,10 @@ COMMANDS = (
     "explain",
     "schema",
     "releases",
+    "completions",
 )
+
+_SCREENS = ("explain", "schema", "releases", "completions")  # commands that print what is known, and examine nothing
 
 USAGE = 2
 NOT_EXAMINED = 3
@@ -69,9 +72,12 @@ def main() -> int:
         from kdump.cli import commands
 
         return commands.main(arguments)
-    except BrokenPipeError:
-        forget_stdout()  # whoever reads our output has seen enough, as `head` has
-        return 0
+    except BrokenPipeError as error:
+        forget_stdout()
+        if is_dropin(arguments) or arguments[:1] and arguments[0] in _SCREENS:
+            return 0  # whoever reads our output has seen enough, as `head` has
+        say(f"internal error: {error} between processes; please report it")  # commands that judge see to their readers themselves
+        return NOT_EXAMINED
     except KeyboardInterrupt as interrupt:
         forget_stdout()
         say(str(interrupt) or "interrupted")

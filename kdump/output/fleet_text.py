@@ -228,4 +228,6 @@ def _where(finding: Mapping[str, Any]) -> str:
     on = "" if finding["broker"] is None else f" on broker {finding['broker']}"
     first, last = finding["offsetFirst"], finding["offsetLast"]
     offsets = "" if first is None else f", offset {first:,}" if last in (None, first) else f", offsets {first:,} to {last:,}"
-    return f"{finding['topic']}-{finding['partition']}{on}{offsets}"
+    partition, name = f"{finding['topic']}-{finding['partition']}", os.path.basename(finding["path"])
+    file = f", {name}" if first is None and not name.startswith(partition) else ""
+    return f"{partition}{on}{offsets}{file}"

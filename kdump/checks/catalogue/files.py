@@ -60,7 +60,7 @@ FAULTS: tuple[FaultKind, ...] = (
         cause="a copy under another name (.bak, .gz), an archive, or a file that has nothing to do with Kafka",
         kafka="its tool ignores files whose suffix it does not know; a broker ignores them as well",
         loss="nothing is known of the file; in a directory, files that are not Kafka's by content either are an info",
-        remedy="name it as a broker does, or take --as log; unpack it if it is compressed; move away what is not Kafka's",
+        remedy="name it as a broker does, or `kdump check --as log`; unpack what is compressed; move away what is not Kafka's",
         see=("not-a-segment", "not-regular", "name-not-numeric"),
         leaves_unexamined=True,
     ),

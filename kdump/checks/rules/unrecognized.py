@@ -43,9 +43,9 @@ def check(context: FileContext, *, is_named: bool) -> bool:
         unpack = f": `{_UNPACK[kind]} {name}`, and check what comes out" if kind in _UNPACK else ""
         advice = f"It begins like a file of {kind}{unpack}."
     elif is_log:
-        advice = "It begins like a log: name it *.log, or take --as log."
+        advice = "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."
     else:
-        advice = "If it is Kafka's, name it as a broker does (*.log, *.index), or take --as TYPE."
+        advice = "If it is Kafka's, name it as a broker does (*.log, *.index), or say what it is: `kdump check --as TYPE`."
     message = f"Not examined, for its name is none of Kafka's. {advice}"
     context.report("file-not-recognized", 0, source.size, message, found="log" if is_log else kind or None)
     return True

@@ -8,7 +8,7 @@ from kdump.output.findings import FORMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 FLAG, TEXT, TEXTS, CHOICE, COUNT, SECONDS = "flag", "text", "texts", "choice", "count", "seconds"
@@ -107,7 +107,7 @@ OPTIONS = (
     Option("--nice", "is_nice", "At a low priority, and without filling the page cache.", kind=FLAG),
     Option("--rate", "rate", "Read so much a second, such as 50MB/s, by one process.", default=""),
     Option(
-        "-o --output",
+        "--output",
         "output",
         "Text for people; lines or documents for programs.",
         kind=CHOICE,
@@ -153,8 +153,10 @@ def _value_of(option: Option, text: str) -> object | None:
     return text
 
 
-def decorators(option: Callable[..., Any], choice: Any, count: Any, seconds: Any) -> list[Callable[[Any], Any]]:
-    """The options as Click has them; it is given, not imported."""
+def decorators(
+    option: Callable[..., Any], choice: Any, count: Any, seconds: Any, completers: Mapping[str, Any]
+) -> list[Callable[[Any], Any]]:
+    """The options as Click has them; it is given, not imported. `completers` say what values shells offer, by name."""
     kinds: dict[str, Callable[[Option], dict[str, object]]] = {
         FLAG: lambda one: {"is_flag": True},
         TEXT: lambda one: {"default": one.default},
@@ -164,6 +166,15 @@ def decorators(option: Callable[..., Any], choice: Any, count: Any, seconds: Any
         SECONDS: lambda one: {"type": seconds(min=one.minimum)},
     }
     return [
-        option(*one.names, one.name, help=one.help, metavar=one.metavar, show_default=one.shows_default, **kinds[one.kind](one))
+        option(
+            *one.names,
+            one.name,
+            help=one.help,
+            metavar=one.metavar,
+            show_default=one.shows_default,
+            shell_complete=completers.get(one.name),
+            is_eager=one.name == "output",  # the option -o asks for it
+            **kinds[one.kind](one),
+        )
         for one in OPTIONS
     ]

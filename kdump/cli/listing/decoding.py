@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kdump.output.contents import Contents
     from kdump.releases.profile import Profile
 
+STDIN = "-"
 AUTO, NONE = "auto", "none"
 PLAIN = ("string", "integer", "long")
 
@@ -45,6 +46,8 @@ def topic_of(path: str) -> str:
     """The internal topic whose records a file holds, by its name and that of its directory; empty for any other."""
     if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
         return "cluster-metadata"
+    if path.startswith(STDIN + "."):
+        return ""  # stdin is in no directory
     topic = file_name.topic(path)
     return named(topic) if topic.startswith("__") and named(topic) in OPTIONS else ""
 
@@ -66,21 +69,41 @@ class Decoding:
         self._faults: dict[str, _Faults] = {}
         request = run.request
         self._is_off = request.decode == NONE
+        if path == STDIN:
+            path += request.suffix  # it is what the command says
         self._topic = topic_of(path) if request.decode == AUTO else request.decode if request.decode in OPTIONS else ""
         self._decode = decoded.decoder_of(self._topic) if self._topic else decoded.plain_decoder(*request.decoders)
+        if request.says_decoder and not self._is_wordless:
+            self._say_decoder()
+
+    @property
+    def _is_wordless(self) -> bool:
+        """Whether Kafka's lines are wanted of a topic whose decoder is not in this release."""
+        run = self._run
+        return run.output is None and bool(self._topic) and OPTIONS[self._topic] not in run.request.profile.topic_decoders
+
+    def _say_decoder(self) -> None:
+        """Say which decoder was chosen, once for a directory."""
+        folder = STDIN if self._path == STDIN else os.path.dirname(self._path) or "."
+        if not self._topic:
+            what = "keys and values are shown as text: by its name it is not the directory of an internal topic"
+        elif file_name.CHECKPOINT in (file_name.suffix(self._path), self._run.request.suffix):
+            what = f"keys and values of KRaft snapshots are decoded as {self._topic}"
+        else:
+            what = f"keys and values are decoded as {self._topic}, after the name of the directory"
+        self._run.say_once(f"{folder}: {what}")
 
     def contents(self) -> Contents:
         """What stands behind the fields of a record's line."""
         run, request = self._run, self._run.request
         if not request.prints_data:
             return contents(request.profile, None, skips_metadata=request.skips_metadata)
-        if self._topic:
-            option = OPTIONS[self._topic]
-            if option in request.profile.topic_decoders:
-                from kdump.output import topics
+        if self._topic and not self._is_wordless:
+            from kdump.output import topics
 
-                decoder = topics.decoder_of(request.profile, option)
-                return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
+            decoder = topics.decoder_of(request.profile, OPTIONS[self._topic])
+            return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
+        if self._topic:
             run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")
         key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
         return contents(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kdump.cli.listing import text_checkpoints
+from kdump.cli.listing.decoding import STDIN
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
 from kdump.cli.listing.run import Run
@@ -41,12 +42,13 @@ BATCHES, RECORDS = "batches", "records"
 _WHOLE_VALUES = "127m"  # no batch is larger that is read
 
 
-def export(request: Request) -> int:
-    """Write what a request asks for into its file. Returns the exit code: clean, findings, or files that were not examined.
+def export(request: Request, path: str) -> int:
+    """Write what a request asks for into a file. Returns the exit code: clean, findings, or files that were not examined.
 
     Raises UsageError where the file exists, or where something is asked for that it cannot hold.
     """
-    path = request.file or ""
+    if STDIN in request.paths:
+        raise UsageError(f"{request.output} names the files of its rows, and stdin has no name")
     if request.suffix == file_name.CHECKPOINT and text_checkpoints.text_files(request.paths):
         text_checkpoints.refuse_options_of_logs(request)
     refused = {
@@ -67,7 +69,7 @@ def export(request: Request) -> int:
                 list_each(run, lambda run, path: _export_file(run, path, options, rows))
                 rows.flush()
         except FileExistsError:
-            raise UsageError(f"{path} exists, and is not overwritten")
+            raise UsageError(f"{path} exists, and is not overwritten", remedy="name another file with -o, or remove this one")
         err.flush()
         return run.status
 
@@ -103,7 +105,7 @@ class _Exporter(LogLister):
     """Lists one log into a file of tables. Damaged ranges, and batches whose records cannot be read, have no rows there."""
 
     def __init__(self, run: Run, source: Source, place: dict[str, Any], options: Options, rows: _Rows) -> None:
-        super().__init__(run, source)
+        super().__init__(run, source, run.begins.get(source.path))
         self._place = place
         self._options = options
         self._rows = rows

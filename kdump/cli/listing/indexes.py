@@ -132,7 +132,8 @@ class _Batches:
 
 def list_transaction_index(run: Run, path: str) -> None:
     """List a transaction index; a version that is not 0 is damage."""
-    with Source(path) as source:
+    with run.opened(path) as source:
+        path = source.path
         run.head(path)
         line = Template.parse("".join(run.request.profile.transaction_line))
         for table in transaction_index.read(source):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from kdump.cli.listing import indexes, logs, producer_snapshots, text_checkpoints
+from contextlib import contextmanager
+
+from kdump.cli.listing import indexes, logs, one_offset, producer_snapshots, tail, text_checkpoints
+from kdump.cli.listing.decoding import STDIN
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
 from kdump.cli.streams import stderr_bytes
-from kdump.errors import CorruptData, KdumpError
+from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
 from kdump.formats import file_name
 from kdump.output import listing
 from kdump.output.blocks import Blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kdump.cli.listing.request import Request
     from kdump.tables import Row
@@ -38,12 +41,36 @@ def list_files(request: Request) -> int:
         out, err = Blocks(stdout), Blocks(stderr, needs_reader=False)
         run = Run(request, out, err, is_terminal=stdout.isatty(), is_error_terminal=stderr.isatty())
         try:
-            _list(run)
+            with _stdin(run):
+                _list(run)
             out.flush()
         except BrokenPipeError:
             pass
+        except Unreadable as error:
+            run.is_unexamined = True
+            run.say(str(error))
         err.flush()
         return run.status
+
+
+@contextmanager
+def _stdin(run: Run) -> Iterator[None]:
+    """Let stdin be a file within the block, if a request names it. Raises UsageError for what needs other files beside it."""
+    request = run.request
+    if STDIN not in request.paths:
+        yield
+        return
+    if request.suffix in (file_name.OFFSET_INDEX, file_name.TIME_INDEX):
+        raise UsageError("an index from stdin has no name with a base offset, and no log beside it", remedy="name the file")
+    from kdump.cli.stdin_file import kind_of, spooled
+
+    with spooled("stdin" + request.suffix) as path:
+        run.names[path] = STDIN
+        kind = kind_of(path)
+        if kind:
+            run.say(f"stdin begins like a file of {kind}; unpack it first")
+        request.paths = [path if given == STDIN else given for given in request.paths]
+        yield
 
 
 def _list(run: Run) -> None:
@@ -64,7 +91,7 @@ def _list(run: Run) -> None:
 def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[str] = ()) -> None:
     """List each file of a request (or those found), until it is enough; note what is damaged, and what could not be examined."""
     try:
-        for path in found or files(run.request.paths, run.request.suffix):
+        for path in found or _chosen(run):
             try:
                 if isinstance(path, KdumpError):
                     raise path
@@ -77,3 +104,16 @@ def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[s
         run.say_what_is_held()
     except Enough:
         pass
+
+
+def _chosen(run: Run) -> Iterable[str | KdumpError]:
+    """The files of a request that may hold what it asks for."""
+    request = run.request
+    found = files(request.paths, request.suffix)
+    if request.tail is not None:
+        paths = list(found)
+        run.begins = tail.begins(paths, request.tail, is_deep=request.is_deep)
+        return [path for path in paths if not isinstance(path, str) or path in run.begins]
+    if request.offset is not None:
+        return one_offset.segments_for(list(found), request.offset)
+    return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.source import Source
 from kdump.checks import salvage
-from kdump.cli.listing.decoding import Decoding
+from kdump.cli.listing.decoding import STDIN, Decoding
+from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.starts import start_position
 from kdump.errors import CorruptData, Fault
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeVar
 
+    from kdump.binary.source import Source
     from kdump.cli.listing.run import Run
+    from kdump.cli.listing.tail import Begin
     from kdump.formats.log import Chunk
     from kdump.formats.record import Record
     from kdump.tables import Row
@@ -32,11 +34,11 @@ if TYPE_CHECKING:
 
 def list_log(run: Run, path: str) -> None:
     """List a log, or the part of it that is asked for."""
-    with Source(path) as source:
-        run.head(path)
+    with run.opened(path) as source:
+        run.head(source.path)
         if run.output is None:
-            _write_heading(run, os.path.basename(path))
-        LogLister(run, source).list_all()
+            _write_heading(run, os.path.basename(source.path))
+        LogLister(run, source, run.begins.get(path)).list_all()
 
 
 def _write_heading(run: Run, name: str) -> None:
@@ -55,7 +57,7 @@ class LogLister:
     What is found, and said, does not depend on the form: that is a matter of the four methods `write_...` alone.
     """
 
-    def __init__(self, run: Run, source: Source) -> None:
+    def __init__(self, run: Run, source: Source, begin: Begin | None = None) -> None:
         self._run = run
         self._request = run.request
         self._source = source
@@ -64,16 +66,27 @@ class LogLister:
         self._held: list[salvage.Damage] = []  # until the offset behind them is known
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
+        self._begin = begin
+        self._from_position = self._request.from_position if self._begin is None else self._begin.position
+        self._left_out = 0 if self._begin is None else self._begin.skipped  # records in front of those that are listed
+        self._around = None if self._request.offset is None else Around(self._request.offset)
 
     def list_all(self) -> None:
         """List all that is asked for. Raises Enough."""
+        findings = self._run.finding_count
         try:
-            for item in salvage.walk(self._source, start_position(self._source, self._request)):
+            start = start_position(self._source, self._request) if self._begin is None else self._begin.start
+            for item in salvage.walk(self._source, start):
                 if isinstance(item, salvage.Damage):
                     self._take_damage(item)
-                else:
-                    self._list_section(item)
+                    continue
+                self._list_section(item)
+                if self._around is not None and self._around.note(item.chunk, item.statuses):
+                    break
             self._list_held_damages()
+            if self._around is not None and not self._around.is_found:
+                message = self._around.explanation(self._source.path, is_damaged=self._run.finding_count > findings)
+                self._run.say(f"{self._source.path}: {message}")
         except (Enough, BrokenPipeError):  # what was found by then counts
             self.decoding.report()
             raise
@@ -123,7 +136,7 @@ class LogLister:
     def _take_damage(self, damage: salvage.Damage) -> None:
         """List a damaged range, at once or when it is known whether it may hold what is asked for."""
         request = self._request
-        is_in_front = request.from_position is not None and damage.end <= request.from_position
+        is_in_front = self._from_position is not None and damage.end <= self._from_position
         is_behind = request.to_offset is not None and self._last_offset >= request.to_offset
         if is_in_front or is_behind:
             return
@@ -182,7 +195,7 @@ class LogLister:
                 first = min(first, file_name.base_offset(name))
         except CorruptData:
             pass  # a copy under another name
-        self._run.hold(folder or ".", first, self._last_offset)
+        self._run.hold(folder or (STDIN if name == STDIN else "."), first, self._last_offset)
 
     def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
         """Say that a batch is listed as it should be, not as it stands."""
@@ -216,7 +229,7 @@ class LogLister:
 
     def _runs_in_range(self, chunk: Chunk) -> Iterator[tuple[int, int]]:
         """Where runs of batches that may hold what is asked for start and end."""
-        if not self._request.has_range and self._request.from_position is None:
+        if not self._request.has_range and self._from_position is None:
             yield 0, len(chunk.batches)
             return
         start: int | None = None
@@ -232,7 +245,7 @@ class LogLister:
     def _is_in_range(self, chunk: Chunk, row: int) -> bool:
         """Whether a batch may hold what is asked for, by what its header and the batch before it tell."""
         request, batches, header = self._request, chunk.batches, chunk.headers[row]
-        if request.from_position is not None and batches["position"][row] < request.from_position:
+        if self._from_position is not None and batches["position"][row] < self._from_position:
             return False
         first_offset, last_offset = batches["base_offset"][row], batches["last_offset"][row]
         last_time: int = batches["timestamp"][row]
@@ -259,8 +272,13 @@ class LogLister:
         if room < len(statuses):
             chunk, statuses = chunk.slice(0, room), statuses[:room]
         self._find_damaged_batches(chunk.batches, statuses)
+        self._note_found()
         self.write_batches(chunk, statuses)
         self._run.count(len(statuses))
+
+    def _note_found(self) -> None:
+        if self._around is not None:
+            self._around.is_found = True
 
     def _find_damaged_batches(self, batches: Table[RecordBatch], statuses: list[str]) -> None:
         if salvage.DAMAGED not in statuses:
@@ -294,6 +312,11 @@ class LogLister:
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
         rows = self._rows_in_range(part.records)
+        left_out = min(self._left_out, len(rows))
+        self._left_out -= left_out
+        rows = rows[left_out:]
+        if rows:
+            self._note_found()
         kept = rows[: self._run.room(len(rows))]
         # the limit keeps what follows it from being looked at
         end = len(statuses) if len(kept) == len(rows) else _owners(part)[kept[-1]] + 1
@@ -342,7 +365,15 @@ class LogLister:
         rows = list(counts)
         batches = _picked(part.batches, rows)
         continues = bool(rows) and batches["position"][0] == self._shown_position
-        selected = RecordChunk(batches, list(counts.values()), _picked(part.records, kept), continues)
+        selected = RecordChunk(
+            batches,
+            list(counts.values()),
+            _picked(part.records, kept),
+            continues,
+            faults={row: part.faults[of] for row, of in enumerate(kept) if of in part.faults},
+            first_offsets=[part.first_offsets[row] for row in rows] if part.first_offsets else (),
+            magics=[part.magics[row] for row in kept] if part.magics else (),
+        )
         return selected, [statuses[row] for row in rows]
 
     def _write_lines(self, part: RecordChunk) -> None:
@@ -392,8 +423,16 @@ def _behind(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
         continues = left < batch_count
         first = row if continues else row + 1
         counts = [batch_count - left, *part.counts[row + 1 :]] if continues else part.counts[row + 1 :]
-        batches = part.batches.slice(first, len(part.batches))
-        return row, RecordChunk(batches, counts, part.records.slice(count, len(part.records)), continues)
+        rest = RecordChunk(
+            part.batches.slice(first, len(part.batches)),
+            counts,
+            part.records.slice(count, len(part.records)),
+            continues,
+            faults={row - count: faults for row, faults in part.faults.items() if row >= count},
+            first_offsets=part.first_offsets[first:],
+            magics=part.magics[count:],
+        )
+        return row, rest
     raise ValueError(f"{count} records of {sum(part.counts)}")
 
 

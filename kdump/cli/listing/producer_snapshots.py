@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kdump.binary.source import Source
 from kdump.formats import producer_snapshot
 from kdump.output import listing
 from kdump.tables import Table
@@ -14,7 +13,8 @@ if TYPE_CHECKING:
 
 def list_producer_snapshot(run: Run, path: str) -> None:
     """List a producer snapshot. Raises CorruptData if it is damaged."""
-    with Source(path) as source:
+    with run.opened(path) as source:
+        path = source.path
         run.head(path)
         producers = [state for table in producer_snapshot.read(source) for state in table]
     producers = producers[: run.room(len(producers))]

@@ -18,6 +18,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECONDS = re.compile(r"-?[0-9]{9,19}")  # fewer digits may be a date
 
 
+EXPORTS = ("parquet", "arrow")
+"""Forms of output that are files, not text."""
+
+
 class Request:
     """One invocation of a command. Raises UsageError for a release or a time that does not exist."""
 
@@ -28,7 +32,6 @@ class Request:
         paths: Sequence[str],
         release: str,
         output: str = "kafka",
-        file: str | None = None,
         limit: int | None = None,
         strict_stderr: bool = False,
         from_offset: int | None = None,
@@ -36,6 +39,8 @@ class Request:
         from_time: str | None = None,
         to_time: str | None = None,
         from_position: int | None = None,
+        tail: int | None = None,
+        offset: int | None = None,
         is_deep: bool = False,
         prints_data: bool = False,
         skips_metadata: bool = False,
@@ -47,7 +52,6 @@ class Request:
         self.suffix = suffix
         self.paths = paths
         self.output = output
-        self.file = file
         self.profile = profile_of(release)
         self.limit = limit
         self.is_strict = strict_stderr
@@ -56,12 +60,25 @@ class Request:
         self.from_time = None if from_time is None else _milliseconds(from_time, is_end=False)
         self.to_time = None if to_time is None else _milliseconds(to_time, is_end=True)
         self.from_position = from_position
+        self.tail = tail
+        self.offset = offset
+        self._take_one_offset(limit)
         self.skips_metadata = skips_metadata
         self._take_decoders(decode, key_decoder, value_decoder)
         asks_for_data = prints_data or decode not in (None, decoding.NONE)
         self.is_deep = is_deep or asks_for_data
         self.prints_data = asks_for_data
         self.keep_going = keep_going
+
+    def _take_one_offset(self, limit: int | None) -> None:
+        """`offset` is a range of its own, and `tail` has none. Raises UsageError where there are others beside them."""
+        for name, value in (("--tail", self.tail), ("--offset", self.offset)):
+            if value is not None and (self.has_range or self.from_position is not None or name == "--tail" and limit is not None):
+                raise UsageError(f"{name} says what is listed", remedy="leave out --from-..., --to-... and --limit")
+        if self.tail is not None and self.offset is not None:
+            raise UsageError("--tail and --offset do not go together")
+        if self.offset is not None:
+            self.from_offset = self.to_offset = self.offset
 
     def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None) -> None:
         """What keys and values go through: `decode` is a name of decoding.NAMES, `decoders` are the plain ones beneath.
@@ -74,6 +91,7 @@ class Request:
             raise UsageError(f"--decode {decode} decodes keys and values", remedy="leave out --key-decoder and --value-decoder")
         if decode in decoding.PLAIN:
             key_decoder = value_decoder = decode
+        self.says_decoder = decode == decoding.AUTO and self.output not in EXPORTS  # asked for, not by default
         self.decoders = (key_decoder or "string", value_decoder or "string")
         default = decoding.NONE if self.output == "kafka" else decoding.AUTO
         self.decode = decode if decode is not None else "string" if is_plain else default

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kdump.binary.java_text import escaped, text_of
+from kdump.binary.source import Source
+from kdump.cli.listing.request import EXPORTS
 from kdump.output.formats import output_of
 from kdump.output.kafka_text import KafkaText, Template
 from kdump.tables import Table
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.cli.listing.request import Request
+    from kdump.cli.listing.tail import Begin
     from kdump.output.blocks import Blocks
     from kdump.output.formats import Output
     from kdump.tables import Row
@@ -37,9 +40,12 @@ class Run:
         self.finding_count = 0
         self.is_unexamined = False  # whether a file could not be examined
         self.output: Output | None = None
-        if request.output != "kafka" and request.file is None:
+        if request.output not in ("kafka", *EXPORTS):
             self.output = output_of(request.output, out.write, is_terminal=is_terminal)
+        self.names: dict[str, str] = {}  # of files that are shown under another one
+        self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold
+        self._said: set[str] = set()
         self._has_rows = False
         self._left = request.limit
         self._is_terminal = is_terminal
@@ -63,6 +69,12 @@ class Run:
         """Complete the output."""
         if self.output is not None:
             self.output.end()
+
+    def opened(self, path: str) -> Source:
+        """A file, which is called by the name that it is shown under. Raises Unreadable."""
+        source = Source(path)
+        source.path = self.names.get(path, path)
+        return source
 
     def head(self, path: str) -> None:
         """Begin a file: Kafka's lines name it."""
@@ -101,7 +113,13 @@ class Run:
     def say_what_is_held(self) -> None:
         """Where a range of offsets has nothing in it, say which there are."""
         request = self.request
-        if self._has_rows or self.finding_count or request.from_offset is None and request.to_offset is None:
+        if (
+            self._has_rows
+            or self.finding_count
+            or request.offset is not None
+            or request.from_offset is None
+            and request.to_offset is None
+        ):
             return
         for directory, (first, last) in self.held.items():
             self.say(f"{directory}: nothing is in this range; the logs hold offsets {first} to {last}")
@@ -110,6 +128,12 @@ class Run:
         """Note a finding."""
         self.finding_count += 1
         self.say(message if path is None else f"{path}: {message}")
+
+    def say_once(self, message: str) -> None:
+        """Write a line to stderr that was not written yet."""
+        if message not in self._said:
+            self._said.add(message)
+            self.say(message)
 
     def say(self, message: str) -> None:
         """Write a line to stderr, behind what was written to stdout before."""

@@ -13,6 +13,8 @@ from kdump.formats.log import Log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kdump.cli.listing.request import Request
 
 _NEAR = 16 << 10  # bytes that mostly hold the batch an index points to
@@ -48,14 +50,39 @@ def start_position(log: Source, request: Request) -> int:
         return 0  # without an index, or with a broken one, the log is read from its start
 
 
+def starts_from_the_end(log: Source) -> Iterator[int]:
+    """Positions of sound batches by the index: that of its last entry, of the 2nd, 4th, 8th from the end, and at last 0."""
+    folder, name = os.path.split(log.path)
+    try:
+        base_offset = file_name.base_offset(name)
+        with Source(os.path.join(folder, file_name.stem(name) + file_name.OFFSET_INDEX)) as index:
+            count, behind = used_entries(index, offset_index.ENTRY_SIZE), 1
+            while behind <= count:
+                position = offset_index.entry_at(index, base_offset, count - behind)[1]
+                if position > 0 and _first_offset(log, position) is not None:
+                    yield position
+                behind *= 2
+    except KdumpError:
+        pass  # without an index, or with a broken one, the log is read from its start
+    yield 0
+
+
 def _is_in_front(log: Source, position: int, request: Request) -> bool:
     """Whether a sound batch stands here, and what stands before it is not asked for."""
+    first = _first_offset(log, position)
+    if first is None:
+        return False
+    is_behind_start = request.from_position is not None and position <= request.from_position
+    return is_behind_start or request.from_offset is not None and 0 <= first <= request.from_offset
+
+
+def _first_offset(log: Source, position: int) -> int | None:
+    """The first offset of the sound batch that stands here, of old messages the last; None where there is none."""
     try:
         chunk = next(Log(log, position, window_size=_NEAR).chunks())
     except (CorruptData, StopIteration):
-        return False
+        return None
     if not chunk.batches["isvalid"][0]:
-        return False
+        return None
     first: int = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][0]
-    is_behind_start = request.from_position is not None and position <= request.from_position
-    return is_behind_start or request.from_offset is not None and 0 <= first <= request.from_offset
+    return first

@@ -10,6 +10,7 @@ from functools import partial
 from kdump.binary.source import Source
 from kdump.checks.salvage import DAMAGED, INTACT
 from kdump.cli.listing.paths import files
+from kdump.cli.listing.request import EXPORTS
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
@@ -78,7 +79,7 @@ def refuse_options_of_logs(request: Request) -> None:
         "--deep": request.is_deep,
         "--from-time or --to-time": request.from_time is not None or request.to_time is not None,
         "--from-position": request.from_position is not None,
-        f"--output {request.output}": request.file is not None,
+        f"--output {request.output}": request.output in EXPORTS,
     }
     for option, is_given in given.items():
         if is_given:

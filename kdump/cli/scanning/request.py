@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdump.checks.finding import SEVERITIES
+from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.errors import UsageError
 from kdump.output.arrow.rows import TABLES
 from kdump.output.parallel import jobs_here
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.fleet.query import Query
 
-LOCAL = "local"
 RECORDS = "records"
 BATCHES = "batches"
 SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
@@ -25,14 +26,17 @@ SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
 
 
 class ScanRequest:
-    """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and where DIR does."""
+    """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and where DIR does.
+
+    Without `out`, the tables are made for the summary alone.
+    """
 
     def __init__(
         self,
         *,
         paths: Sequence[str],
-        out: str,
-        engine: str,
+        out: str | None,
+        engine: str | None,
         master: str | None,
         conf: Sequence[str],
         tables: str | None,
@@ -50,17 +54,21 @@ class ScanRequest:
         output: str,
     ) -> None:
         self.paths = list(paths)
-        self.out = out.rstrip("/") or out
-        if os.path.lexists(self.out):
+        self.out = None if out is None else out.rstrip("/") or out
+        if self.out is not None and os.path.lexists(self.out):
             raise UsageError(f"--out {out} exists, and is not overwritten")
-        self.engine = engine
         self.master = master
         self.conf = dict(_setting(text) for text in conf)
+        self.cores = jobs or jobs_here()
+        self._asked_for = engine
         if engine == LOCAL and (master is not None or conf):
             raise UsageError("--master and --conf are for --engine spark")
+        if self.out is None and (tables is not None or with_records):
+            raise UsageError("--tables and --records say which tables are kept", remedy="--out DIR says where")
+        if self.out is None and self.is_on_cluster:
+            raise UsageError("a scan by a cluster needs a directory that its processes find", remedy="--out DIR names it")
         self.tables = _tables(tables, with_records)
         self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-        self.cores = jobs or jobs_here()
         self.output = output
         self.savings = SAVINGS[savings]
         given = {
@@ -82,6 +90,11 @@ class ScanRequest:
             return []
         found = questions.of_scan(int(self.given["now"]), reads_records=RECORDS in self.tables)
         return questions.answerable(found, self.tables)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Which engine does it."""
+        return chosen(self._asked_for, master=self.master, conf=self.conf, cores=self.cores)
 
     @property
     def is_on_cluster(self) -> bool:

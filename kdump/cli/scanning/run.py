@@ -11,8 +11,9 @@ import time
 from typing import TYPE_CHECKING
 
 from kdump import __version__
+from kdump.cli.scanning.engine import LOCAL
 from kdump.cli.scanning.progress import ScanProgress
-from kdump.cli.scanning.request import BATCHES, LOCAL
+from kdump.cli.scanning.request import BATCHES
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import KdumpError, MissingPackage, Unreadable, UsageError
 
@@ -44,20 +45,21 @@ _MANIFEST = "kdump.json"
 def scan_paths(request: ScanRequest) -> int:
     """Write the tables of a request, and tell on stdout what they hold. Returns the exit code."""
     started = time.monotonic()
-    parent = os.path.dirname(os.path.abspath(request.out))
-    os.makedirs(parent, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix=f".{os.path.basename(request.out)}.incomplete-", dir=parent)
-    os.chmod(folder, 0o755)  # for processes of a cluster, which may be another user's
+    is_json = request.output == "json"
+    if not is_json:
+        _show(request.engine.line + "\n")
+    folder = _new_folder(request.out)
     try:
         incomplete = _write(request, folder)
         summary = ScanSummary(folder, request.tables, request.failing, incomplete)
         for table in incomplete:
             os.rename(os.path.join(folder, table), os.path.join(folder, table + INCOMPLETE))
         seconds = time.monotonic() - started
-        manifest = summary.json(request.out, request.engine, seconds) | {"kdump": __version__, "paths": request.paths}
-        with open(os.path.join(folder, _MANIFEST), "w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=2)
-        os.rename(folder, request.out)
+        manifest = summary.json(request.out, request.engine.name, seconds)
+        if request.out is not None:
+            with open(os.path.join(folder, _MANIFEST), "w", encoding="utf-8") as file:
+                json.dump(manifest | {"kdump": __version__, "paths": request.paths}, file, indent=2)
+            os.rename(folder, request.out)
     except UsageError:
         raise
     except Unreadable as error:
@@ -70,11 +72,19 @@ def scan_paths(request: ScanRequest) -> int:
         return NOT_EXAMINED
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    is_json = request.output == "json"
-    _show(
-        json.dumps(summary.json(request.out, request.engine, seconds)) + "\n" if is_json else summary.text(request.out, seconds)
-    )
+    _show(json.dumps(manifest) + "\n" if is_json else summary.text(request.out, seconds))
     return summary.exit_code
+
+
+def _new_folder(out: str | None) -> str:
+    """A folder for tables that are being written: beside their place, or where temporary files go."""
+    if out is None:
+        return tempfile.mkdtemp(prefix="kdump-scan-")
+    parent = os.path.dirname(os.path.abspath(out))
+    os.makedirs(parent, exist_ok=True)
+    folder = tempfile.mkdtemp(prefix=f".{os.path.basename(out)}.incomplete-", dir=parent)
+    os.chmod(folder, 0o755)  # for processes of a cluster, which may be another user's
+    return folder
 
 
 def _show(text: str) -> None:
@@ -106,7 +116,7 @@ def _write(request: ScanRequest, folder: str) -> list[str]:
             options["filelist"] = file_list
         given.append(options)
     reconciliation = Reconciliation(folder)
-    is_local = request.engine == LOCAL
+    is_local = request.engine.name == LOCAL
     with ScanProgress(len(given) if is_local else 1, shows=sys.stderr is not None and os.isatty(2)) as progress:
         if is_local:
             from kdump.pipeline.local import write_tables

@@ -58,7 +58,7 @@ class ScanSummary:
         self._verdict.take_files(self.files)
         self.exit_code = self._verdict.exit_code
 
-    def json(self, out: str, engine: str, seconds: float) -> dict[str, Any]:
+    def json(self, out: str | None, engine: str, seconds: float) -> dict[str, Any]:
         """All of it as one object."""
         return {
             "out": out,
@@ -83,7 +83,7 @@ class ScanSummary:
             "reasons": self._verdict.reasons,
         }
 
-    def text(self, out: str, seconds: float) -> str:
+    def text(self, out: str | None, seconds: float) -> str:
         """All of it for people."""
         what = (
             f"{counted(self.files, 'file')}, {size_text(self.bytes)}, {counted(self.batches, 'batch', 'batches')},"
@@ -97,6 +97,9 @@ class ScanSummary:
         lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs, width=room)) else []
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
         tables = " ".join(table for table, count in self.rows.items() if count and table not in self.incomplete)
+        if out is None:
+            lines.append(f"--out DIR keeps the tables (Parquet). Exit status {self.exit_code}.")
+            return "\n".join(lines) + "\n"
         if self.incomplete:
             names = " ".join(f"{name}.incomplete" for name in self.incomplete)
             lines += _wrapped(f"Not to be computed with, for they do not add up: {names}.", room)

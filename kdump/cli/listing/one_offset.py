@@ -1,0 +1,126 @@
+"""What `--offset` asks for: the segment that may hold an offset, and what lies around one that no batch holds."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.checks import salvage
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.formats.log import Chunk
+
+_GAP = "a cleaner leaves such gaps in a compacted topic; in any other one records are missing"
+
+
+def segments_for(paths: Sequence[str | Unreadable], offset: int) -> list[str | Unreadable]:
+    """Of each directory the segment in which a broker looks for an offset: the last one whose name is not beyond it.
+
+    Where all are, it is the first. Files whose names have no base offset stay.
+    """
+    by_directory: dict[str, list[tuple[int, str]]] = {}
+    for path in paths:
+        base_offset = base_offset_of(path) if isinstance(path, str) else None
+        if base_offset is not None and isinstance(path, str):
+            by_directory.setdefault(os.path.dirname(path), []).append((base_offset, path))
+    chosen = set()
+    for segments in by_directory.values():
+        candidates = [segment for segment in segments if segment[0] <= offset]
+        chosen.add(max(candidates)[1] if candidates else min(segments)[1])
+    return [path for path in paths if isinstance(path, Unreadable) or base_offset_of(path) is None or path in chosen]
+
+
+def base_offset_of(path: str) -> int | None:
+    """The base offset in the name of a file; None where it has none."""
+    try:
+        return file_name.base_offset(os.path.basename(path))
+    except CorruptData:
+        return None
+
+
+class Around:
+    """The batches around one offset, as a walk comes by them."""
+
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
+        self.is_found = False
+        self._before: tuple[int, int] | None = None  # position and last offset
+        self._holder: tuple[int, int | None, int] | None = None  # position, first and last offset
+        self._after: tuple[int, int] | None = None  # position and first offset
+
+    def note(self, chunk: Chunk, statuses: Sequence[str]) -> bool:
+        """Take note of batches. Returns whether an intact one begins beyond the offset: no later one holds it."""
+        columns = (chunk.batches[name] for name in ("position", "base_offset", "last_offset", "compresscodec"))
+        for status, position, first, last, codec in zip(statuses, *columns, strict=True):
+            if chunk.is_legacy:
+                first = last if codec == "none" else None  # a wrapper does not say where it begins
+            if status == salvage.DAMAGED:
+                continue
+            if last < self._offset:
+                self._before = position, last
+            elif self._holder is None if first is None else first <= self._offset:
+                self._holder = position, first, last
+            else:
+                self._after = self._after or (position, last if first is None else first)
+                if status == salvage.INTACT:
+                    return True
+        return False
+
+    def explanation(self, path: str, *, is_damaged: bool) -> str:
+        """What is said of an offset that was not found in a segment; `is_damaged` where damage may have held it."""
+        offset = self._offset
+        if is_damaged:
+            return f"offset {offset} is in no batch that can be read; it may have been in what is damaged"
+        if self._holder is not None:
+            position, first, last = self._holder
+            which = f"offsets {first} to {last}" if first is not None else f"offsets up to {last}"
+            return f"the batch at byte {position} has {which}, but no record with offset {offset}: {_GAP}"
+        if self._after is None:
+            return self._at_the_end(path)
+        if self._before is None:
+            return self._at_the_start(path, *self._after)
+        (before, last), (after, first) = self._before, self._after
+        return (
+            f"no batch has offset {offset}: that at byte {before} ends at offset {last}, and the next one, at byte {after},"
+            f" begins at {first}; {_GAP}"
+        )
+
+    def _at_the_start(self, path: str, position: int, first: int) -> str:
+        offset, base_offset = self._offset, base_offset_of(path)
+        if base_offset is not None and base_offset <= offset:
+            return (
+                f"no batch has offset {offset}: the segment's name says {base_offset}, and its first batch, at byte {position},"
+                f" begins at offset {first}; {_GAP}"
+            )
+        return f"no batch has offset {offset}: the log begins at offset {first}; what was before is deleted, or never was there"
+
+    def _at_the_end(self, path: str) -> str:
+        offset = self._offset
+        end = (
+            "there is no batch"
+            if self._before is None
+            else f"the last batch, at byte {self._before[0]}, ends at {self._before[1]}"
+        )
+        later = _next_segment(path)
+        if later is not None:
+            name, first = later
+            return f"no batch has offset {offset}: in this segment {end}, and the next one, {name}, begins at {first}; {_GAP}"
+        return f"no batch has offset {offset}: {end}, and there is no later segment"
+
+
+def _next_segment(path: str) -> tuple[str, int] | None:
+    """The name and base offset of the segment after this one."""
+    base_offset = base_offset_of(path)
+    if base_offset is None:
+        return None
+    try:
+        names = os.listdir(os.path.dirname(path) or ".")
+    except OSError:
+        return None
+    bases = ((base_offset_of(name), name) for name in names if name.endswith(file_name.LOG))
+    later = [(base, name) for base, name in bases if base is not None and base > base_offset]
+    return (min(later)[1], min(later)[0]) if later else None

@@ -1,0 +1,102 @@
+"""Where the last batches or records of a log begin, for `--tail`: found from the end on, by the offset index where that helps."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from typing import NamedTuple
+
+from kdump.binary.source import Source
+from kdump.checks import salvage
+from kdump.cli.listing.starts import starts_from_the_end
+from kdump.errors import CorruptData, KdumpError, Unreadable
+from kdump.formats import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kdump.formats.log import Chunk
+
+
+class Begin(NamedTuple):
+    """Where the listing of a segment begins: at the batch at `position`, whose first `skipped` records are left out.
+
+    `start` is where a walk has to start so that it comes to this batch as one through all of the log does.
+    """
+
+    start: int = 0
+    position: int = 0
+    skipped: int = 0
+
+
+def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> dict[str, Begin]:
+    """Where to begin in each segment that holds some of the last `count` batches, or records, of its directory.
+
+    A segment that cannot be read begins at 0: whoever lists it learns why.
+    """
+    found: dict[str, Begin] = {}
+    by_directory: dict[str, list[str]] = {}
+    for path in paths:
+        if isinstance(path, str):
+            by_directory.setdefault(os.path.dirname(path), []).append(path)
+    for segments in by_directory.values():
+        wanted = count
+        for path in sorted(set(segments), reverse=True):
+            if wanted <= 0:
+                break
+            try:
+                with Source(path) as source:
+                    found[path], rows = _begin_in(source, wanted, is_deep=is_deep)
+                wanted -= rows
+            except KdumpError:
+                found[path] = Begin()
+    return found
+
+
+def _begin_in(source: Source, wanted: int, *, is_deep: bool) -> tuple[Begin, int]:
+    """Where the last rows of a segment begin, and how many there are from there on: as many as are wanted, or all."""
+    for start in starts_from_the_end(source):
+        last = _last_rows(source, start, wanted, is_deep=is_deep)
+        if last is not None:
+            return last
+    raise ValueError("the last start is that of the log")
+
+
+def _last_rows(source: Source, start: int, wanted: int, *, is_deep: bool) -> tuple[Begin, int] | None:
+    """The same by a walk from here on; None where that is not enough, or where there is damage, which a walk from 0 judges."""
+    batches: deque[tuple[int, int]] = deque()  # the position and rows of each that may be among the last
+    total, is_cut = 0, False
+    for item in salvage.walk(source, start):
+        if start and (isinstance(item, salvage.Damage) or not item.is_intact):
+            return None
+        if isinstance(item, salvage.Damage):
+            continue
+        counts = _record_counts(source, item) if is_deep else [1] * len(item.chunk)
+        for position, rows in zip(item.chunk.batches["position"], counts, strict=True):
+            batches.append((position, rows))
+            total += rows
+            while total - batches[0][1] >= wanted:
+                total -= batches.popleft()[1]
+                is_cut = True
+    if start and not is_cut:
+        return None
+    return Begin(start, batches[0][0] if is_cut else 0, max(0, total - wanted)), min(total, wanted)
+
+
+def _record_counts(source: Source, section: salvage.Section) -> list[int]:
+    """How many records the batches of a section have; those that cannot be read are one row."""
+    chunk = section.chunk
+    if chunk.is_legacy or not section.is_intact:
+        return [_read_count(source, chunk.slice(row, row + 1)) for row in range(len(chunk))]
+    return [max(0, count) for count in chunk.batches["count"]]
+
+
+def _read_count(source: Source, batch: Chunk) -> int:
+    count = 0
+    try:
+        for part in records.read(source, batch):
+            count += sum(part.counts)
+    except CorruptData:
+        return count + 1
+    return count

@@ -1,0 +1,65 @@
+"""The file that `-o` names: what a command writes to stdout goes there instead, and takes its place when it is complete."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING
+
+from kdump.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STDOUT = "-"
+
+
+@contextmanager
+def written_to(path: str | None) -> Iterator[None]:
+    """Send what is written to stdout within the block into this file; None and `-` change nothing.
+
+    The file takes its place at the end of the block, if all went well. Raises UsageError where something stands there already:
+    no file is overwritten. A device or a named pipe is written to as it is.
+    """
+    if path is None or path == _STDOUT:
+        yield
+        return
+    is_special = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+    if os.path.lexists(path) and not is_special:
+        raise UsageError(f"{path} exists, and is not overwritten", remedy="name another file with -o, or remove this one")
+    opened = path if is_special else f"{path}.incomplete-{os.getpid()}"
+    try:
+        descriptor = os.open(opened, os.O_WRONLY if is_special else os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError as error:
+        raise UsageError(f"-o {path}: {error.strerror or error}") from error
+    try:
+        with _as_stdout(descriptor):
+            yield
+        if not is_special:
+            _place(opened, path)
+    finally:
+        os.close(descriptor)
+        if not is_special:
+            os.unlink(opened)
+
+
+@contextmanager
+def _as_stdout(descriptor: int) -> Iterator[None]:
+    """Let the descriptor of stdout, and Python's own stream of it, lead elsewhere."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(descriptor, 1)
+    try:
+        with open(1, "w", encoding="utf-8", closefd=False) as text, redirect_stdout(text):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _place(temporary: str, path: str) -> None:
+    try:
+        os.link(temporary, path)  # which does not overwrite, as a renaming would
+    except FileExistsError:
+        raise UsageError(f"{path} exists by now, and is not overwritten")

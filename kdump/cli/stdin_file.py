@@ -1,0 +1,67 @@
+"""Stdin as a file: Kafka's files are read by position, which a pipe cannot be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kdump.binary.kernel import BATCH_HEADER_SIZE
+from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import Unreadable, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+_HEAD = 512  # bytes that show what a file is
+
+
+@contextmanager
+def spooled(name: str) -> Iterator[str]:
+    """A temporary file of this name that holds all of stdin; it is gone after the block.
+
+    It may take half of what is free where temporary files go. Raises Unreadable where that is too little, or stdin cannot be
+    read, and UsageError where stdin is a terminal.
+    """
+    if sys.stdin is None:
+        raise Unreadable("file-io-error", "stdin is closed")
+    if os.isatty(0):
+        raise UsageError("stdin is a terminal", remedy="redirect it: zcat x.log.gz | kdump log -")
+    with tempfile.TemporaryDirectory(prefix="kdump-stdin-") as folder:
+        path = os.path.join(folder, name)
+        try:
+            _copy(path, shutil.disk_usage(folder).free // 2)
+        except OSError as error:
+            raise Unreadable("file-io-error", f"stdin: {error.strerror or error}") from error
+        yield path
+
+
+def _copy(path: str, limit: int) -> None:
+    size = 0
+    with open(path, "wb", buffering=0) as file:
+        while piece := os.read(0, WINDOW_SIZE):
+            size += len(piece)
+            if size > limit:
+                where = f"half of what is free in {tempfile.gettempdir()}; TMPDIR names another place"
+                raise Unreadable("file-io-error", f"stdin holds more than {limit:,} bytes, {where}")
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[file.write(rest) :]
+
+
+def kind_of(path: str) -> str:
+    """What a file begins like that holds others, such as gzip; empty for none of these."""
+    from kdump.checks.rules.framing import kind_of_file
+
+    with open(path, "rb") as file:
+        return kind_of_file(file.read(_HEAD))
+
+
+def is_log(path: str) -> bool:
+    """Whether a file begins like a log."""
+    from kdump.checks import salvage
+
+    with open(path, "rb") as file:
+        return salvage.is_plausible(file.read(BATCH_HEADER_SIZE), os.path.getsize(path))
