@@ -143,12 +143,12 @@ SEGMENTS: Segments = {0: [_batch(0), _batch(2, epoch=3)], 4: [_batch(4, epoch=3)
     [
         ([(0, 0), (3, 2), (4, 6)], []),
         ([(0, 0), (3, 2), (4, 6), (5, 8)], []),
-        ([(0, 0), (3, 2), (4, 6), (5, 9)], [("epochs-beyond-log", "warning", 16, 20, "at most 8", "9")]),
+        ([(0, 0), (3, 2), (4, 6), (5, 9)], [("epochs-beyond-log", "error", 16, 20, "at most 8", "9")]),
         (
             [(0, 0), (3, 2), (4, 6), (5, 9), (6, 11)],
             [
-                ("epochs-beyond-log", "warning", 16, 20, "at most 8", "9"),
-                ("epochs-beyond-log", "warning", 20, 25, "at most 8", "11"),
+                ("epochs-beyond-log", "error", 16, 20, "at most 8", "9"),
+                ("epochs-beyond-log", "error", 20, 25, "at most 8", "11"),
             ],
         ),
         ([(3, 2), (4, 6)], []),  # the log may start in the middle of its first segment
@@ -277,12 +277,17 @@ def _log_dir(tmp_path: Path, **files: bytes) -> Path:
     [
         ("log_start_offset_checkpoint", "log-start-beyond-end"),
         ("recovery_point_offset_checkpoint", "recovery-point-beyond-end"),
+        ("replication_offset_checkpoint", "high-watermark-beyond-end"),
+        ("cleaner_offset_checkpoint", "cleaner-offset-beyond-end"),
     ],
 )
 def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, code: str, offset: int, told: bool) -> None:
     entries = [("orders", 2, 99), ("orders", 3, offset), ("orders", 33, 99)]
-    found = _of(_log_dir(tmp_path, **{name: checkpoint(entries=entries)}), "log-start-beyond-end", "recovery-point-beyond-end")
-    assert _told(found) == [(code, "error" if code.startswith("log") else "info", 16, 26, "at most 8", str(offset))] * told
+    found = [one for one in _findings(_log_dir(tmp_path, **{name: checkpoint(entries=entries)})) if "beyond" in one.code]
+    assert _told(found) == [(code, "error", 16, 26, "at most 8", str(offset))] * told
+    assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * (
+        told and not code.startswith("log")
+    )
 
 
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:

@@ -33,12 +33,25 @@ class PartitionFacts:
 
     @property
     def log_end(self) -> int | None:
-        """The offset behind the last one, as far as the newest segment can be read; None where that was not read at all."""
+        """The offset behind the last one, as far as the newest segment can be read; None where that was not read at all.
+
+        Without any log a broker begins at 0.
+        """
         newest = max(self.files.logs, default=None)
-        if newest is None or newest not in self.segments:
+        if newest is None:
+            return 0
+        if newest not in self.segments:
             return None
         last_offset = self.segments[newest].last_offset
         return newest if last_offset is None else last_offset + 1
+
+    def has_grown(self) -> bool:
+        """Whether a broker has written to the newest segment since it was read, and so, perhaps, to other files."""
+        newest = self.segments.get(max(self.files.logs, default=-1))
+        try:
+            return newest is not None and os.stat(newest.path).st_size > newest.size
+        except OSError:
+            return False
 
     @property
     def is_damaged_at_end(self) -> bool:
@@ -49,6 +62,8 @@ class PartitionFacts:
     @property
     def end_text(self) -> str:
         """Where the log ends, in words."""
+        if not self.files.logs:
+            return "there is no log"
         return f"the log {'can be read up to' if self.is_damaged_at_end else 'ends at'} offset {self.log_end or 0:,}"
 
     def context(self, name: str = "") -> FileContext:
