@@ -303,6 +303,8 @@ class Framing(SegmentRule):
             why = "its length leads to no batch: bytes are missing, or too many, or changed"
             if damage.resync == BY_LENGTH:
                 why = "the codec it names does not exist"
+            elif damage.message == salvage.LEADS_OVER_BATCHES:
+                why = "its length leads over batches that go on with its offsets: these are listed"
             self._hold(damage, f"The CRC of one batch does not fit, and {why}.")
         elif code == "codec-unknown":
             pass  # told by the rules for records
