@@ -221,7 +221,7 @@ def _above_info(directory: Path) -> list[Finding]:
 def test_any_segment_in_the_middle_that_is_removed_is_an_error_that_names_its_offsets(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     segments = _plain(rng)
-    snapshots = {base: [] for base in list(segments)[1:]} if rng.random() < 0.5 else {}
+    snapshots: dict[int, list[bytes]] = {base: [] for base in list(segments)[1:]} if rng.random() < 0.5 else {}
     interval = rng.choice([0, 200, 4096])
     directory = _partition(tmp_path, segments, producer_snapshots=snapshots, index_interval_bytes=interval)
     assert _above_info(directory) == []

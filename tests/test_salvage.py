@@ -302,7 +302,8 @@ def test_what_damaged_batches_claim_is_looked_through_once(tmp_path: Path) -> No
     sound = [_batch(3 * row, bytes(40)) for row in range(3000)]  # offsets are missing, as compaction leaves them
     path = tmp_path / "x.log"
     path.write_bytes(b"".join(_claiming(one, len(one)) for one in sound))
-    with _CountingSource(str(path)) as source:
+    source = _CountingSource(str(path))
+    with source:
         assert {one.status for one in _ranges_of(source)} == {DAMAGED}
         assert source.count < 20 * source.size
 

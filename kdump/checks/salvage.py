@@ -654,8 +654,10 @@ class _Scan:
         self._gave_up = gave_up
         return found
 
-    def run_up_to(self, end: int, start: int, *, is_legacy: bool, fits: Callable[[Extent], bool]) -> tuple[int, int, int] | None:
-        """The run of intact batches that ends at `end`: its position from `start` on, its first and its last offset.
+    def run_up_to(
+        self, end: int, start: int, *, is_legacy: bool, fits: Callable[[Extent], bool]
+    ) -> tuple[int, int, Extent] | None:
+        """The run of intact batches that ends at `end`: its position from `start` on, its first offset, and its last batch.
 
         Each begins where the one before ends, with a higher offset, and `fits`. All takes one pass over these bytes.
         """
