@@ -1,6 +1,8 @@
 """What checks say of directories, names and the small files beside segments, and of single records: limits on both sides."""
 
+import errno
 import gzip
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -720,3 +722,61 @@ def test_the_header_has_the_latest_time_of_its_records(tmp_path: Path, shown: in
     assert [(one.start, one.expected, one.found) for one in found] == [(start, str(TIMESTAMP + 5), str(shown))] * told
     appended = batch(records=[record(timestamp=at) for at in times], max_timestamp=shown, timestamp_type="LogAppendTime")
     assert [one for one in _deep(tmp_path, appended) if one.code == "max-timestamp-mismatch"] == []
+
+
+# --- what the system does not tell
+
+
+class _NoStatus:
+    """os.stat, which fails for some paths."""
+
+    def __init__(self, *paths: Path, error: int) -> None:
+        self.paths = {str(path) for path in paths}
+        self.error = error
+        self.stat = os.stat
+
+    def __call__(self, path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, str | Path) and str(path) in self.paths:
+            raise OSError(self.error, os.strerror(self.error), str(path))
+        return self.stat(path, *args, **options)
+
+
+@pytest.mark.parametrize(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
+@pytest.mark.parametrize("name", [LOG, file_name(0, ".index"), EPOCHS])
+def test_a_file_of_which_the_system_says_nothing_has_not_vanished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: int, code: str
+) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / name, error=error))
+    (found,) = _findings(directory)
+    assert (found.code, found.severity, Path(found.path).name) == (code, "error", name)
+
+
+def test_a_file_that_is_removed_while_it_is_read_has_vanished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / LOG, error=errno.ENOENT))
+    assert [(one.code, one.severity) for one in _findings(directory)] == [("file-vanished", "info")]
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
+def test_what_a_log_directory_holds_is_checked_where_the_system_does_not_say_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    directory = _log_dir(tmp_path / "data")
+    (tmp_path / "elsewhere").mkdir()
+    (directory / "orders-9").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / "meta.properties", directory / "orders-9", error=error))
+    found = {(Path(one.path).name, one.severity) for one in _findings(directory) if one.severity == "error"}
+    assert found == {("meta.properties", "error"), ("orders-9", "error")}
+
+
+def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / LOG).write_bytes(_batch(0))
+
+    def no_size(_descriptor: int) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fstat", no_size)
+        found = _findings(tmp_path / LOG)
+    assert [(one.code, one.severity) for one in found] == [("io-error", "error")]
