@@ -168,6 +168,27 @@ def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epoc
     assert _told(directory) == []
 
 
+@pytest.mark.parametrize(
+    ("log_start", "told"),
+    [(0, []), (9, []), (10, [("segment-missing", "error", 0, 9)]), (None, [("segment-missing", "error", 0, 9)])],
+)
+def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int | None, told: object) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    _remove(directory, 0)
+    entries = [("orders", 2, 0)] + ([("orders", 3, log_start)] if log_start is not None else [])
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=entries))
+    assert _told(directory) == told
+
+
+def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {base: _ten(base) for base in (0, 10, 20, 30)})
+    _remove(directory, 0)
+    _remove(directory, 10, ".log")
+    _remove(directory, 30, ".log")
+    gone = directory.rename(tmp_path / "orders-3.0123456789abcdef0123456789abcdef-delete")
+    assert [one for one in _findings(gone) if one.severity == "error"] == []
+
+
 def test_the_last_segments_are_told_with_the_log_before_them(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)}, index_interval_bytes=0)
     _remove(directory, 10, ".log")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.source import NoSource
+from kdump.binary.source import NoSource, Source
 from kdump.checks.context import FileContext
+from kdump.errors import Unreadable
+from kdump.formats import text_checkpoint, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +32,24 @@ class PartitionFacts:
         self.emit = emit
         self.segments: dict[int, SegmentFacts] = {}
         self.carried: dict[str, Any] = {}  # each rule's own type
+
+    @property
+    def is_being_deleted(self) -> bool:
+        """Whether a broker is about to delete the directory: its files go one by one."""
+        name = tree.directory_name(self.path)
+        return name is not None and name.state == tree.DELETE
+
+    def noted(self, checkpoint: str) -> tuple[bool, int | None]:
+        """Whether the log directory around has a checkpoint of this name, and the offset that it has for the partition."""
+        name = tree.directory_name(self.path)
+        if name is None:
+            return False, None
+        try:
+            with Source(os.path.join(tree.parent(self.path), checkpoint)) as source:
+                entry = text_checkpoint.entry_of(source, name.topic, name.partition)
+        except Unreadable:
+            return False, None
+        return True, None if entry is None else int(entry.values[-1])
 
     @property
     def log_end(self) -> int | None:

@@ -175,14 +175,21 @@ def _report_order(
 
 
 def _check_against_start(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:
-    """A broker that deletes the first segments takes what lies below the new start out of this file as well."""
+    """A broker that deletes the first segments takes what lies below the new start out of this file as well.
+
+    With tiered storage it leaves in what remote segments have; log-start-offset-checkpoint says where they begin.
+    """
     first_log = min(partition.files.logs, default=None)
-    if first_log is None or not epochs.starts or epochs.starts[0] >= first_log:
+    if first_log is None or not epochs.starts or epochs.starts[0] >= first_log or partition.is_being_deleted:
+        return
+    _, log_start = partition.noted(text_checkpoint.LOG_START_OFFSETS)
+    if log_start is not None and log_start < first_log:
         return
     start = epochs.starts[0]
     message = (
-        f"Lost before {partition.files.segments[first_log][file_name.LOG]}, the first log: {offset_range(start, first_log - 1)}. "
-        f"The file says that the log starts at offset {start:,}; a broker that deletes segments moves that on."
+        f"Lost before {partition.files.segments[first_log][file_name.LOG]}, the first log: {offset_range(start, first_log - 1)}, "
+        f"unless remote storage has them. The file says that the log starts at offset {start:,}; a broker that deletes segments "
+        "moves that on."
     )
     context.report(
         "segment-missing",
@@ -198,7 +205,7 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
 
 def _check_against_end(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:
     log_end = partition.log_end
-    if log_end is None or partition.has_grown():
+    if log_end is None or partition.is_being_deleted or partition.has_grown():
         return
     for row in range(bisect_right(epochs.starts, log_end), len(epochs.starts)):
         start, line_start = epochs.starts[row], epochs.lines[row]

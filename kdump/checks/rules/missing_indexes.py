@@ -22,7 +22,7 @@ def missing_indexes(partition: PartitionFacts) -> None:
     """Report what stands alone in a partition directory. All files have been checked by now."""
     logs = partition.files.logs
     without_time_index = [base for base in logs if file_name.TIME_INDEX not in partition.files.segments[base]]
-    lost = witnesses.orphans(partition)
+    lost = [] if partition.is_being_deleted else witnesses.orphans(partition)
     for base_offset, names in sorted(partition.files.segments.items()):
         log = names.get(file_name.LOG)
         if log is None:

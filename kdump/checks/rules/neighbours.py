@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
-from kdump.binary.source import Source
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.leftovers import CLEANED, DELETED, SWAP, is_leftover
 from kdump.checks.settings import UNKNOWN
 from kdump.checks.wording import counted, offset_range
-from kdump.errors import Unreadable
 from kdump.formats import file_name, text_checkpoint, tree
 
 TYPE_CHECKING = False
@@ -63,7 +59,8 @@ def check(partition: PartitionFacts) -> None:
             end, base_before = own_end, base_offset
         is_known, is_certain = True, _ends_well(facts)
     _report_gaps(partition, gaps)
-    _report_orphans(partition, gaps)
+    if not partition.is_being_deleted:
+        _report_orphans(partition, gaps)
 
 
 def _log(partition: PartitionFacts, base_offset: int) -> str:
@@ -105,9 +102,9 @@ def _report_gaps(partition: PartitionFacts, gaps: list[Gap]) -> None:
             )
             _report_gap(partition, gap.first, gap.end, gap.end, message, ERROR)
         return
-    orphans = witnesses.orphans(partition)
+    orphans = [] if partition.is_being_deleted else witnesses.orphans(partition)
     unexplained = [gap for gap in certain if not any(gap.first <= base < gap.end for base in orphans)]
-    if unexplained:
+    if unexplained and not partition.is_being_deleted:
         evidence = _Evidence(partition)
         unexplained = [gap for gap in unexplained if not evidence.speaks_against_cleaner(gap)]
     if not unexplained:
@@ -172,7 +169,8 @@ class _Evidence:
 
     def __init__(self, partition: PartitionFacts) -> None:
         self.partition = partition
-        self.has_checkpoint, self.cleaned_to = _cleaned_to(partition)
+        self.has_checkpoint, cleaned_to = partition.noted(text_checkpoint.CLEANER_OFFSETS)
+        self.cleaned_to = max(cleaned_to or 0, 0)
         self.last_trace = max(_traces(partition), default=-1)
         self.seen = sum(
             max(0, (facts.last_offset or 0) + 1 - max(facts.first_offset or 0, self.cleaned_to))
@@ -230,22 +228,6 @@ def _is_compacted(partition: PartitionFacts) -> bool:
     name = tree.directory_name(partition.path)
     topic = "" if name is None else name.topic
     return partition.settings.cleanup_policy != UNKNOWN or topic in _COMPACTED or topic.endswith(_CHANGELOG)
-
-
-def _cleaned_to(partition: PartitionFacts) -> tuple[bool, int]:
-    """Whether the log directory has a checkpoint of its cleaner, and up to where that has cleaned the partition."""
-    name = tree.directory_name(partition.path)
-    path = os.path.join(tree.parent(partition.path), text_checkpoint.CLEANER_OFFSETS)
-    if name is None:
-        return False, 0
-    try:
-        with Source(path) as source:
-            entry = text_checkpoint.entry_of(source, name.topic, name.partition)
-    except Unreadable:
-        return False, 0
-    offset = 0 if entry is None else entry.values[-1]
-    assert isinstance(offset, int)
-    return True, max(offset, 0)
 
 
 def _traces(partition: PartitionFacts) -> Iterator[int]:

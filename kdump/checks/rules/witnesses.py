@@ -43,10 +43,12 @@ def after(context: FileContext, last: int) -> list[Witness]:
     """The files that know of offsets after `last`, which is the last offset of a segment as far as it can be read.
 
     They are the segment's own indexes; and for the newest segment the snapshot with the highest offset, and the indexes of
-    later segments whose log is gone. Nothing is compared with a log that a broker has written to since it was opened.
+    later segments whose log is gone. Nothing is compared with a log that a broker has written to since it was opened, or deletes.
     """
     partition, base_offset, size = context.partition, context.base_offset, context.source.size
-    if partition is None or base_offset is None or context.file_type != "log" or _has_grown(context):
+    if partition is None or base_offset is None or context.file_type != "log":
+        return []
+    if partition.is_being_deleted or _has_grown(context):
         return []
     found = []
     for suffix, name, entry in _last_entries(partition, base_offset):
