@@ -1,6 +1,8 @@
 """What checks say of directories, names and the small files beside segments, and of single records: limits on both sides."""
 
+import errno
 import gzip
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -143,12 +145,12 @@ SEGMENTS: Segments = {0: [_batch(0), _batch(2, epoch=3)], 4: [_batch(4, epoch=3)
     [
         ([(0, 0), (3, 2), (4, 6)], []),
         ([(0, 0), (3, 2), (4, 6), (5, 8)], []),
-        ([(0, 0), (3, 2), (4, 6), (5, 9)], [("epochs-beyond-log", "warning", 16, 20, "at most 8", "9")]),
+        ([(0, 0), (3, 2), (4, 6), (5, 9)], [("epochs-beyond-log", "error", 16, 20, "at most 8", "9")]),
         (
             [(0, 0), (3, 2), (4, 6), (5, 9), (6, 11)],
             [
-                ("epochs-beyond-log", "warning", 16, 20, "at most 8", "9"),
-                ("epochs-beyond-log", "warning", 20, 25, "at most 8", "11"),
+                ("epochs-beyond-log", "error", 16, 20, "at most 8", "9"),
+                ("epochs-beyond-log", "error", 20, 25, "at most 8", "11"),
             ],
         ),
         ([(3, 2), (4, 6)], []),  # the log may start in the middle of its first segment
@@ -277,12 +279,17 @@ def _log_dir(tmp_path: Path, **files: bytes) -> Path:
     [
         ("log_start_offset_checkpoint", "log-start-beyond-end"),
         ("recovery_point_offset_checkpoint", "recovery-point-beyond-end"),
+        ("replication_offset_checkpoint", "high-watermark-beyond-end"),
+        ("cleaner_offset_checkpoint", "cleaner-offset-beyond-end"),
     ],
 )
 def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, code: str, offset: int, told: bool) -> None:
     entries = [("orders", 2, 99), ("orders", 3, offset), ("orders", 33, 99)]
-    found = _of(_log_dir(tmp_path, **{name: checkpoint(entries=entries)}), "log-start-beyond-end", "recovery-point-beyond-end")
-    assert _told(found) == [(code, "error" if code.startswith("log") else "info", 16, 26, "at most 8", str(offset))] * told
+    found = [one for one in _findings(_log_dir(tmp_path, **{name: checkpoint(entries=entries)})) if "beyond" in one.code]
+    assert _told(found) == [(code, "error", 16, 26, "at most 8", str(offset))] * told
+    assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * (
+        told and not code.startswith("log")
+    )
 
 
 def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:
@@ -715,3 +722,61 @@ def test_the_header_has_the_latest_time_of_its_records(tmp_path: Path, shown: in
     assert [(one.start, one.expected, one.found) for one in found] == [(start, str(TIMESTAMP + 5), str(shown))] * told
     appended = batch(records=[record(timestamp=at) for at in times], max_timestamp=shown, timestamp_type="LogAppendTime")
     assert [one for one in _deep(tmp_path, appended) if one.code == "max-timestamp-mismatch"] == []
+
+
+# --- what the system does not tell
+
+
+class _NoStatus:
+    """os.stat, which fails for some paths."""
+
+    def __init__(self, *paths: Path, error: int) -> None:
+        self.paths = {str(path) for path in paths}
+        self.error = error
+        self.stat = os.stat
+
+    def __call__(self, path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, str | Path) and str(path) in self.paths:
+            raise OSError(self.error, os.strerror(self.error), str(path))
+        return self.stat(path, *args, **options)
+
+
+@pytest.mark.parametrize(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
+@pytest.mark.parametrize("name", [LOG, file_name(0, ".index"), EPOCHS])
+def test_a_file_of_which_the_system_says_nothing_has_not_vanished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: int, code: str
+) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / name, error=error))
+    (found,) = _findings(directory)
+    assert (found.code, found.severity, Path(found.path).name) == (code, "error", name)
+
+
+def test_a_file_that_is_removed_while_it_is_read_has_vanished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / LOG, error=errno.ENOENT))
+    assert [(one.code, one.severity) for one in _findings(directory)] == [("file-vanished", "info")]
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
+def test_what_a_log_directory_holds_is_checked_where_the_system_does_not_say_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    directory = _log_dir(tmp_path / "data")
+    (tmp_path / "elsewhere").mkdir()
+    (directory / "orders-9").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / "meta.properties", directory / "orders-9", error=error))
+    found = {(Path(one.path).name, one.severity) for one in _findings(directory) if one.severity == "error"}
+    assert found == {("meta.properties", "error"), ("orders-9", "error")}
+
+
+def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / LOG).write_bytes(_batch(0))
+
+    def no_size(_descriptor: int) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fstat", no_size)
+        found = _findings(tmp_path / LOG)
+    assert [(one.code, one.severity) for one in found] == [("io-error", "error")]

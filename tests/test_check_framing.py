@@ -49,6 +49,8 @@ def test_a_torn_end_of_the_newest_segment_is_a_warning_however_new_it_is(
 ) -> None:
     directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
     _write(directory / file_name(2, ".log"), _log(2, 3)[:-cut], age_ms=age_ms)
+    for suffix in (".index", ".timeindex"):
+        (directory / file_name(2, suffix)).write_bytes(b"")  # what a broker appends to the log, it enters there afterwards
     (found,) = (one for one in _findings(directory) if one.code == code)
     assert (found.severity, found.start, found.end) == ("warning", SIZE, 2 * SIZE - cut)
 
@@ -59,6 +61,37 @@ def test_a_torn_end_of_a_sealed_segment_is_an_error_however_new_it_is(tmp_path: 
     _write(directory / LOG, _log(0, 1)[:-cut], age_ms=0)
     (found,) = (one for one in _findings(directory) if one.code == code)
     assert found.severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "lost"),
+    [
+        (_log(2, 3)[:-5], "torn-tail", (3, 3)),
+        (_log(2, 3)[: SIZE + 9], "torn-header", (3, 3)),
+        (_log(2) + bytes(99), "zero-tail", (3, 3)),
+        (_log(2, 3) + _batch(4)[:-5], "torn-tail", None),
+    ],
+    ids=["torn", "torn header", "zeros", "known of by none"],
+)
+@pytest.mark.parametrize("age_ms", [0, 3_600_000])
+def test_a_torn_end_of_the_newest_segment_is_an_error_where_indexes_know_of_more(
+    tmp_path: Path, end: bytes, code: str, lost: tuple[int, int] | None, age_ms: int
+) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
+    _write(directory / file_name(2, ".log"), end, age_ms=age_ms)
+    (found,) = (one for one in _findings(directory) if one.code == code)
+    if lost is None:
+        assert found.severity != "error"
+        return
+    assert (found.severity, found.offset_first, found.offset_last) == ("error", *lost)
+    assert found.message.endswith(f" Lost: offset 3, for {file_name(2, '.index')} knows of it.")
+
+
+def test_what_was_torn_off_reaches_as_far_as_any_file_knows(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]}, producer_snapshots={9: []})
+    _write(directory / LOG, _log(0, 1)[:-5])
+    (found,) = (one for one in _findings(directory) if one.code == "torn-tail")
+    assert (found.severity, found.offset_first, found.offset_last) == ("error", 1, 8)
 
 
 def test_a_torn_end_of_a_log_alone_is_an_error(tmp_path: Path) -> None:
@@ -202,7 +235,7 @@ def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_onl
 def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:
     index = index_of(entries=[(7, 9 * SIZE)])
     directory = _cut_partition(tmp_path, index=index)
-    for data in (_batch(0) + _flipped(_batch(1)), _log(0, 1)[:-5], _log(0, 1) + bytes(99)):
+    for data in (_batch(0) + _flipped(_batch(1)), _log(0, 1)[:-5], _log(0, 1) + bytes(99)):  # told with that
         _write(directory / LOG, data)
         assert "truncated-at-boundary" not in _codes(_findings(directory))
 

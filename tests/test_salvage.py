@@ -192,11 +192,120 @@ def test_behind_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: i
     ]
 
 
-def test_a_damaged_batch_whose_length_leads_to_another_hides_those_between() -> None:
-    # the rule by length cannot tell this from a batch that holds others
+# --- lengths that lead to the start of a later batch
+
+
+def _claiming(batch: bytes, size: int) -> bytes:
+    """A batch damaged at its end that claims this size."""
+    return batch[:8] + struct.pack(">i", size - 12) + batch[12:-1] + bytes([batch[-1] ^ 0x21])
+
+
+def test_batches_that_a_damaged_one_claims_are_listed_where_their_offsets_go_on() -> None:
+    batches = _log(5)
+    batches[1] = _claiming(batches[1], 3 * SIZE)
+    assert _ranges(b"".join(batches))[1:] == [
+        Range(SIZE, 2 * SIZE, ""),
+        Range(2 * SIZE, 3 * SIZE, SALVAGED),
+        Range(3 * SIZE, 4 * SIZE, INTACT),
+        Range(4 * SIZE, 5 * SIZE, INTACT),
+    ]
+
+
+@pytest.mark.parametrize("next_row", [3, 4])
+def test_batches_that_a_damaged_one_claims_are_listed_up_to_the_end_of_the_log(next_row: int) -> None:
     batches = _log(4)
-    batches[1] = batches[1][:8] + struct.pack(">i", 2 * SIZE - 12) + batches[1][12:-1] + b"!"
-    assert _ranges(b"".join(batches))[1:] == [Range(SIZE, 3 * SIZE, DAMAGED), Range(3 * SIZE, 4 * SIZE, INTACT)]
+    batches[1] = _claiming(batches[1], (next_row - 1) * SIZE)
+    found = _ranges(b"".join(batches))
+    assert [(one.start // SIZE, one.status) for one in found[1:3]] == [(1, ""), (2, SALVAGED)]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "is_listed"),
+    [
+        ((0, 641, 642, 643, 644), True),
+        ((0, 641, 645, 646, 647), True),  # up to the next one
+        ((0, 641, 642, 645, 650), True),  # or from the damaged one on
+        ((0, 641, 643, 645, 650), False),  # neither
+        ((0, 641, 650, 651, 644), False),
+        ((0, 641, 639, 640, 642), False),
+        ((0, 641, 642, 700, 644), False),
+        ((0, 641, 700, 701, 642), False),  # the offsets of the damaged one reach up to the next: it holds what it claims
+    ],
+)
+def test_the_offsets_of_batches_inside_a_claim_have_to_fit(offsets: tuple[int, ...], is_listed: bool) -> None:
+    batches = [_batch(offset) for offset in offsets]
+    batches[1] = _claiming(batches[1], 3 * SIZE)
+    assert (2 * SIZE, 3 * SIZE) in [(one.start, one.end) for one in _ranges(b"".join(batches))] or not is_listed
+    hidden = Range(SIZE, 4 * SIZE, DAMAGED)
+    assert (hidden in _ranges(b"".join(batches))) == (not is_listed)
+
+
+def test_batches_of_a_lower_leader_epoch_inside_a_claim_are_payload() -> None:
+    batches = [batch(records=[record()], base_offset=row, partition_leader_epoch=7 if row != 2 else 6) for row in range(4)]
+    size = len(batches[0])
+    batches[1] = _claiming(batches[1], 2 * size)
+    assert Range(size, 3 * size, DAMAGED) in _ranges(b"".join(batches))
+
+
+@pytest.mark.parametrize("nested", [[2], [1, 2, 3], [2, 3, 4, 5], [100, 101]])
+@pytest.mark.parametrize("behind", [0, 1])
+def test_batches_in_the_payload_of_a_damaged_one_are_not_listed(nested: list[int], behind: int) -> None:
+    inner = b"".join(_batch(offset) for offset in nested)
+    outer = batch(records=[record(value=b"X" * 50 + inner), *[record(value=b"")] * behind], base_offset=1)
+    damaged = outer.replace(b"X" * 50, b"Y" * 50, 1)
+    ranges = _ranges(_batch(0) + damaged + _batch(2 + behind) + _batch(3 + behind))
+    assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
+    # by a header as well, which ends where the batch ends
+    outer = batch(records=[record(value=b"X" * 50, headers=[(b"copy", inner)])], base_offset=1)
+    damaged = outer.replace(b"X" * 50, b"Y" * 50, 1)
+    ranges = _ranges(_batch(0) + damaged + _batch(2) + _batch(3))
+    assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(seed: int) -> None:
+    chance = random.Random(seed)
+    batches: list[bytes] = []
+    offsets: list[tuple[int, int]] = []
+    offset = 0
+    for row in range(chance.randint(5, 60)):
+        count = chance.randint(1, 4)
+        values = [chance.randbytes(chance.randrange(200)) for _ in range(count)]
+        if chance.random() < 0.4:  # of another partition, or a copy of batches near by
+            first = chance.choice([offset - 1, offset, offset + 1, offset + 9, chance.randrange(1000)])
+            values[-1] += b"".join(_batch(max(first, 0) + place) for place in range(chance.randint(1, 3)))
+        codec = chance.choice(["none", "none", "none", "gzip", "snappy", "lz4"])
+        made = [record(key=b"key", value=value) for value in values]
+        batches.append(batch(records=made, base_offset=offset, codec=codec, partition_leader_epoch=row // 20))  # type: ignore[arg-type]
+        offsets.append((offset, offset + count - 1))
+        offset += count
+    starts = [sum(map(len, batches[:row])) for row in range(len(batches) + 1)]
+    victim = chance.randrange(len(batches) - 2)
+    until = chance.randint(victim + 1, len(batches))
+    batches[victim] = _claiming(batches[victim], starts[until] - starts[victim])
+    found = {(one.start, one.end) for one in _ranges(b"".join(batches)) if one.status in (INTACT, SALVAGED)}
+    assert found == {(starts[row], starts[row + 1]) for row in range(len(batches)) if row != victim}
+
+
+class _CountingSource(Source):
+    """Counts the bytes that are read."""
+
+    count = 0
+
+    def read(self, position: int, count: int) -> bytes:
+        data = super().read(position, count)
+        self.count += len(data)
+        return data
+
+
+def test_what_damaged_batches_claim_is_looked_through_once(tmp_path: Path) -> None:
+    sound = [_batch(3 * row, bytes(40)) for row in range(3000)]  # offsets are missing, as compaction leaves them
+    path = tmp_path / "x.log"
+    path.write_bytes(b"".join(_claiming(one, len(one)) for one in sound))
+    source = _CountingSource(str(path))
+    with source:
+        assert {one.status for one in _ranges_of(source)} == {DAMAGED}
+        assert source.count < 20 * source.size
 
 
 def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
@@ -302,8 +411,8 @@ def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distanc
     damaged[-1] ^= 1
     data = _batch(0) + bytes(damaged) + b"".join(_batch(offset) for offset in (2, 3, 4, 5))
     found = [(one.start // SIZE, one.status[:1]) for one in _ranges(data)]
-    if not distance:  # its length leads to a batch: it holds what is between
-        assert found == [(0, "i"), (1, "d"), (4, "i"), (5, "i")]
+    if not distance:  # its length leads to a batch, but the offsets between go on as well
+        assert found == [(0, "i"), (1, ""), (2, "s"), (3, "i"), (4, "i"), (5, "i")]
     else:
         inside = "s" if distance > 0 else "i"
         assert found == [(0, "i"), (1, ""), (2, "s"), (3, "s"), (4, inside), (5, "i")]

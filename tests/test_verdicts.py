@@ -207,6 +207,11 @@ def _rename(directory: Path, chance: random.Random) -> None:
     log.rename(log.with_suffix(chance.choice([".bak", ".log.bak", ".log.gz", ".old"])))
 
 
+def _remove_middle(directory: Path, chance: random.Random) -> None:
+    (directory / file_name(2, ".log")).unlink()
+    (directory / file_name(2, chance.choice([".index", ".timeindex"]))).unlink()  # the other attests what was there
+
+
 def _swap(directory: Path, chance: random.Random) -> None:
     first, second = chance.sample([LOG, file_name(2, ".log"), NEWEST], 2)
     data = (directory / first).read_bytes()
@@ -227,7 +232,7 @@ def _link_nowhere(directory: Path, chance: random.Random) -> None:
     log.symlink_to(directory / "nowhere")
 
 
-DEEDS: list[Callable[[Path, random.Random], None]] = [_cut, _flip, _rename, _swap, _zero, _link_nowhere]
+DEEDS: list[Callable[[Path, random.Random], None]] = [_cut, _flip, _rename, _remove_middle, _swap, _zero, _link_nowhere]
 
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.__name__.strip("_"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -40,7 +41,11 @@ class Source:
             self._descriptor = os.open(path, _FLAGS)
         except OSError as error:
             raise _unreadable(path, error) from error
-        status = os.fstat(self._descriptor)
+        try:
+            status = os.fstat(self._descriptor)
+        except OSError as error:
+            self.close()
+            raise _unreadable(path, error) from error
         if not stat.S_ISREG(status.st_mode) and not (may_be_directory and stat.S_ISDIR(status.st_mode)):
             self.close()
             if stat.S_ISDIR(status.st_mode):
@@ -121,6 +126,21 @@ class NoSource(Source):
 
     def close(self) -> None:
         pass
+
+
+def status(path: str) -> os.stat_result | None:
+    """What the system says of a path, None where it leads nowhere.
+
+    Raises Unreadable as Source where the system cannot say: that is no reason to believe that nothing is there.
+    """
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise _unreadable(path, error) from error
 
 
 def _unreadable(path: str, error: OSError, position: int | None = None) -> Unreadable:

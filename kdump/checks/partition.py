@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.source import NoSource
+from kdump.binary.source import NoSource, Source
 from kdump.checks.context import FileContext
+from kdump.errors import Unreadable
+from kdump.formats import text_checkpoint, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,13 +34,44 @@ class PartitionFacts:
         self.carried: dict[str, Any] = {}  # each rule's own type
 
     @property
+    def is_being_deleted(self) -> bool:
+        """Whether a broker is about to delete the directory: its files go one by one."""
+        name = tree.directory_name(self.path)
+        return name is not None and name.state == tree.DELETE
+
+    def noted(self, checkpoint: str) -> tuple[bool, int | None]:
+        """Whether the log directory around has a checkpoint of this name, and the offset that it has for the partition."""
+        name = tree.directory_name(self.path)
+        if name is None:
+            return False, None
+        try:
+            with Source(os.path.join(tree.parent(self.path), checkpoint)) as source:
+                entry = text_checkpoint.entry_of(source, name.topic, name.partition)
+        except Unreadable:
+            return False, None
+        return True, None if entry is None else int(entry.values[-1])
+
+    @property
     def log_end(self) -> int | None:
-        """The offset behind the last one, as far as the newest segment can be read; None where that was not read at all."""
+        """The offset behind the last one, as far as the newest segment can be read; None where that was not read at all.
+
+        Without any log a broker begins at 0.
+        """
         newest = max(self.files.logs, default=None)
-        if newest is None or newest not in self.segments:
+        if newest is None:
+            return 0
+        if newest not in self.segments:
             return None
         last_offset = self.segments[newest].last_offset
         return newest if last_offset is None else last_offset + 1
+
+    def has_grown(self) -> bool:
+        """Whether a broker has written to the newest segment since it was read, and so, perhaps, to other files."""
+        newest = self.segments.get(max(self.files.logs, default=-1))
+        try:
+            return newest is not None and os.stat(newest.path).st_size > newest.size
+        except OSError:
+            return False
 
     @property
     def is_damaged_at_end(self) -> bool:
@@ -49,6 +82,8 @@ class PartitionFacts:
     @property
     def end_text(self) -> str:
         """Where the log ends, in words."""
+        if not self.files.logs:
+            return "there is no log"
         return f"the log {'can be read up to' if self.is_damaged_at_end else 'ends at'} offset {self.log_end or 0:,}"
 
     def context(self, name: str = "") -> FileContext:

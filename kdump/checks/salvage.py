@@ -14,7 +14,7 @@ from kdump.formats.log import HEADER_UP_TO_MAGIC, MIN_RECORD_OVERHEAD, Chunk, Lo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.source import Source
@@ -137,6 +137,7 @@ class _Walk:
         self._position = start
         self._scan = _Scan(source, start)
         self._order = _Order(source, base_offset, next_base_offset)
+        self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
     def by_pieces(self, pieces: Pieces) -> Iterator[Section | Damage]:
         """All to the end of the log: large pieces, and where something is off, windows."""
@@ -193,7 +194,35 @@ class _Walk:
                 return row
             if self._repaired_size(positions[row], end):
                 return row
+            before = _extents(chunk.slice(row - 1, row))[0] if row and valid[row - 1] else None
+            self._next_inside = self._first_inside(positions[row], end, before)
+            if self._next_inside:
+                return row
         return len(valid)
+
+    def _first_inside(self, start: int, end: int, before: Extent | None) -> int:
+        """Where batches begin that stand inside the span which a damaged batch claims, and are no payload of it; 0 for nowhere.
+
+        They fill the span up to its end without a gap, and their offsets go on from the damaged batch, or up to the next one.
+        Where the offsets of the damaged batch reach up to the next one, it holds what it claims to. Leader epochs go on from the
+        batch `before`, where that is sound.
+        """
+
+        def fits(extent: Extent) -> bool:
+            return extent[0] > own[0] and self._order.fits(extent) and not (before is not None and _is_lower(extent, before))
+
+        header = self._source.read(start, kernel.BATCH_HEADER_SIZE)
+        own, following = extent_of(header), self._order.header_at(end)
+        if following is not None and own[1] + 1 == following[0]:
+            return 0
+        found = self._scan.run_up_to(end, start + HEADER_UP_TO_MAGIC, is_legacy=header[_MAGIC_AT] < 2, fits=fits)
+        if found is None:
+            return 0
+        position, first, last = found
+        if following is None:
+            return position if first == own[1] + 1 else 0
+        leads_to_next = last[1] < following[0] and not _is_lower(following, last)
+        return position if leads_to_next and (first == own[1] + 1 or last[1] + 1 == following[0]) else 0
 
     def _leads_on(self, position: int, is_legacy: bool) -> bool:
         """Whether a batch may start here, or only zeros, or the file ends. Old messages follow only each other."""
@@ -210,6 +239,7 @@ class _Walk:
     def _go_on(self, fault: CorruptData | None) -> Iterator[Section | Damage]:
         """Tell what is wrong at `position`, and move on to the next batch."""
         start, source = self._position, self._source
+        inside, self._next_inside = self._next_inside, 0
         header = source.read(start, kernel.BATCH_HEADER_SIZE)
         if _is_zero(header[:HEADER_UP_TO_MAGIC]):
             yield from self._step_over_zeros()
@@ -236,7 +266,11 @@ class _Walk:
         if size:
             yield self._repaired(header, size)
             return
-        damage.end = self._scan.next_intact(start + 1)
+        if inside:
+            damage.end = inside
+            damage.message, claimed_end = LEADS_OVER_BATCHES, 0
+        else:
+            damage.end = self._scan.next_intact(start + 1)
         self._position = damage.end
         if damage.code == "torn-tail" and damage.end < source.size:
             damage.code = "batch-length-absurd"
@@ -340,6 +374,7 @@ class _Walk:
 
 
 _GARBAGE = "bytes that are no batch"
+LEADS_OVER_BATCHES = "the CRC of a record batch does not fit, and its length leads over batches that go on with its offsets"
 
 
 def _derailed(chunk: Chunk, row: int) -> CorruptData:
@@ -403,7 +438,7 @@ class _Order:
     def take_salvaged(self, chunk: Chunk) -> None:
         """Take note of a batch that is whole but for its length: if it is in order, the order goes on behind it."""
         extent = _extents(chunk)[0]
-        if not self._is_in_doubt and self._fits(extent):
+        if not self._is_in_doubt and self.fits(extent):
             self._move(extent)
 
     def takes(self, digest: Digest) -> bool:
@@ -415,7 +450,7 @@ class _Order:
         if not digest.is_legacy and (digest.first_leader_epoch < self._epoch or digest.leader_epochs_back):
             return False
         epoch = None if digest.is_legacy else digest.last_leader_epoch
-        following = self._header_at(digest.end)
+        following = self.header_at(digest.end)
         if following is not None and (following[0] <= digest.last_offset or _is_lower(following, (0, 0, epoch))):
             return False
         self._move((digest.first_offset, digest.last_offset, epoch))
@@ -435,7 +470,7 @@ class _Order:
         for number, row in enumerate(rows):
             if row and statuses[row - 1] == DAMAGED:
                 damaged = extents[row - 1]
-                if self._fits(damaged) and extents[row][0] <= damaged[0] and not self._is_in_doubt:
+                if self.fits(damaged) and extents[row][0] <= damaged[0] and not self._is_in_doubt:
                     statuses[row] = SALVAGED  # one of the two headers is wrong
                     continue
             if self._is_in_doubt:
@@ -444,15 +479,12 @@ class _Order:
                 statuses[row] = self._judge(extents[row], ahead[number + 1 : number + 3])
         return statuses
 
-    def _header_at(self, position: int) -> Extent | None:
+    def header_at(self, position: int) -> Extent | None:
         """What the header at this position says, if it looks like one; its CRC is not looked at."""
         header = self._source.read(position, kernel.BATCH_HEADER_SIZE)
         if len(header) < HEADER_UP_TO_MAGIC or header[0] > 0x7F or not _may_be_header(header, self._source.size - position):
             return None
-        offset = int.from_bytes(header[:8], "big", signed=True)
-        if header[16] < 2:
-            return offset, offset, None
-        return offset, offset + int.from_bytes(header[23:27], "big"), int.from_bytes(header[12:16], "big", signed=True)
+        return extent_of(header)
 
     def _next_extents(self, position: int) -> list[Extent]:
         """Of the next two batches, as far as they are whole and stand here."""
@@ -469,11 +501,11 @@ class _Order:
 
     def _judge(self, extent: Extent, following: list[Extent]) -> str:
         """The status of a whole batch between the last one beyond doubt and the ones that follow."""
-        if not self._fits(extent):
+        if not self.fits(extent):
             stray, self._stray = self._stray, extent
             if stray is None or not stray[1] < extent[0] or extent[0] < 0 or _is_lower(extent, stray):
                 return SALVAGED
-            if following and self._fits(following[0]):
+            if following and self.fits(following[0]):
                 return SALVAGED
         elif self._is_outlier(extent, following):
             expected = self._last_offset + 1
@@ -486,7 +518,7 @@ class _Order:
         self._move(extent)
         return INTACT
 
-    def _fits(self, extent: Extent) -> bool:
+    def fits(self, extent: Extent) -> bool:
         """Whether a batch goes on behind the last one beyond doubt."""
         first, last, epoch = extent
         if not self._last_offset < first <= last < self._ceiling:
@@ -501,7 +533,7 @@ class _Order:
         after = following[0]
         if after[0] > last and not _is_lower(after, extent):
             return False
-        if not self._fits(after):
+        if not self.fits(after):
             return False  # what follows is out of line itself
         if len(following) > 1 and following[1][0] > last and not _is_lower(following[1], extent):
             # each of the two could stand here without the other: which of them has room where it should be?
@@ -514,7 +546,7 @@ class _Order:
 
     def _judge_found(self, extent: Extent, position: int) -> str:
         found, self._found = self._found, extent
-        if found is None or not self._fits(found) or not found[1] < extent[0] <= extent[1] < self._ceiling:
+        if found is None or not self.fits(found) or not found[1] < extent[0] <= extent[1] < self._ceiling:
             return SALVAGED
         if _is_lower(extent, found) or position < self.nested_end:
             return SALVAGED
@@ -527,6 +559,14 @@ class _Order:
         self._last_offset = extent[1]
         if extent[2] is not None:
             self._epoch = extent[2]
+
+
+def extent_of(header: bytes) -> Extent:
+    """What a header says of its batch, whatever that is worth."""
+    offset = int.from_bytes(header[:8], "big", signed=True)
+    if header[_MAGIC_AT] < 2:
+        return offset, offset, None
+    return offset, offset + int.from_bytes(header[23:27], "big"), int.from_bytes(header[12:16], "big", signed=True)
 
 
 def _is_lower(extent: Extent, other: Extent) -> bool:
@@ -614,6 +654,29 @@ class _Scan:
         self._gave_up = gave_up
         return found
 
+    def run_up_to(
+        self, end: int, start: int, *, is_legacy: bool, fits: Callable[[Extent], bool]
+    ) -> tuple[int, int, Extent] | None:
+        """The run of intact batches that ends at `end`: its position from `start` on, its first offset, and its last batch.
+
+        Each begins where the one before ends, with a higher offset, and `fits`. All takes one pass over these bytes.
+        """
+        run_start = run_end = first_offset = 0
+        last: Extent | None = None
+        gave_up = self._gave_up
+        for position, header in self._candidates(start, end):
+            size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:12], "big")
+            if position < run_end or position + size > end or (header[_MAGIC_AT] < 2 and not is_legacy):
+                continue
+            extent = extent_of(header)
+            if not fits(extent) or not self._is_intact(position, header, size):
+                continue
+            if last is None or position != run_end or extent[0] <= last[1] or _is_lower(extent, last):
+                run_start, first_offset = position, extent[0]
+            run_end, last = position + size, extent
+        self._gave_up = gave_up
+        return (run_start, first_offset, last) if last is not None and run_end == end else None
+
     def zeros_end(self, start: int) -> int:
         """Where a run of zeros ends that begins here; holes of the file are not read."""
         source = self._source
@@ -661,7 +724,7 @@ class _Scan:
         position, size = start, _NEAR
         end = source.size if end is None else end
         while position < end:
-            window = source.read(position, size)
+            window = source.read(position, min(size, end - position + kernel.BATCH_HEADER_SIZE))
             if len(window) < 26:
                 return
             if window == _ZEROS[: len(window)]:

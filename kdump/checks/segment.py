@@ -34,8 +34,8 @@ class SegmentFacts:
 
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
     `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
-    the first offset of each, in order. `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last
-    reaches over all that follow.
+    the first offset of each, in order. `last_thinned` is about where the cleaner changed a batch last, None if nowhere.
+    `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
     """
 
     def __init__(self, path: str, base_offset: int | None, size: int) -> None:
@@ -48,6 +48,7 @@ class SegmentFacts:
         self.last_offsets = Column()
         self.max_timestamps = Column()
         self.epochs: list[tuple[int, int]] = []
+        self.last_thinned: int | None = None
         self.is_damaged = False
         self.damage_starts = array("q")
         self.damage_ends = array("q")

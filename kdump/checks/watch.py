@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from kdump.binary.source import Source
+from kdump.binary.source import Source, status
 from kdump.errors import Unreadable
 
 _BLOCK = 4096  # what is read at once where the device has errors
@@ -85,12 +85,9 @@ class WatchedSource(Source):
         return os.fstat(self._descriptor).st_size
 
     def is_at_its_path(self) -> bool | None:
-        """Whether the path still leads to this file; None if it leads nowhere."""
-        try:
-            there = os.stat(self.path)
-        except OSError:
-            return None
-        return os.path.samestat(there, os.fstat(self._descriptor))
+        """Whether the path still leads to this file; None if it leads nowhere. Raises Unreadable where that cannot be told."""
+        there = status(self.path)
+        return None if there is None else os.path.samestat(there, os.fstat(self._descriptor))
 
     def holes(self, limit: int) -> tuple[int, int]:
         """How many of the first `limit` holes of the file there are, and how many bytes they cover."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from kdump.binary.source import Source
+from kdump.binary.source import Source, status
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
 
@@ -142,10 +142,13 @@ def is_of_kraft(path: str) -> bool:
 
 
 def partitions(path: str) -> list[str]:
-    """The partition directories of a log directory, in order; links to such, and links that lead nowhere, are among them."""
+    """The partition directories of a log directory, in order.
+
+    Links to such are among them, and links that lead nowhere, or of which the system does not say where they lead.
+    """
     found = []
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
-        is_directory = os.path.isdir(entry.path) or entry.is_symlink() and not os.path.exists(entry.path)
+        is_directory = entry.is_dir(follow_symlinks=False) or entry.is_symlink() and _may_be_directory(entry.path)
         if is_directory and entry.name != REMOTE_INDEX_CACHE:
             found.append(entry.path)
     return found
@@ -160,9 +163,21 @@ def folders(paths: list[str]) -> list[str]:
 
 def log_dir_files(path: str) -> list[str]:
     """The files that stand in a log directory itself, in order. A link that leads nowhere is taken for one to a directory."""
-    return sorted(
-        name for name in os.listdir(path) if not os.path.isdir(file := os.path.join(path, name)) and os.path.exists(file)
-    )
+    with os.scandir(path) as entries:
+        return sorted(
+            entry.name
+            for entry in entries
+            if not entry.is_dir(follow_symlinks=False) and not (entry.is_symlink() and _may_be_directory(entry.path))
+        )
+
+
+def _may_be_directory(link: str) -> bool:
+    """Whether a link leads to a directory, or nowhere, or to what the system does not tell."""
+    try:
+        there = status(link)
+    except Unreadable:
+        return True
+    return there is None or stat.S_ISDIR(there.st_mode)
 
 
 def is_canonical(name: str) -> bool:

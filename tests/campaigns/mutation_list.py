@@ -20,18 +20,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/test_index_rules.py::test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order",),
     ),
     Mutation(
-        id="last-offset-of-segment",
-        file="kdump/checks/rules/directory.py",
-        old="_MAX_INT = 0x7FFFFFFF",
-        new="_MAX_INT = 0x7FFFFFFE",
-        tests=("tests/test_tree.py::test_segments_overlap_at_the_last_offset_that_a_segment_may_have",),
-    ),
-    Mutation(
         id="severity-of-tail",
         file="kdump/checks/rules/framing.py",
         old="return WARNING if context.is_newest else ERROR",
         new="return WARNING",
         tests=("tests/faults/test_faults.py::test_a_fault_is_found_where_its_builder_says",),
+    ),
+    Mutation(
+        id="last-offset-of-segment",
+        file="kdump/checks/rules/neighbours.py",
+        old="_MAX_INT = 0x7FFFFFFF",
+        new="_MAX_INT = 0x7FFFFFFE",
+        tests=("tests/test_tree.py::test_segments_overlap_at_the_last_offset_that_a_segment_may_have",),
     ),
     Mutation(
         id="disorder-of-both",

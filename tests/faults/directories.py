@@ -106,8 +106,22 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "recovery-point-beyond-end",
         shown=_log_dir(recovery_point_offset_checkpoint=_offsets(7)),
-        at=info((16, 26), file="recovery-point-offset-checkpoint", expected="at most 6", found="7"),
+        at=error((16, 26), file="recovery-point-offset-checkpoint", offsets=(6, 6), expected="at most 6", found="7"),
         near_miss=_log_dir(recovery_point_offset_checkpoint=_offsets(6)),
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase(
+        "high-watermark-beyond-end",
+        shown=_log_dir(replication_offset_checkpoint=_offsets(9)),
+        at=error((16, 26), file="replication-offset-checkpoint", offsets=(6, 8), expected="at most 6", found="9"),
+        near_miss=_log_dir(replication_offset_checkpoint=_offsets(6)),
+        scope=LOG_DIRECTORY,
+    ),
+    FaultCase(
+        "cleaner-offset-beyond-end",
+        shown=_log_dir(cleaner_offset_checkpoint=_offsets(9)),
+        at=error((16, 26), file="cleaner-offset-checkpoint", offsets=(6, 8), expected="at most 6", found="9"),
+        near_miss=_log_dir(cleaner_offset_checkpoint=_offsets(6)),
         scope=LOG_DIRECTORY,
     ),
     FaultCase(

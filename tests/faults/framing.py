@@ -56,6 +56,8 @@ def _partition(segments: dict[int, Sequence[bytes]], changed: dict[str, bytes | 
 _SEGMENTS: dict[int, Sequence[bytes]] = {0: [_batch(row) for row in range(4)], 4: [_batch(4)]}
 _WHOLE_INDEX = {file_name(0, ".index"): offset_index(entries=[(row, row * _SIZE) for row in range(1, 4)])}
 
+_NO_ENTRIES = {file_name(0, suffix): b"" for suffix in (".index", ".timeindex")}
+
 CASES = (
     _case(
         "torn-tail", _ONE + _batch(1)[:-5], error((76, 147), offsets=(1, 1), is_estimated=True, expected="76", found="71"), _TWO
@@ -69,7 +71,7 @@ CASES = (
     ),
     FaultCase(
         "torn-tail",
-        shown=_partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5]}),
+        shown=_partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5], **_NO_ENTRIES}),
         at=warning((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
         near_miss=_partition({0: [_batch(0), _batch(1)]}),
         scope=PARTITION_DIRECTORY,
@@ -82,6 +84,14 @@ CASES = (
         near_miss=_partition({0: [_batch(0), _batch(1)], 2: [_batch(2)]}),
         scope=PARTITION_DIRECTORY,
         name="sealed",
+    ),
+    FaultCase(
+        "torn-tail",
+        shown=_partition({0: [_batch(0), _batch(1)]}, {_LOG: _TWO[:-5]}),  # the indexes know of offset 1
+        at=error((76, 147), file=_LOG, offsets=(1, 1), is_estimated=True, expected="76", found="71"),
+        near_miss=_partition({0: [_batch(0), _batch(1)]}),
+        scope=PARTITION_DIRECTORY,
+        name="attested",
     ),
     _case("torn-header", _ONE + _batch(1)[:17], error((76, 93)), _ONE),
     FaultCase(

@@ -278,6 +278,12 @@ CASES = (
         "index-orphan",
         shown=partition_files(_SEGMENTS, {_LOG: None}, index_interval_bytes=0),
         at=(warning(NO_BYTES, file=_INDEX), warning(NO_BYTES, file=_TIME_INDEX)),
+        also={
+            "segment-missing": (
+                error(NO_BYTES, file=_INDEX, offsets=(0, 9), is_estimated=True, expected="0", found="10"),
+                error((4, 8), file="leader-epoch-checkpoint", offsets=(0, 9), is_estimated=True, expected="10", found="0"),
+            )
+        },
         near_miss=_SEALED,
         scope=PARTITION_DIRECTORY,
     ),

@@ -145,7 +145,7 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "epochs-beyond-log",
         shown=_with_epochs((0, 0), (3, 2), (4, 6), (7, 9)),
-        at=warning((16, 20), file=_EPOCHS, expected="at most 8", found="9"),
+        at=error((16, 20), file=_EPOCHS, offsets=(8, 8), is_estimated=True, expected="at most 8", found="9"),
         near_miss=_with_epochs((0, 0), (3, 2), (4, 6), (7, 8)),
         scope=PARTITION_DIRECTORY,
     ),

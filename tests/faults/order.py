@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 
-from .case import PARTITION_DIRECTORY, WHOLE_FILE, At, FaultCase, Files, error, info, partition_files, warning
+from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, At, FaultCase, Files, error, info, partition_files, warning
 
 _LOG = file_name(0, ".log")
 _SIZE = 76
@@ -51,7 +51,45 @@ _FOUR = _log(0, 1, 2, 3)
 _DEEP = {"level": "deep"}
 _DELETE = {"cleanup_policy": "delete"}
 
+
+def _partition(*bases: int, changed: dict[str, bytes | None] | None = None, **segments: Sequence[bytes]) -> Files:
+    """Segments of ten offsets each, a batch an offset; those given by name, such as `at_10`, hold these batches."""
+    given = {int(name.removeprefix("at_")): batches for name, batches in segments.items()}
+    whole = {base: [_batch(base + row) for row in range(10)] for base in bases}
+    return partition_files(dict(sorted({**whole, **given}.items())), changed, topic="orders", partition=3)
+
+
 CASES = (
+    FaultCase(
+        "segment-missing",
+        shown=_partition(0, 10, 20, changed={file_name(10, ".log"): None}),
+        at=error(NO_BYTES, file=file_name(20, ".log"), offsets=(10, 19), is_estimated=True, expected="10", found="20"),
+        also={
+            "index-orphan": (
+                warning(NO_BYTES, file=file_name(10, ".index")),
+                warning(NO_BYTES, file=file_name(10, ".timeindex")),
+            )
+        },
+        near_miss=_partition(0, 10, 20),
+        scope=PARTITION_DIRECTORY,
+    ),
+    FaultCase(
+        "segment-missing",
+        shown=_partition(0, 20, 30),
+        at=error(NO_BYTES, file=file_name(20, ".log"), offsets=(10, 19), expected="10", found="20"),
+        near_miss=_partition(0, 30, at_20=[_batch(20), _batch(22)]),  # which lacks others, as compaction leaves them
+        near_also={"segments-gap", "offset-gap"},
+        scope=PARTITION_DIRECTORY,
+        name="not-compacted",
+    ),
+    FaultCase(
+        "segment-missing",
+        shown=_partition(0, at_11=[_batch(offset) for offset in range(11, 21)]),
+        at=warning(NO_BYTES, file=file_name(11, ".log"), offsets=(10, 10), expected="10", found="11"),
+        near_miss=_partition(0, 10),
+        scope=PARTITION_DIRECTORY,
+        name="small",
+    ),
     _case(
         "uncovered-header-rot",
         _log(0, 1, 2 + (1 << 20), 3, 4),

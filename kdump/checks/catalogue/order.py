@@ -89,6 +89,17 @@ FAULTS = (
         see=("segments-gap",),
     ),
     FaultKind(
+        "segment-missing",
+        ERROR,
+        IGNORE,
+        "a segment is lost: other files attest it, or compaction does not explain its offsets.",
+        cause="a log that was removed by hand, or left out of a copy or a restore",
+        kafka="its tool looks at no directory; a broker starts, deletes indexes without log, and consumers jump over the offsets",
+        loss="the missing offsets",
+        remedy="copy the directory before a restart, which deletes the evidence; look for the log; compare with another replica",
+        see=("segments-gap", "index-orphan", "truncated-at-boundary"),
+    ),
+    FaultKind(
         "offset-duplicate",
         ERROR,
         WIPE,

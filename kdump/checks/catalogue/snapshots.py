@@ -153,7 +153,7 @@ EPOCH_AND_METADATA_FAULTS = (
     ),
     FaultKind(
         "epochs-beyond-log",
-        WARNING,
+        ERROR,
         IGNORE,
         "a leader epoch starts behind the end of the log.",
         cause="a log that was cut after the file was written, or a copy of files that were in use",

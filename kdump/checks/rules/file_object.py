@@ -119,7 +119,12 @@ def end(context: FileContext, source: WatchedSource) -> None:
             f"Grew from {size:,} to {grown_to:,} bytes while it was read: someone writes to it. Checked are the first {size:,}."
         )
         context.report("active-tail", size, size, message, expected=size, found=grown_to)
-    is_there = source.is_at_its_path()
+    try:
+        is_there = source.is_at_its_path()
+    except Unreadable as error:
+        message = f"Could be opened and read, but the system does not say what its name leads to: {error.message}."
+        context.report(_FAULT_OF[error.code], 0, size, message)
+        return
     if is_there is None:
         context.report("file-vanished", 0, size, "Was removed while it was read; checked is what was opened.", severity=INFO)
     elif not is_there:

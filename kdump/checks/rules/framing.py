@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 from math import log2
 from operator import itemgetter
-from struct import Struct
 
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
-from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.binary.source import WINDOW_SIZE
 from kdump.checks import salvage
 from kdump.checks.finding import BY_LENGTH, BY_REPAIRED_LENGTH, END, ERROR, WARNING
+from kdump.checks.rules import witnesses
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted, offset_range
-from kdump.errors import CorruptData, Unreadable
+from kdump.errors import CorruptData
 from kdump.formats import records
-from kdump.formats.file_name import OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX
 from kdump.formats.record_batch import RecordBatch
 
 TYPE_CHECKING = False
@@ -49,9 +47,6 @@ _FILE_MAGICS = (
     (b"\xfd7zXZ\x00", "xz"),
     (b"SQLite format 3", "SQLite"),
 )
-
-_INDEX_ENTRY = Struct(">ii")  # relative offset, position
-_TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
 
 _attributes = itemgetter(5)
 
@@ -293,7 +288,9 @@ class Framing(SegmentRule):
             self._tell_torn_tail(damage)
         elif code == "torn-header":
             message = f"The file ends with {counted(end - start, 'byte', 'bytes')}, too few for the header of a batch."
-            self._tell(damage, message, severity=self._severity_of_tail())
+            words, offsets = self._attested()
+            severity = ERROR if offsets else self._severity_of_tail()
+            self._tell(damage, message + words, severity=severity, offsets=offsets)
         elif code == "garbage-region" and start == 0 and (self._file_kind() or end >= self.context.source.size):
             self._tell_no_segment(damage)
         elif code == "garbage-region":
@@ -305,6 +302,8 @@ class Framing(SegmentRule):
             why = "its length leads to no batch: bytes are missing, or too many, or changed"
             if damage.resync == BY_LENGTH:
                 why = "the codec it names does not exist"
+            elif damage.message == salvage.LEADS_OVER_BATCHES:
+                why = "its length leads over batches that go on with its offsets: these are listed"
             self._hold(damage, f"The CRC of one batch does not fit, and {why}.")
         elif code == "codec-unknown":
             pass  # told by the rules for records
@@ -396,7 +395,11 @@ class Framing(SegmentRule):
                 message += f" Whole, and to be salvaged, are {whole:,} of {counted(fields[12], 'record', 'records')}."
             offsets = (first, last)
         words, gap = self._missing(len(self.facts.positions))  # up to the next segment, if there is one
-        severity = self._severity_of_tail()
+        if gap is None:
+            words, gap = self._attested()
+            if gap and offsets and offsets[0] == gap[0]:
+                gap = gap[0], max(gap[1], offsets[1])
+        severity = ERROR if gap else self._severity_of_tail()
         self._tell(damage, message + words, severity=severity, offsets=gap or offsets, expected=size, found=there)
 
     def _whole_records(self, start: int, end: int, count: int) -> int:
@@ -426,7 +429,8 @@ class Framing(SegmentRule):
         is_newest = self.context.is_newest
         if is_newest is None:
             is_newest = size % _PAGE == 0  # as preallocated files end, and hardly another
-        self._tell(damage, message, severity=WARNING if is_newest else ERROR)
+        words, offsets = self._attested()
+        self._tell(damage, message + words, severity=WARNING if is_newest and not offsets else ERROR, offsets=offsets)
 
     def _file_kind(self) -> str:
         """What kind of file this is instead of a segment, going by its first bytes."""
@@ -444,33 +448,30 @@ class Framing(SegmentRule):
     def _look_for_witnesses(self) -> None:
         """A log that ends behind a whole batch may still be cut: the files beside it tell how far it went."""
         context, facts = self.context, self.facts
-        partition, base_offset, size = context.partition, context.base_offset, context.source.size
-        if partition is None or base_offset is None or context.file_type != "log" or self._is_damaged_at_end:
+        found = [] if self._is_damaged_at_end else witnesses.after(context, self._last_offset())
+        if not found:
             return
-        beside = partition.files.segments.get(base_offset, {})
-        last = facts.last_offsets.highest(base_offset - 1)
-        witnesses: list[tuple[str, int]] = []
-        for suffix, layout in ((OFFSET_INDEX, _INDEX_ENTRY), (TIME_INDEX, _TIME_INDEX_ENTRY)):
-            entry = _last_entry(os.path.join(partition.path, beside[suffix]), layout) if suffix in beside else None
-            if entry is None:
-                continue
-            relative, position = entry if suffix == OFFSET_INDEX else (entry[1], 0)
-            if base_offset + relative > last or position >= size > 0:
-                witnesses.append((beside[suffix], max(base_offset + relative, last + 1)))
-        if context.is_newest:
-            snapshots = [base for base, files in partition.files.segments.items() if PRODUCER_SNAPSHOT in files]
-            if snapshots and max(snapshots) > last + 1:
-                witnesses.append((partition.files.segments[max(snapshots)][PRODUCER_SNAPSHOT], max(snapshots) - 1))
-        if witnesses:
-            names = " and ".join(name for name, _ in witnesses)
-            attested = max(offset for _, offset in witnesses)
-            message = (
-                f"The file ends behind offset {last:,}, at the end of a batch, but {names} "
-                f"know{'s' if len(witnesses) == 1 else ''} of offset {attested:,}: batches seem to be cut off."
-            )
-            offsets = (last + 1, attested)
-            values = {"offsets": offsets, "is_estimated": True, "expected": attested, "found": last, "resync": END}
-            context.report("truncated-at-boundary", facts.end, size, message, **values)  # type: ignore[arg-type]
+        last, attested = self._last_offset(), max(witness.offset for witness in found)
+        message = (
+            f"The file ends behind offset {last:,}, at the end of a batch, but {witnesses.words(found)} "
+            f"of offset {attested:,}: batches seem to be cut off."
+        )
+        values = {"offsets": (last + 1, attested), "is_estimated": True, "expected": attested, "found": last, "resync": END}
+        context.report("truncated-at-boundary", facts.end, context.source.size, message, **values)  # type: ignore[arg-type]
+
+    def _last_offset(self) -> int:
+        """The highest offset so far; where there is none, the one before the segment begins."""
+        return self.facts.last_offsets.highest((self.context.base_offset or 0) - 1)
+
+    def _attested(self) -> tuple[str, tuple[int, int] | None]:
+        """What is known to be lost with the end of the file, in words, too."""
+        last = self._last_offset()
+        found = witnesses.after(self.context, last)
+        if not found:
+            return "", None
+        attested = max(witness.offset for witness in found)
+        them = "it" if attested == last + 1 else "them"
+        return f" Lost: {offset_range(last + 1, attested)}, for {witnesses.words(found)} of {them}.", (last + 1, attested)
 
     def end(self) -> None:
         self._tell_held()
@@ -496,24 +497,6 @@ class Framing(SegmentRule):
         if source.size > _MAX_SEGMENT:
             message = f"The segment has {source.size:,} bytes; a broker opens none above {_MAX_SEGMENT:,}."
             self.context.report("segment-over-2gib", _MAX_SEGMENT, source.size, message, expected=_MAX_SEGMENT, found=source.size)
-
-
-def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
-    """The last entry of an index that is not zero, as it stands; None where there is none, or no file."""
-    try:
-        with Source(path) as source:
-            end = source.size - source.size % layout.size
-            while end > 0:
-                start = max(0, end - WINDOW_SIZE // layout.size * layout.size)
-                data = source.read(start, end - start)
-                used = len(data.rstrip(b"\x00"))
-                if used:
-                    at = (used - 1) // layout.size * layout.size
-                    return layout.unpack_from(data, at) if at + layout.size <= len(data) else None
-                end = start
-    except Unreadable:
-        pass
-    return None
 
 
 def _offsets(batch: RecordBatch) -> str:

@@ -7,7 +7,8 @@ from bisect import bisect_left, bisect_right
 
 from kdump.checks.catalogue.entry import DIE, IGNORE
 from kdump.checks.finding import INFO, WARNING, Accounts
-from kdump.formats import text_checkpoint, tree
+from kdump.checks.wording import offset_range
+from kdump.formats import file_name, text_checkpoint, tree
 from kdump.formats.text_checkpoint import TextCheckpoint
 
 TYPE_CHECKING = False
@@ -56,6 +57,7 @@ def check(context: FileContext) -> None:
         return
     epochs = _read(context)
     if context.partition is not None and context.settings.checks_crcs:
+        _check_against_start(context, context.partition, epochs)
         _check_against_end(context, context.partition, epochs)
         if epochs.is_damaged:
             return
@@ -172,15 +174,53 @@ def _report_order(
         context.report("epochs-not-monotonic", line.start, line.end, message, expected=expected)
 
 
+def _check_against_start(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:
+    """A broker that deletes the first segments takes what lies below the new start out of this file as well.
+
+    With tiered storage it leaves in what remote segments have; log-start-offset-checkpoint says where they begin.
+    """
+    first_log = min(partition.files.logs, default=None)
+    if first_log is None or not epochs.starts or epochs.starts[0] >= first_log or partition.is_being_deleted:
+        return
+    _, log_start = partition.noted(text_checkpoint.LOG_START_OFFSETS)
+    if log_start is not None and log_start < first_log:
+        return
+    start = epochs.starts[0]
+    message = (
+        f"Lost before {partition.files.segments[first_log][file_name.LOG]}, the first log: {offset_range(start, first_log - 1)}, "
+        f"unless remote storage has them. The file says that the log starts at offset {start:,}; a broker that deletes segments "
+        "moves that on."
+    )
+    context.report(
+        "segment-missing",
+        epochs.lines[0],
+        _line_end(context, epochs, 0),
+        message,
+        offsets=(start, first_log - 1),
+        is_estimated=True,
+        expected=first_log,
+        found=start,
+    )
+
+
 def _check_against_end(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:
     log_end = partition.log_end
-    if log_end is None:
+    if log_end is None or partition.is_being_deleted or partition.has_grown():
         return
     for row in range(bisect_right(epochs.starts, log_end), len(epochs.starts)):
         start, line_start = epochs.starts[row], epochs.lines[row]
         line_end = _line_end(context, epochs, row)
         message = f"Epoch {epochs.epochs[row]:,} starts at offset {start:,}, but {partition.end_text}."
-        context.report("epochs-beyond-log", line_start, line_end, message, expected=f"at most {log_end}", found=start)
+        context.report(
+            "epochs-beyond-log",
+            line_start,
+            line_end,
+            message,
+            offsets=(log_end, start - 1),
+            is_estimated=True,
+            expected=f"at most {log_end}",
+            found=start,
+        )
 
 
 def _check_against_batches(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:

@@ -6,7 +6,8 @@ import os
 
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
-from kdump.checks.finding import INFO
+from kdump.checks.finding import ERROR, INFO
+from kdump.checks.rules import witnesses
 from kdump.checks.rules.offset_index import INTERVAL
 from kdump.formats import file_name
 
@@ -21,13 +22,17 @@ def missing_indexes(partition: PartitionFacts) -> None:
     """Report what stands alone in a partition directory. All files have been checked by now."""
     logs = partition.files.logs
     without_time_index = [base for base in logs if file_name.TIME_INDEX not in partition.files.segments[base]]
+    lost = [] if partition.is_being_deleted else witnesses.orphans(partition)
     for base_offset, names in sorted(partition.files.segments.items()):
         log = names.get(file_name.LOG)
         if log is None:
             for suffix in _INDEXES:
                 if suffix in names:
                     message = f"{names[suffix]} has no {base_offset:020d}.log beside it; a restart deletes it."
-                    _report(partition, names[suffix], "index-orphan", message)
+                    is_newest = base_offset in lost and base_offset > max(logs, default=-1)
+                    if is_newest:
+                        message += " That log was the newest: what it held is lost."
+                    _report(partition, names[suffix], "index-orphan", message, ERROR if is_newest else None)
         elif file_name.OFFSET_INDEX not in names:
             message = f"{log} has no .index. {_forecast(partition, base_offset)}"
             _report(partition, log, "index-missing", message, INFO if _needs_none(partition, base_offset) else None)

@@ -9,6 +9,7 @@ from kdump.binary.source import Source
 from kdump.checks.catalogue.entry import DIE
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, Accounts
+from kdump.checks.wording import offset_range
 from kdump.errors import Unreadable
 from kdump.formats import properties, text_checkpoint, tree
 from kdump.formats.text_checkpoint import TextCheckpoint
@@ -70,7 +71,7 @@ def check_clean_shutdown(context: FileContext) -> None:
 def check_partition(partition: PartitionFacts) -> None:
     """Compare what the log directory around a partition has noted of it with where its log ends."""
     name, log_end = tree.directory_name(partition.path), partition.log_end
-    if name is None or name.is_going or log_end is None:
+    if name is None or name.is_going or log_end is None or partition.has_grown():
         return
     for checkpoint, report in _AGAINST_END.items():
         path = os.path.join(tree.parent(partition.path), checkpoint)
@@ -98,13 +99,37 @@ def _log_start(context: FileContext, entry: text_checkpoint.Line, partition: Par
 
 
 def _recovery_point(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    story = f"was flushed up to offset {_offset(entry):,}"
+    _report_beyond_end("recovery-point-beyond-end", context, entry, partition, log_end, story)
+
+
+def _high_watermark(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    story = f"had all offsets below {_offset(entry):,} committed"
+    _report_beyond_end("high-watermark-beyond-end", context, entry, partition, log_end, story)
+
+
+def _cleaner(context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int) -> None:
+    story = f"was cleaned up to offset {_offset(entry):,}"
+    _report_beyond_end("cleaner-offset-beyond-end", context, entry, partition, log_end, story)
+
+
+def _report_beyond_end(
+    code: str, context: FileContext, entry: text_checkpoint.Line, partition: PartitionFacts, log_end: int, story: str
+) -> None:
     offset = _offset(entry)
-    message = f"{_name(partition)} was flushed up to offset {offset:,}, but {partition.end_text}: batches have gone since."
-    context.report("recovery-point-beyond-end", entry.start, entry.end, message, expected=f"at most {log_end}", found=offset)
+    message = f"{_name(partition)} {story}, but {partition.end_text}. Lost: {offset_range(log_end, offset - 1)}."
+    context.report(
+        code, entry.start, entry.end, message, offsets=(log_end, offset - 1), expected=f"at most {log_end}", found=offset
+    )
 
 
 def _name(partition: PartitionFacts) -> str:
     return escaped(os.path.basename(os.path.abspath(partition.path)))
 
 
-_AGAINST_END = {text_checkpoint.LOG_START_OFFSETS: _log_start, text_checkpoint.RECOVERY_POINTS: _recovery_point}
+_AGAINST_END = {
+    text_checkpoint.LOG_START_OFFSETS: _log_start,
+    text_checkpoint.RECOVERY_POINTS: _recovery_point,
+    text_checkpoint.HIGH_WATERMARKS: _high_watermark,
+    text_checkpoint.CLEANER_OFFSETS: _cleaner,
+}

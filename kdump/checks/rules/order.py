@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MAX_INT = 0x7FFFFFFF
 _MAX_LONG = 0x7FFFFFFFFFFFFFFF
 _NO_EPOCH = -1
+_HAS_DELETE_HORIZON = 0x40  # only the cleaner sets this bit of the attributes
 
 
 class _Batch:
@@ -66,8 +67,13 @@ class Order(SegmentRule):
         chunk, digest = section.chunk, section.digest
         if digest is None or digest.overfull:
             self._look_at_deltas(section)
-        elif digest.sparse:
-            self._note_sparse(digest)
+        else:
+            if digest.sparse:
+                self._note_sparse(digest)
+            if digest.empty:
+                self._note_thinned(digest.extent_at(digest.last_empty)[1])
+            if digest.horizons:
+                self._note_thinned(digest.last_offset)
         if digest is not None and self._is_in_line(digest):
             return
         batches = chunk.batches
@@ -318,6 +324,8 @@ class Order(SegmentRule):
         if section.chunk.is_legacy:
             return
         batches = section.chunk.batches
+        if any(header[5] & _HAS_DELETE_HORIZON for header in section.chunk.headers):
+            self._note_thinned(section.chunk.headers[-1][0])
         counts = batches["count"]
         deltas = list(map(sub, batches["last_offset"], batches["base_offset"]))
         if not any(map(ne, counts, map((1).__add__, deltas))):
@@ -337,10 +345,16 @@ class Order(SegmentRule):
                 )
                 severity = {"severity": ERROR, "expected": count - 1, "found": delta}
                 self._report("last-offset-delta-mismatch", batch, message, **severity)
-            elif count > 0:
+            elif count >= 0:
+                self._note_thinned(first + delta)
+            if 0 < count <= delta:
                 self._mismatch_count += 1
                 self._mismatched.append((position, position + size, first, first + delta))
                 del self._mismatched[1:-1]
+
+    def _note_thinned(self, last_offset: int) -> None:
+        """The cleaner was here: a batch lacks records, or has a delete horizon."""
+        self.facts.last_thinned = max(last_offset, self.facts.last_thinned or 0)
 
     def _note_sparse(self, digest: Digest) -> None:
         """Count the batches with fewer records than offsets, which may be."""
@@ -348,6 +362,7 @@ class Order(SegmentRule):
         for position in (digest.first_sparse, digest.last_sparse):
             first, last, end = digest.extent_at(position)
             self._mismatched.append((position, end, first, last))
+            self._note_thinned(last)
         del self._mismatched[1:-1]
 
     def _report(self, code: str, batch: _Batch, message: str, **values: object) -> None:

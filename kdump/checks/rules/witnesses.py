@@ -1,0 +1,138 @@
+"""What the files beside a log attest: how far it went, and which segments there were."""
+
+from __future__ import annotations
+
+import os
+from struct import Struct
+
+from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.checks.rules.leftovers import DELETED
+from kdump.errors import Unreadable
+from kdump.formats import transaction_index
+from kdump.formats.file_name import LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.checks.context import FileContext
+    from kdump.checks.partition import PartitionFacts
+
+_INDEX_ENTRY = Struct(">ii")  # relative offset, position
+_TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset
+_TRANSACTION_ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
+_LAYOUTS = {OFFSET_INDEX: _INDEX_ENTRY, TIME_INDEX: _TIME_INDEX_ENTRY, TRANSACTION_INDEX: _TRANSACTION_ENTRY}
+assert _TRANSACTION_ENTRY.size == transaction_index.ENTRY_SIZE
+
+
+class Witness:
+    """A file by its name, and the last offset of which it knows."""
+
+    __slots__ = ("name", "offset")
+
+    def __init__(self, name: str, offset: int) -> None:
+        self.name = name
+        self.offset = offset
+
+
+def words(witnesses: list[Witness]) -> str:
+    """Who knows of offsets, with the verb."""
+    names = " and ".join(witness.name for witness in witnesses)
+    return f"{names} know{'s' if len(witnesses) == 1 else ''}"
+
+
+def after(context: FileContext, last: int) -> list[Witness]:
+    """The files that know of offsets after `last`, which is the last offset of a segment as far as it can be read.
+
+    They are the segment's own indexes; and for the newest segment the snapshot with the highest offset, and the indexes of
+    later segments whose log is gone. Nothing is compared with a log that a broker has written to since it was opened, or deletes.
+    """
+    partition, base_offset, size = context.partition, context.base_offset, context.source.size
+    if partition is None or base_offset is None or context.file_type != "log":
+        return []
+    if partition.is_being_deleted or _has_grown(context):
+        return []
+    found = []
+    for suffix, name, entry in _last_entries(partition, base_offset):
+        offset = _offset_in(suffix, entry, base_offset)
+        points_past_end = suffix == OFFSET_INDEX and entry[1] >= size > 0
+        if offset > last or points_past_end:
+            found.append(Witness(name, max(offset, last + 1)))
+    if not context.is_newest:
+        return found
+    files = partition.files.segments
+    highest = max((base for base, names in files.items() if PRODUCER_SNAPSHOT in names), default=None)
+    if highest is not None and highest > last + 1:
+        found.append(Witness(files[highest][PRODUCER_SNAPSHOT], highest - 1))
+    for orphan in orphans(partition):
+        if orphan > base_offset:
+            found += [witness for witness in of_orphan(partition, orphan) if witness.offset > last]
+    return found
+
+
+def orphans(partition: PartitionFacts) -> list[int]:
+    """The base offsets of segments of which indexes are there and the log is not, ascending.
+
+    A broker that deletes a segment renames its log first: where that is still there, the deletion was only interrupted.
+    """
+    files = partition.files
+    others = set(files.others)
+    return sorted(
+        base
+        for base, names in files.segments.items()
+        if LOG not in names and any(suffix in names for suffix in _LAYOUTS) and f"{base:020d}{LOG}{DELETED}" not in others
+    )
+
+
+def of_orphan(partition: PartitionFacts, base_offset: int) -> list[Witness]:
+    """What the indexes of a segment without log know of: its records, or, where they have no entries, that it began."""
+    entries = _last_entries(partition, base_offset)
+    if entries:
+        return [Witness(name, _offset_in(suffix, entry, base_offset)) for suffix, name, entry in entries]
+    names = partition.files.segments[base_offset]
+    return [Witness(names[suffix], base_offset - 1) for suffix in _LAYOUTS if suffix in names]
+
+
+def has_entries(partition: PartitionFacts, base_offset: int) -> bool:
+    """Whether an index of a segment knows of some record."""
+    return bool(_last_entries(partition, base_offset))
+
+
+def _last_entries(partition: PartitionFacts, base_offset: int) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The last entry of each index of a segment that has one: its suffix, its name, the entry."""
+    names = partition.files.segments.get(base_offset, {})
+    found = []
+    for suffix, layout in _LAYOUTS.items():
+        entry = _last_entry(os.path.join(partition.path, names[suffix]), layout) if suffix in names else None
+        if entry is not None and _offset_in(suffix, entry, base_offset) >= base_offset:
+            found.append((suffix, names[suffix], entry))
+    return found
+
+
+def _offset_in(suffix: str, entry: tuple[int, ...], base_offset: int) -> int:
+    if suffix == TRANSACTION_INDEX:
+        return entry[3]
+    return base_offset + entry[0 if suffix == OFFSET_INDEX else 1]
+
+
+def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
+    """The last entry of an index that is not zero, as it stands; None where there is none, or no file."""
+    try:
+        with Source(path) as source:
+            end = source.size - source.size % layout.size
+            while end > 0:
+                start = max(0, end - WINDOW_SIZE // layout.size * layout.size)
+                data = source.read(start, end - start)
+                used = len(data.rstrip(b"\x00"))
+                if used:
+                    at = (used - 1) // layout.size * layout.size
+                    return layout.unpack_from(data, at) if at + layout.size <= len(data) else None
+                end = start
+    except Unreadable:
+        pass
+    return None
+
+
+def _has_grown(context: FileContext) -> bool:
+    try:
+        return os.stat(context.path).st_size > context.source.size
+    except OSError:
+        return False
