@@ -812,6 +812,12 @@ def test_offsets_that_damaged_bytes_cannot_hold_are_not_counted() -> None:
     assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
 
 
+@pytest.mark.parametrize("code", ["batch-length-absurd", "batch-length-negative", "zero-hole", "garbage-region"])
+def test_behind_a_length_that_leads_nowhere_consumers_may_lack_more(code: str) -> None:
+    text = _text("text", [(_finding(code, offsets=(3, 4)), A)], [(_report(f"{A}/{LOG}", offsets=(0, 9)), A)])
+    assert "Consumers cannot read at least 2 of 10 offsets: 3 to 4." in text
+
+
 def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -> None:
     assert "Consumers" not in _text("text", [(_finding(severity="info"), A), (_finding("sequence-gap", "warning", skipped=0), A)])
 

@@ -61,6 +61,17 @@ _RESTART_ORDER = (
 )
 _LOG = "log"
 _FLOOD = "finding-flood"
+_HIDE_WHAT_FOLLOWS = frozenset(
+    (
+        "batch-length-absurd",
+        "batch-length-mismatch",
+        "batch-length-negative",
+        "batch-length-too-small",
+        "garbage-region",
+        "zero-hole",
+    )
+)
+"""A broker finds no batch behind these before the next entry of its index, so consumers may lack intact ones, too."""
 _OFFSETS_A_BYTE = 100  # that a damaged range may hold: records that are well compressed, or cleaned away
 _MOST_OFFSET = 1 << 60  # that a header is believed
 _KINDS_WITH_MAP = (_LOG, "checkpoint")
@@ -454,6 +465,7 @@ class _Group:
             self._is_least = True
         if not finding.skipped or finding.severity == INFO or finding.file_type != _LOG:
             return
+        self._is_least |= finding.code in _HIDE_WHAT_FOLLOWS
         if finding.offset_first is None or finding.offset_last is None or _is_implausible(finding):
             self._is_least = True
         else:
