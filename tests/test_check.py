@@ -500,7 +500,7 @@ def test_text_fits_the_terminal_and_breaks_no_number(broken: Path, columns: int)
 @pytest.mark.parametrize("columns", [60, 100])
 @pytest.mark.parametrize("command", ["check", "forecast", "log", "log --deep", "timeindex"])
 def test_tables_fit_the_terminal_and_are_whole_in_a_pipe(broken: Path, command: str, columns: int) -> None:
-    arguments = [*command.split(), "--output", "table", broken]
+    arguments: list[str | Path] = [*command.split(), "--output", "table", broken]
     shown = _on_terminal(columns, *arguments, environment={"NO_COLOR": "1"}).splitlines()
     assert max(map(len, shown)) <= columns
     piped = _run(*arguments)[1]
