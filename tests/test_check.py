@@ -498,6 +498,19 @@ def test_text_fits_the_terminal_and_breaks_no_number(broken: Path, columns: int)
     }
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 100])
+@pytest.mark.parametrize("command", ["check", "forecast", "log", "log --deep", "timeindex"])
+def test_tables_fit_the_terminal_and_are_whole_in_a_pipe(broken: Path, command: str, columns: int) -> None:
+    arguments: list[str | Path] = [*command.split(), "--output", "table", broken]
+    shown = _on_terminal(columns, *arguments, environment={"NO_COLOR": "1"}).splitlines()
+    assert max(map(len, shown)) <= columns
+    piped = _run(*arguments)[1]
+    assert "…" not in piped and "Not shown" not in piped
+    offsets = set(re.findall(r"(?<![\d.,:-])\d{3}(?![\d.,:-])", piped))  # positions and sizes
+    assert offsets <= set(re.findall(r"\d+", " ".join(shown))) or any(line.startswith("Not shown") for line in shown)
+
+
 def test_colours_are_only_on_a_terminal_and_change_no_character(broken: Path) -> None:
     colored = _on_terminal(100, "check", broken)
     assert "\x1b[31merror\x1b[0m    crc-mismatch" in colored

@@ -830,5 +830,30 @@ def test_offsets_that_damaged_bytes_cannot_hold_are_not_counted() -> None:
     assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
 
 
+@pytest.mark.parametrize("code", ["batch-length-absurd", "batch-length-negative", "zero-hole", "garbage-region"])
+def test_behind_a_length_that_leads_nowhere_consumers_may_lack_more(code: str) -> None:
+    text = _text("text", [(_finding(code, offsets=(3, 4)), A)], [(_report(f"{A}/{LOG}", offsets=(0, 9)), A)])
+    assert "Consumers cannot read at least 2 of 10 offsets: 3 to 4." in text
+
+
 def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -> None:
     assert "Consumers" not in _text("text", [(_finding(severity="info"), A), (_finding("sequence-gap", "warning", skipped=0), A)])
+
+
+@pytest.mark.parametrize("width", range(60, 201, 7))
+def test_no_line_of_the_text_but_a_command_is_wider_than_the_terminal(width: int) -> None:
+    findings = [(_finding(start=1000 * n, end=1000 * n + 100, offsets=(10 * n, 10 * n + 2)), A) for n in range(30)]
+    findings += [
+        (_finding("index-position-not-boundary", path=f"{A}/{LOG[:-4]}.index", file_type="index", skipped=0), A),
+        (_finding("txn-hanging", path=f"{B}/{LOG}", offsets=(7, 9), skipped=0), B),
+    ]
+    reports = [(_report(f"{A}/{LOG}", ("damaged", 30_000, 30)), A), (_report(f"{B}/{LOG}", ("intact", 2000, 9)), B)]
+    text = _text("text", findings, reports, width=width).partition("\nNext\n")[0]
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_columns_of_the_text_are_aligned_by_cells(tmp_path: Path) -> None:
+    findings = [(_finding(path=f"/data/{name}/x.log"), f"/data/{name}") for name in ("注文-0", "orders-0")]
+    reports = [(_report(f"/data/{name}/x.log", ("damaged", 9, 1)), f"/data/{name}") for name in ("注文-0", "orders-0")]
+    lines = _text("text", findings, reports).splitlines()
+    assert lines[0].startswith("注文-0     1 segment, 9 bytes") and lines[1].startswith("orders-0   1 segment, 9 bytes")

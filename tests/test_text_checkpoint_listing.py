@@ -97,6 +97,11 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, run: Run, text: str
     assert (status, err) == (FINDINGS, f"kdump: {path}: {said}\n")
 
 
+def test_a_bad_header_is_no_row(tmp_path: Path, run: Run) -> None:
+    status, out, _ = run("--output", "ndjson", _file(tmp_path, "1\n0\n"))
+    assert (status, out) == (FINDINGS, "")
+
+
 def test_a_file_of_hardly_any_entries_was_not_examined(tmp_path: Path, run: Run) -> None:
     status, _, err = run(_file(tmp_path, "no entry\n" * 5000))
     assert status == NOT_EXAMINED

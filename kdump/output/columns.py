@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len, set_cell_size
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,27 +41,44 @@ class Column:
         lines = [self.heading, *self.cells]
         if "".join(lines).isascii():
             return [line.rjust(self.width) if self.is_right else line.ljust(self.width) for line in lines]
-        gaps = [" " * (self.width - cell_len(line)) for line in lines]
-        return [gap + line if self.is_right else line + gap for line, gap in zip(lines, gaps, strict=True)]
+        return [padded(line, self.width, is_right=self.is_right) for line in lines]
 
 
 def width_of(text: str) -> int:
     """How many cells of a terminal a text takes."""
-    return len(text) if text.isascii() else cell_len(text)
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # slow to load, and most text is ASCII
+
+    return cell_len(text)
 
 
 def widest(texts: Sequence[str]) -> int:
     """How many cells the widest of some texts takes."""
-    if "".join(texts).isascii():
-        return max(map(len, texts), default=0)
-    return max(map(cell_len, texts), default=0)
+    measure = len if "".join(texts).isascii() else width_of
+    return max(map(measure, texts), default=0)
+
+
+def padded(text: str, width: int, *, is_right: bool = False) -> str:
+    """The text with blanks after it, or before it, so that it takes so many cells."""
+    gap = " " * (width - width_of(text))
+    return gap + text if is_right else text + gap
 
 
 def cut(text: str, size: int) -> str:
     """The text in at most so many cells; one that is cut ends in an ellipsis."""
     if width_of(text) <= size:
         return text
+    from rich.cells import set_cell_size
+
     return set_cell_size(text[: size * _MOST_CHARACTERS_A_CELL], size - 1).rstrip() + _ELLIPSIS
+
+
+def chopped(text: str, width: int) -> list[str]:
+    """The text in lines of at most so many cells; one that is empty for an empty text."""
+    from rich.cells import chop_cells
+
+    return chop_cells(text, width) or [""]
 
 
 def total_width(columns: Sequence[Column], gap: int) -> int:

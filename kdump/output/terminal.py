@@ -11,10 +11,8 @@ import json
 from datetime import UTC, datetime
 from textwrap import wrap
 
-from rich.cells import chop_cells
-
 from kdump.binary.java_text import escaped
-from kdump.output.columns import Column, cut, fitted, lines_of, total_width, width_of
+from kdump.output.columns import Column, chopped, cut, fitted, lines_of, total_width, width_of
 from kdump.output.listing import ListedBatch, ListedRecord
 
 TYPE_CHECKING = False
@@ -87,7 +85,7 @@ class TerminalOutput:
             if width_of(lines[-1] + part) <= self._width:
                 lines[-1] += part
             else:
-                lines += [" " * _GAP + piece for piece in chop_cells(part, self._width - _GAP)]
+                lines += [" " * _GAP + piece for piece in chopped(part, self._width - _GAP)]
         return [line for line in lines if line]
 
     def _show(self) -> None:
@@ -141,7 +139,7 @@ class TerminalOutput:
         for number, status in enumerate(self._statuses):
             pieces += ["\n"] if number else []
             for column in columns:
-                first, *others = chop_cells(column.cells[number], room) or [""]
+                first, *others = chopped(column.cells[number], room)
                 lines = [f"{column.heading + ':':{label_width}}{first}", *(" " * label_width + other for other in others)]
                 pieces += [self._colored(line.rstrip(), status) + "\n" for line in lines]
         self._write("".join(pieces))

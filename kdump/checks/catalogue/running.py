@@ -6,6 +6,14 @@ _BAD_BATCH = (
     "consumers that reach this batch fail ('Record batch ... is invalid') until they seek past it; followers log 'Found invalid "
     "messages during fetch', try again without end and fall behind; the cleaner marks the partition uncleanable"
 )
+_BAD_MAGIC = (
+    "consumers that reach this batch fail ('Invalid magic found in record') until they seek past it; followers try again without "
+    "end and fall behind; the cleaner marks the partition uncleanable"
+)
+_ABSURD_LENGTH = (
+    "the broker takes the segment for ended here: consumers and followers that come to it go on with the next segment without an "
+    "error, and get nothing more where it is the newest one"
+)
 _BAD_LENGTH = (
     "the broker cannot read past it: fetches by consumers and followers that have to come through here fail with "
     "CORRUPT_MESSAGE, and the cleaner marks the partition uncleanable"
@@ -33,7 +41,9 @@ _HANGING = (
 )
 
 _CODES = {
-    _BAD_BATCH: ("crc-mismatch", "bad-magic"),
+    _BAD_BATCH: ("crc-mismatch",),
+    _BAD_MAGIC: ("bad-magic",),
+    _ABSURD_LENGTH: ("batch-length-absurd",),
     _BAD_LENGTH: ("batch-length-negative", "batch-length-too-small", "zero-hole", "garbage-region"),
     _BAD_RECORDS: (
         "record-count-negative",

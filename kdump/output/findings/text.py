@@ -11,6 +11,7 @@ from kdump.checks.finding import ERROR, ESTIMATED, INFO, MAP_CELLS, NO_OFFSET, S
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
+from kdump.output.columns import padded, widest, width_of
 from kdump.output.findings.advice import Advice
 from kdump.output.findings.ranges import Ranges
 from kdump.output.findings.sizes import size_text
@@ -59,6 +60,17 @@ _RESTART_ORDER = (
 )
 _LOG = "log"
 _FLOOD = "finding-flood"
+_HIDE_WHAT_FOLLOWS = frozenset(
+    (
+        "batch-length-absurd",
+        "batch-length-mismatch",
+        "batch-length-negative",
+        "batch-length-too-small",
+        "garbage-region",
+        "zero-hole",
+    )
+)
+"""A broker finds no batch behind these before the next entry of its index, so consumers may lack intact ones, too."""
 _OFFSETS_A_BYTE = 100  # that a damaged range may hold: records that are well compressed, or cleaned away
 _MOST_OFFSET = 1 << 60  # that a header is believed
 _KINDS_WITH_MAP = (_LOG, "checkpoint")
@@ -158,7 +170,7 @@ class TextReport:
         others.sort(key=lambda group: group.rank, reverse=True)
         shown_clean = clean if len(clean) <= _CLEAN_GROUPS else []
         shown = others[:_GROUPS] + shown_clean
-        name_width = max((len(self._shown(group.name)) for group in shown), default=0)
+        name_width = widest([self._shown(group.name) for group in shown])
         for group in shown:
             self._say_group(group, name_width)
         if len(others) > _GROUPS:
@@ -170,11 +182,11 @@ class TextReport:
             )
 
     def _say_group(self, group: _Group, name_width: int) -> None:
-        head = f"{self._shown(group.name):{name_width}}   {group.about()}"
+        head = f"{padded(self._shown(group.name), name_width)}   {group.about()}"
         verdict = group.verdict()
         color = _COLORS[min(group.counts, key=SEVERITIES.index) if group.counts else "clean"]
-        gap = " " * max(3, self._width - len(head) - len(verdict)) if group.counts else "   "
-        if len(head) + len(gap) + len(verdict) > self._width:
+        gap = " " * max(3, self._width - width_of(head) - len(verdict)) if group.counts else "   "
+        if width_of(head) + len(gap) + len(verdict) > self._width:
             self._say_wrapped(head, 0)
             head, gap = "", "   "
         self._say(head + gap + self._colored(verdict, color))
@@ -231,11 +243,11 @@ class TextReport:
         name = self._shown(name)
         where = name + _range(finding)
         severity = self._colored(finding.severity, _COLORS[finding.severity]) + " " * (_INDENT - len(finding.severity))
-        if _INDENT + code_width + 2 + len(where) <= self._width:
+        if _INDENT + code_width + 2 + width_of(where) <= self._width:
             self._say(f"{severity}{finding.code:{code_width}}  {where}")
         else:
             self._say(severity + finding.code)
-            lines = [where] if _INDENT + len(where) <= self._width else [name, _range(finding).removeprefix(", ")]
+            lines = [where] if _INDENT + width_of(where) <= self._width else [name, _range(finding).removeprefix(", ")]
             for line in lines:
                 self._say(" " * _INDENT + line)
         self._say_wrapped(_sentence(self._shown(finding.message)) + fold.text(), _INDENT)
@@ -253,7 +265,7 @@ class TextReport:
             if len(groups) > 1:
                 self._say(self._shown(group.name))
             names = [self._shown(report.path.rpartition("/")[2]) for report in drawn]
-            name_width = max(map(len, names))
+            name_width = widest(names)
             notes = [_note(report) for report in drawn]
             sizes = [size_text(report.size) for report in drawn]
             size_width = max(map(len, sizes))
@@ -262,7 +274,7 @@ class TextReport:
             is_beside = room - note_width >= _MIN_MAP_WIDTH  # otherwise notes stand below
             width = max(_MIN_MAP_WIDTH, min(_MAP_WIDTH, room - note_width * is_beside))
             for report, name, size, note in zip(drawn, names, sizes, notes, strict=True):
-                line = f"{name:{name_width}}  {self._map(report, width)}  {_percent(report):>8}  {size:>{size_width}}"
+                line = f"{padded(name, name_width)}  {self._map(report, width)}  {_percent(report):>8}  {size:>{size_width}}"
                 self._say(f"{line}   {note}" if is_beside else line)
                 if note and not is_beside:
                     self._say_wrapped(note, name_width + 2)
@@ -453,6 +465,7 @@ class _Group:
             self._is_least = True
         if not finding.skipped or finding.severity == INFO or finding.file_type != _LOG:
             return
+        self._is_least |= finding.code in _HIDE_WHAT_FOLLOWS
         if finding.offset_first is None or finding.offset_last is None or _is_implausible(finding):
             self._is_least = True
         else:
