@@ -10,7 +10,7 @@ from kdump.binary.java_text import escaped
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.forecast import Forecast
-from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT
+from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT, STRAY
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
@@ -151,8 +151,9 @@ class AlignedColumns:
 
 # --- text
 
-SAFE, TRIMS, LOSS, TRAP, FAILS = "safe", "trims", "loss", "trap", "fails"
-"""The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; no start."""
+SAFE, TRIMS, LOSS, TRAP, UNSURE, FAILS = "safe", "trims", "loss", "trap", "unsure", "fails"
+"""The first word: nothing is lost; bytes go that hold nothing intact; records go; the log ends in the wrong place; it depends; no
+start."""
 
 _ASSUMED = (
     " There is no recovery-point-offset-checkpoint: both ends, 0 and the end of the log, are assumed, the worst first;"
@@ -164,13 +165,15 @@ _STOPS = {
     False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
 }
 _STOPS_DIFFER = " Some of the log directories hold .kafka_cleanshutdown and others do not: each starts as after its own stop."
-_COLORS = {SAFE: "32", TRIMS: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
+_COLORS = {SAFE: "32", TRIMS: "33", LOSS: "31", TRAP: "31", UNSURE: "33", FAILS: "31"}
+_STRAY_MARK = "-stray"
 _INDENT = 7
 _MIN_WIDTH = 40
 _MOST_TOLD = 20  # directories that are not safe
 _MOST_SAFE = 5  # directories that get a line although nothing happens to them
 _MOST_FILES = 8  # of one start
 _MOST_RANGES = 4
+_MOST_CONDITIONS = 6
 
 
 class TextReport:
@@ -184,16 +187,25 @@ class TextReport:
         self._safe_count = self._told = self._untold = 0
         self._failing = 0
         self._is_assumed = False
+        self._conditions: dict[str, None] = {}
+        self._not_loaded: dict[str | None, int] = {}  # further directories that are not loaded, by the reason
         self._steps: list[str] = []
 
     def directory(self, rows: list[Forecast], name: str) -> None:
         self._is_assumed |= any(row.recovery_point_is_assumed and row.after != CLEAN for row in rows)
+        self._conditions |= {condition: None for row in rows if not row.is_doubtful for condition in row.conditions}
         if all(row.is_sound for row in rows):
             self._safe_count += 1
             if len(self._safe) <= _MOST_SAFE:
                 self._safe.append((rows, name))
             return
         self._failing += any(verdict(row) == FAILS for row in rows)
+        if all(row.is_not_loaded for row in rows):
+            if rows[0].reason in self._not_loaded:
+                self._not_loaded[rows[0].reason] += 1
+                self._note_steps(rows)
+                return
+            self._not_loaded[rows[0].reason] = 0
         if self._told == _MOST_TOLD:
             self._untold += 1
             return
@@ -204,6 +216,10 @@ class TextReport:
         self._note_steps(rows)
 
     def end(self, run: Run) -> None:
+        for reason, count in self._not_loaded.items():
+            if count:
+                self._say()
+                self._say_wrapped(self._shown(f"{counted(count, 'more directory', 'more directories')} likewise: {reason}."), 0)
         if self._untold:
             self._say()
             untold = counted(self._untold, "more directory is", "more directories are")
@@ -217,6 +233,7 @@ class TextReport:
             self._say(
                 self._colored(SAFE) + f"   {counted(self._safe_count, 'directory', 'directories')} to which nothing happens"
             )
+        self._say_conditions()
         self._say_next(run)
         about = f"Starts of a broker {run.release}"
         if run.asked != run.release:
@@ -254,6 +271,10 @@ class TextReport:
             both = " ".join(map(shlex.quote, sorted((path, rows[0].duplicate))))
             self._steps.append(f"kdump log --output table {both}   # which of the two to keep")
             return
+        circumstance = next(filter(None, map(_step_for_circumstance, rows)), None)
+        if circumstance is not None:
+            self._steps.append(circumstance)
+            return
         if rows[0].bad_checkpoint:
             self._steps.append(
                 f"mv {shlex.quote(rows[0].bad_checkpoint)} ELSEWHERE   # with the broker stopped; {_WITHOUT_CHECKPOINT}"
@@ -280,6 +301,16 @@ class TextReport:
                 f"with a healthy replica: move {quoted} away while the broker is stopped, and let it be fetched anew"
             )
         self._steps.append(f"kdump check {quoted}   # what is damaged, and where")
+
+    def _say_conditions(self) -> None:
+        """What the starts depend on, each once."""
+        if self._conditions:
+            self._say()
+            self._say("Note")
+            for condition in list(self._conditions)[:_MOST_CONDITIONS]:
+                self._say_wrapped(self._shown(_sentence(condition)), 2)
+            if len(self._conditions) > _MOST_CONDITIONS:
+                self._say(f"  {len(self._conditions) - _MOST_CONDITIONS:,} more; --output ndjson has all of them.")
 
     def _say_next(self, run: Run) -> None:
         if not self._told:
@@ -314,8 +345,10 @@ def verdict(row: Forecast) -> str:
         return FAILS
     if row.is_safe:
         return SAFE
-    if row.lost_records or row.segments_gone:
+    if row.lost_records or row.segments_gone or row.outcome == STRAY:
         return LOSS
+    if row.is_doubtful and not row.end_differs:
+        return UNSURE
     return TRAP if row.end_differs else TRIMS
 
 
@@ -326,6 +359,8 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield f"The broker does not start ({(row.exception or '').rpartition('.')[2]}): {row.reason}."
     elif row.outcome == OFFLINE:
         yield f"The log directory goes offline, and with it the broker if it has no other: {row.reason}."
+    elif row.outcome == STRAY:
+        yield _set_aside(row)
     if row.outcome in (DIE, OFFLINE) and (row.segments_gone or row.bytes_lost > 0):
         yield "What happens to files before that stays done:"
     yield from _segments(row, words)
@@ -335,6 +370,8 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield _wrong_end(row.log_end, row.data_end)
     elif row.is_safe:
         yield _nothing_lost(row)
+    if row.is_doubtful:
+        yield from map(_sentence, row.conditions)
     if row.outcome not in (DIE, OFFLINE) and row.consumers_stop_at is not None:
         yield _damage_left(row, row.consumers_stop_at)
 
@@ -343,6 +380,8 @@ def summary(row: Forecast) -> str:
     """A forecast in one line."""
     if row.outcome in (DIE, OFFLINE):
         return f"the broker does not start: {row.reason}"
+    if row.outcome == STRAY:
+        return f"the directory is marked -stray, and its log is not served: {row.reason}"
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
     scanned = row.events.scanned
@@ -430,7 +469,19 @@ def _wrong_end(log_end: int, data_end: int) -> str:
     return f"The log ends at offset {log_end:,}, behind its data, which ends at {data_end:,}."
 
 
+def _set_aside(row: Forecast) -> str:
+    """What a KRaft broker does with a partition that is no replica of its own."""
+    what = "The broker renames the directory to -stray and serves nothing of it; if the partition is its own, that begins empty"
+    return f"{what}: {row.reason}."
+
+
+def _sentence(condition: str) -> str:
+    return f"{condition[0].upper()}{condition[1:]}."
+
+
 def _nothing_lost(row: Forecast) -> str:
+    if row.log_end is None and row.path.endswith(_STRAY_MARK):
+        return "Nothing is lost; the directory was set aside by a broker, and no log is served of it."
     if row.log_end is None:
         return "Nothing is lost; the directory is waiting to be deleted."
     scanned = row.events.scanned
@@ -478,6 +529,25 @@ def _steps(remedy: Remedy, path: str) -> Iterator[str]:
         yield f": > {shlex.quote(os.path.join(path, name))}"
     if remedy.is_without_log_start:
         yield f"take the line of {_called(path)} out of log-start-offset-checkpoint, and count one less in its second line"
+
+
+def _step_for_circumstance(row: Forecast) -> str | None:
+    """What to look at where it is not the data that keeps a log from being served."""
+    quoted, log_directory = shlex.quote(row.path), os.path.dirname(os.path.abspath(row.path))
+    if row.is_not_loaded:
+        return f"{_shown_file(os.path.join(log_directory, 'meta.properties'))}   # {row.reason}"
+    if row.is_denied:
+        return f"ls -lna {quoted}   # owners and modes, to be mended with chown and chmod; and who the broker runs as"
+    if row.dead_logs:
+        return f"ls -l {quoted}   # where the links lead"
+    if row.outcome == STRAY or row.is_doubtful:
+        return f"{_shown_file(os.path.join(row.path, 'partition.metadata'))}   # {_sentence(row.reason or row.conditions[-1])}"
+    return None
+
+
+def _shown_file(path: str) -> str:
+    """What to type to see a file, or that it is not there."""
+    return f"cat {shlex.quote(path)}" if os.path.exists(path) else f"ls -la {shlex.quote(os.path.dirname(path))}"
 
 
 def _steps_for_stranger(row: Forecast, quoted: str) -> list[str]:

@@ -9,7 +9,8 @@ from kdump.binary.java_text import escaped
 from kdump.cli.look import look_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
-from kdump.forecasts.forecast import LogDirectory, duplicates, is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
@@ -44,14 +45,14 @@ class _Run:
         self._stops: set[bool] = set()
         self._last: LogDirectory | None = None
         self._above = os.sep
-        self._duplicates: dict[str, str] = {}
+        self._neighbours = Neighbours((), request.request.rules)
 
     def to_end(self) -> int:
         started = time.monotonic()
         found = [(path, places(path)) for path in self._request.paths]
         all_places = [place for _, of_path in found for place in of_path]
         self._above = _above(all_places)
-        self._duplicates = duplicates(all_places)
+        self._neighbours = Neighbours(all_places, self._request.request.rules, named=self._request.paths)
         for path, of_path in found:
             if not self._take_all(of_path):
                 self._fail(nothing_in(path))
@@ -106,9 +107,9 @@ class _Run:
                 path,
                 log_directory,
                 self._request.request,
+                self._neighbours,
                 is_found=is_found,
                 finds_remedies=self._request.output == "text",
-                duplicate=self._duplicates.get(path),
             )
         except (Unreadable, MissingPackage) as error:
             self._fail(error, path)
