@@ -1,6 +1,5 @@
 """Forecasts of whole log directories: what is expected was seen with brokers of 4.3.1 and 3.9.1 (KRaft) and 2.8.2 (ZooKeeper)."""
 
-import base64
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import kdump
 from kdump.errors import Unreadable
 from kdump.forecasts.forecast import Forecast
 
+from .builders.cluster_metadata import removed, replicas, topic
 from .builders.records import batch, record
 
 ROOT = Path(__file__).parent.parent
@@ -21,10 +21,6 @@ CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
 ORDERS, PAYMENTS, UNKNOWN = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "AAAAAAAAAAAAAAAAAAAA_w"
 IDENTITY = "0123456789abcdef0123456789abcdef"
-
-
-def _bytes_of(topic_id: str) -> bytes:
-    return base64.urlsafe_b64decode(topic_id + "==")
 
 
 def _batch(offset: int, value: bytes = b"v") -> bytes:
@@ -262,26 +258,6 @@ def test_a_mark_without_an_id_behind_a_dot_is_no_name_of_a_partition(tmp_path: P
 # --- partition.metadata
 
 
-def _varint(number: int) -> bytes:
-    assert 0 <= number < 0x80
-    return bytes([number])
-
-
-def _topic(name: str, topic_id: str) -> bytes:
-    return b"\1\2\0" + _varint(len(name) + 1) + name.encode() + _bytes_of(topic_id) + b"\0"
-
-
-def _replicas(topic_id: str, partition: int, *nodes: int) -> bytes:
-    numbers = _varint(len(nodes) + 1) + b"".join(node.to_bytes(4, "big") for node in nodes)
-    nobody = b"\1"
-    end = b"".join(number.to_bytes(4, "big") for number in (nodes[0], 0, 0))
-    return b"\1\3\0" + partition.to_bytes(4, "big") + _bytes_of(topic_id) + numbers + numbers + nobody + nobody + end + b"\0"
-
-
-def _removed(topic_id: str) -> bytes:
-    return b"\1\x09\0" + _bytes_of(topic_id) + b"\0"
-
-
 def _with_metadata(log_directory: Path, *values: bytes) -> None:
     data = b"".join(_batch(offset, value) for offset, value in enumerate(values))
     _partition(log_directory / "__cluster_metadata-0", None, data)
@@ -306,7 +282,7 @@ def test_a_partition_whose_topic_id_is_not_that_of_the_metadata_is_set_aside(
     tmp_path: Path, release: str, where: str, text: str | None, outcome: str, reason: str | None
 ) -> None:
     _broker(tmp_path, {}, {})
-    _with_metadata(tmp_path / where, _topic("orders", ORDERS), _replicas(ORDERS, 0, 1), _replicas(ORDERS, 1, 2, 1))
+    _with_metadata(tmp_path / where, topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 2, 1))
     file = tmp_path / "d2/orders-1/partition.metadata"
     if text is None:
         file.unlink()
@@ -324,10 +300,10 @@ def test_a_partition_whose_topic_id_is_not_that_of_the_metadata_is_set_aside(
     ("name", "records", "reason"),
     [
         ("orders-9", [], "topic orders has no partition 9"),
-        ("orders-1", [_replicas(ORDERS, 1, 2, 3)], "its replicas are on 2, 3, and this is broker 1"),
+        ("orders-1", [replicas(ORDERS, 1, 2, 3)], "its replicas are on 2, 3, and this is broker 1"),
         (
             "orders-0",
-            [_removed(ORDERS)],
+            [removed(ORDERS)],
             f"no topic has the id {ORDERS} of its partition.metadata; the cluster has no topic orders",
         ),
     ],
@@ -336,7 +312,7 @@ def test_a_partition_that_is_no_replica_of_the_broker_is_set_aside(
     tmp_path: Path, name: str, records: list[bytes], reason: str
 ) -> None:
     _log_directory(tmp_path / "d1", name)
-    _with_metadata(tmp_path / "d1", _topic("orders", ORDERS), _replicas(ORDERS, 0, 1), *records)
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), *records)
     rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
     assert (rows[name].outcome, rows[name].reason) == ("stray", reason)
     run = _run("--after", "clean", tmp_path / "d1")
@@ -345,7 +321,7 @@ def test_a_partition_that_is_no_replica_of_the_broker_is_set_aside(
 
 def test_the_metadata_of_another_cluster_says_nothing(tmp_path: Path) -> None:
     _log_directory(tmp_path / "d1", "orders-0")
-    _with_metadata(_log_directory(tmp_path / "other", cluster_id="another"), _topic("orders", UNKNOWN))
+    _with_metadata(_log_directory(tmp_path / "other", cluster_id="another"), topic("orders", UNKNOWN))
     assert _only(tmp_path / "d1").outcome == "keep"
 
 

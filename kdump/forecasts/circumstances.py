@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import os
 
+from kdump.decoders.cluster_topics import METADATA_DIRECTORY
 from kdump.forecasts import permissions
-from kdump.forecasts.cluster import METADATA_DIRECTORY
 from kdump.forecasts.exceptions import ILLEGAL_STATE
 from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
 from kdump.formats import text_checkpoint, tree
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kdump.forecasts.cluster import Topics
+    from kdump.decoders.cluster_topics import Topics
     from kdump.forecasts.forecast import Forecast, LogDirectory
     from kdump.forecasts.neighbours import Failure, Neighbours
     from kdump.forecasts.permissions import Denial

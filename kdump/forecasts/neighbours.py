@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from kdump.binary.source import Source
 from kdump.checks.rules.partition_metadata import topic_id_of
+from kdump.decoders import cluster_topics
 from kdump.errors import CorruptData, Unreadable
-from kdump.forecasts import cluster
 from kdump.forecasts.exceptions import INCONSISTENT_METADATA, RUNTIME
 from kdump.forecasts.outcome import DIE, OFFLINE
 from kdump.formats import meta_properties, properties, tree
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kdump.forecasts.cluster import Topics
+    from kdump.decoders.cluster_topics import Topics
     from kdump.formats.meta_properties import MetaProperties
     from kdump.releases.starts import StartRules
 
@@ -48,7 +48,7 @@ class Member:
         self.properties: MetaProperties | None = None
         self.fault: CorruptData | None = None
         self.partitions = dict(_partitions(path))
-        self.has_metadata_log = cluster.METADATA_DIRECTORY in self.partitions
+        self.has_metadata_log = cluster_topics.METADATA_DIRECTORY in self.partitions
         try:
             with Source(os.path.join(path, _NAME)) as source:
                 self.values = properties.read(source.read(0, properties.MAX_SIZE))
@@ -132,7 +132,7 @@ class Neighbours:
     def topics_of(self, path: str) -> Topics | None:
         """The topics of the cluster as its metadata has them here, or in a log directory beside; None where there is none."""
         if path not in self._topics:
-            self._topics[path] = next(filter(None, map(cluster.topics_in, self._with_metadata(path))), None)
+            self._topics[path] = next(filter(None, map(cluster_topics.topics_in, self._with_metadata(path))), None)
         return self._topics[path]
 
     def other_topic_id(self, path: str, topic: str, topic_id: bytes) -> bytes | None:
@@ -151,7 +151,7 @@ class Neighbours:
         others = sorted(self._members.values(), key=lambda member: (member is not own, member.broker != own.broker))
         beside = tree.parent(path.rstrip("/") or path)
         found = [member.path for member in others if member.has_metadata_log]
-        found += [entry for entry in _listed(beside) if os.path.isdir(os.path.join(entry, cluster.METADATA_DIRECTORY))]
+        found += [entry for entry in _listed(beside) if os.path.isdir(os.path.join(entry, cluster_topics.METADATA_DIRECTORY))]
         for candidate in dict.fromkeys(found):
             properties_beside = (self._members.get(candidate) or Member(candidate)).properties
             if own.properties is not None and _cluster(own.properties) == _cluster(properties_beside):
