@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 
 from kdump.decoders.cluster_topics import METADATA_DIRECTORY
@@ -10,6 +9,7 @@ from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import ILLEGAL_STATE
 from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
 from kdump.formats import text_checkpoint, tree
+from kdump.formats.partition_metadata import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,12 +77,14 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         return
     other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
     if other is not None:
-        text = f"another partition of {name.topic} in this broker has the topic id {_text(other)}, this one {_text(row.topic_id)}"
+        text = (
+            f"another partition of {name.topic} in this broker has the topic id {text_of(other)}, and not {text_of(row.topic_id)}"
+        )
         row.conditions.append(f"{text}: the broker marks those -stray whose id is not the topic's")
         row.is_doubtful = True
     else:
         row.conditions.append(
-            f"if the id of topic {name.topic} is not {_text(row.topic_id)}, or this is not its broker, the directory is marked "
+            f"if the id of topic {name.topic} is not {text_of(row.topic_id)}, or this is not its broker, the directory is marked "
             f"-stray: there is no {METADATA_DIRECTORY} to compare with"
         )
 
@@ -90,8 +92,8 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
 def _why_stray(topics: Topics, topic_id: bytes, name: tree.DirectoryName, node_id: int | None) -> str:
     if topic_id not in topics.names:
         now = topics.id_of(name.topic)
-        there = f"the cluster has no topic {name.topic}" if now is None else f"topic {name.topic} has {_text(now)}"
-        return f"no topic has the id {_text(topic_id)} of its {tree.PARTITION_METADATA}; {there}"
+        there = f"the cluster has no topic {name.topic}" if now is None else f"topic {name.topic} has {text_of(now)}"
+        return f"no topic has the id {text_of(topic_id)} of its {tree.PARTITION_METADATA}; {there}"
     replicas = topics.replicas.get((topic_id, name.partition))
     if replicas is None:
         return f"topic {topics.names[topic_id]} has no partition {name.partition}"
@@ -106,10 +108,6 @@ def _set_aside(row: Forecast, reason: str) -> None:
     row.log_start = row.log_end = row.segments = None
     row.end_differs = False
     row.reason = reason
-
-
-def _text(topic_id: bytes) -> str:
-    return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
 
 
 # --- failures

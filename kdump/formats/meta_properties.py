@@ -12,8 +12,6 @@ Kafka: MetaProperties, MetaPropertiesVersion (since 3.7), RawMetaProperties (2.8
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kdump.errors import CorruptData
 from kdump.formats import file_name, partition_metadata
 
@@ -21,13 +19,16 @@ _NODE_IDS = ("broker.id", "node.id")  # by version
 _RESERVED_IDS = 100
 
 
-class MetaProperties(NamedTuple):
+class MetaProperties:
     """What the file says; None for what it leaves out."""
 
-    version: int
-    cluster_id: str | None
-    node_id: int | None
-    directory_id: bytes | None
+    __slots__ = ("cluster_id", "directory_id", "node_id", "version")
+
+    def __init__(self, version: int, cluster_id: str | None, node_id: int | None, directory_id: bytes | None) -> None:
+        self.version = version
+        self.cluster_id = cluster_id
+        self.node_id = node_id
+        self.directory_id = directory_id
 
     @property
     def has_reserved_directory_id(self) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import os
 
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules import names, partition_metadata
-from kdump.decoders import cluster_topics
 from kdump.formats import tree
+from kdump.formats.partition_metadata import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
 
 def _check_topic_ids(path: str, settings: Settings, emit: Emit) -> None:
     """All partitions of a topic that a broker serves carry one topic id: that of the cluster's metadata, where it is here."""
-    topics = cluster_topics.topics_in(path) if tree.is_of_kraft(path) else None
+    topics = _topics_in(path) if tree.is_of_kraft(path) else None
     ids: dict[str, tuple[bytes, str]] = {}
     for directory in tree.partitions(path):
         name = tree.directory_name(directory)
@@ -65,7 +64,7 @@ def _check_against_metadata(
     elif now is not None:
         severity = ERROR
         message = (
-            f"The topic id is not {_text(now)}, which topic {name.topic} has. A KRaft broker renames this directory to -stray."
+            f"The topic id is not {text_of(now)}, which topic {name.topic} has. A KRaft broker renames this directory to -stray."
         )
     else:
         message = f"The cluster has no topic {name.topic}. A KRaft broker renames this directory to -stray."
@@ -74,5 +73,7 @@ def _check_against_metadata(
     context.report("partition-metadata-bad", 0, 0, message, severity=severity)
 
 
-def _text(topic_id: bytes) -> str:
-    return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
+def _topics_in(path: str) -> Topics | None:
+    from kdump.decoders import cluster_topics  # which only log directories of KRaft want
+
+    return cluster_topics.topics_in(path)
