@@ -139,7 +139,9 @@ def test_a_log_directory_that_lost_its_properties_alone_is_said_to_need_them(tmp
     row = _only(tmp_path / "d1", recovery_point="zero")
     (condition,) = row.conditions
     assert condition.startswith("there is no meta.properties: a KRaft broker starts only where ")
-    assert _only(tmp_path / "d1", recovery_point="zero", release="2.8.2").conditions == []
+    assert not row.is_safe
+    old = _only(tmp_path / "d1", recovery_point="zero", release="2.8.2")
+    assert (old.conditions, old.is_safe) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +175,16 @@ def test_a_broker_of_2_8_does_not_start_with_malformed_properties(tmp_path: Path
     _log_directory(tmp_path / "d1", "orders-0", **of_zookeeper | values)
     row = _only(tmp_path / "d1", release="2.8.2")
     assert (row.outcome, row.exception) == ("die", RUNTIME)
+
+
+@pytest.mark.parametrize("text", ["foo=\\uZZ", "foo=\\\\\\u12"])
+def test_a_malformed_escape_is_no_meta_properties(tmp_path: Path, text: str) -> None:
+    _broker(tmp_path, {}, {})
+    path = tmp_path / "d2/meta.properties"
+    path.write_text(path.read_text() + text)
+    assert _outcomes(tmp_path) == SECOND_OFFLINE
+    path.write_text(path.read_text().replace(text, "foo=\\\\u\\u00e4\n#\\u"))
+    assert _outcomes(tmp_path) == SOUND
 
 
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
@@ -241,6 +253,16 @@ def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: st
         assert (stray.outcome, stray.log_start, stray.log_end, stray.segments) == ("keep", None, None, None)
         assert (stray.data_end, stray.is_safe, served.log_end) == (1, True, 1)
     assert "no log is served of it" in _run(tmp_path / "d1").stdout
+
+
+def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "d1", f"orders-0.{IDENTITY}-stray", f"orders-1.{IDENTITY}-stray", "orders-1")
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
+    assert [name for name, row in rows.items() if not row.is_safe] == [f"orders-0.{IDENTITY}-stray"]
+    assert (
+        rows[f"orders-0.{IDENTITY}-stray"].conditions[0].startswith("orders-0 is one of this broker's, and in no log directory")
+    )
 
 
 def test_a_broker_of_2_8_does_not_start_with_a_stray_directory(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
         if denied is not None:
             _deny(row, denied)
         row.conditions += neighbours.conditions_of(log_directory.path)
+        row.is_doubtful |= neighbours.is_doubtful(log_directory.path)
         failure = neighbours.failure_of(log_directory.path)
         if failure is not None:
             _fail_before_loading(row, failure)
@@ -60,6 +61,9 @@ def _note_dead_links(row: Forecast) -> None:
 def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neighbours) -> None:
     """A KRaft broker sets aside what is not a replica of its own. Kafka: LogManager.isStrayKraftReplica (since 3.7)."""
     name = tree.directory_name(row.path)
+    if name is not None and name.state == tree.STRAY and neighbours.finds_strays(log_directory.path):
+        _look_for_original(row, name, log_directory, neighbours)
+        return
     is_served = name is not None and not name.is_going and os.path.basename(row.path) != METADATA_DIRECTORY
     if name is None or not is_served or not neighbours.finds_strays(log_directory.path) or row.outcome in (DIE, OFFLINE):
         return
@@ -87,6 +91,19 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
             f"if the id of topic {name.topic} is not {text_of(row.topic_id)}, or this is not its broker, the directory is marked "
             f"-stray: there is no {METADATA_DIRECTORY} to compare with"
         )
+
+
+def _look_for_original(row: Forecast, name: tree.DirectoryName, log_directory: LogDirectory, neighbours: Neighbours) -> None:
+    """What was set aside is missing where the partition is still one of the broker's, which then begins it empty."""
+    topics = neighbours.topics_of(log_directory.path)
+    topic_id = None if topics is None else topics.id_of(name.topic)
+    if topics is None or topic_id is None or neighbours.holds(partition := f"{name.topic}-{name.partition}"):
+        return
+    if neighbours.node_id_of(log_directory.path) in topics.replicas.get((topic_id, name.partition), ()):
+        row.conditions.append(
+            f"{partition} is one of this broker's, and in no log directory here but under this name: it begins empty"
+        )
+        row.is_doubtful = True
 
 
 def _why_stray(topics: Topics, topic_id: bytes, name: tree.DirectoryName, node_id: int | None) -> str:

@@ -51,7 +51,10 @@ class Member:
         self.has_metadata_log = cluster_topics.METADATA_DIRECTORY in self.partitions
         try:
             with Source(os.path.join(path, _NAME)) as source:
-                self.values = properties.read(source.read(0, properties.MAX_SIZE))
+                data = source.read(0, properties.MAX_SIZE)
+            if properties.has_malformed_escape(data):
+                raise CorruptData("meta-escape-malformed", "a \\u in it is not followed by four hex digits")
+            self.values = properties.read(data)
             self.properties = meta_properties.of(self.values)
         except CorruptData as fault:
             self.fault = fault
@@ -101,6 +104,9 @@ class Neighbours:
         self._topics: dict[str, Topics | None] = {}
         self._members = {path: Member(path) for path in dict.fromkeys(filter(None, map(_log_directory, paths)))}
         members = list(self._members.values())
+        self._paths = frozenset(paths)  # and not log directories around partitions
+        self._doubtful: set[str] = set()
+        self._has_none = all(member.is_missing for member in members)
         self._is_of_kraft = rules.is_always_kraft or any(member.is_of_kraft for member in members)
         for member in members:
             self._note_own(member)
@@ -114,6 +120,10 @@ class Neighbours:
     def conditions_of(self, path: str) -> list[str]:
         """What would keep the broker from starting, if it were so; nobody says whether it is."""
         return self._conditions.get(path, [])
+
+    def is_doubtful(self, path: str) -> bool:
+        """Whether a condition of a log directory is likely to hold."""
+        return path in self._doubtful
 
     def duplicate_of(self, partition: str) -> str | None:
         """Where another log directory of the same broker has the same partition."""
@@ -145,6 +155,10 @@ class Neighbours:
                         return found
         return None
 
+    def holds(self, partition: str) -> bool:
+        """Whether one of the log directories has a partition of this name in service."""
+        return any(partition in member.partitions for member in self._members.values())
+
     def _with_metadata(self, path: str) -> Iterator[str]:
         """Log directories of the cluster that have its metadata: this one, those of its broker, others, those beside it."""
         own = self._members[path]
@@ -171,8 +185,14 @@ class Neighbours:
                 self._fail(member, f"{_NAME} does not say which broker it is of")
             elif member.properties.has_reserved_directory_id:
                 self._fail(member, f"the directory.id in {_NAME} is one of those that Kafka keeps for itself")
-        elif member.is_missing and self._is_of_kraft and len(self._members) == 1 and tree.is_log_directory(member.path):
+        elif self._needs_properties(member):
+            self._doubtful.add(member.path)
             self._note(member, f"there is no {_NAME}: a KRaft broker starts only where that is in each of its log directories")
+
+    def _needs_properties(self, member: Member) -> bool:
+        """Whether all log directories that were given lack their meta.properties, and a KRaft broker left this one."""
+        is_given = self._has_none and member.path in self._paths
+        return is_given and (self._is_of_kraft or member.has_metadata_log) and tree.is_log_directory(member.path)
 
     def _compare(self, one: Member, other: Member) -> None:
         if one.fault is not None or other.fault is not None:
