@@ -48,7 +48,7 @@ def _note_missing_checkpoint(row: Forecast, log_directory: LogDirectory) -> None
 
 def _note_dead_links(row: Forecast) -> None:
     """A segment behind a link that leads nowhere is not there to a broker, and its records are not either."""
-    for name in row.dead_logs:
+    for name in row.dead_logs if row.outcome not in (DIE, OFFLINE) else ():
         row.conditions.append(
             f"{name} is a link that leads nowhere: a start goes on without this segment, and nobody can read it"
         )

@@ -240,19 +240,20 @@ def is_log_directory(path: str) -> bool:
 
 
 class LogDirectory:
-    """What a log directory has noted of its partitions. A checkpoint that is not as it should be has no entries.
-
-    Raises Unreadable for a file that we may not read.
-    """
+    """What a log directory has noted of its partitions. A checkpoint that is not as it should be has no entries."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        if self.has_properties:
-            permissions.require_readable(os.path.join(path, properties.META_PROPERTIES))
         names = text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS
         self._checkpoints = [_Checkpoint(os.path.join(path, name)) for name in names]
         self.recovery_points = self._checkpoints[0].offsets
         self.log_starts = self._checkpoints[1].offsets or {}
+
+    def require_readable(self) -> None:
+        """Raises Unreadable where a file of it is there that we may not read."""
+        paths = [os.path.join(self.path, properties.META_PROPERTIES), *(checkpoint.path for checkpoint in self._checkpoints)]
+        for path in filter(os.path.exists, paths):
+            permissions.require_readable(path)
 
     @property
     def has_properties(self) -> bool:
@@ -286,7 +287,7 @@ def of_partition(
     path: str,
     log_directory: LogDirectory,
     request: Request,
-    neighbours: Neighbours,
+    neighbours: Neighbours | None = None,
     *,
     is_found: bool = False,
     finds_remedies: bool = False,
@@ -294,10 +295,11 @@ def of_partition(
     """The forecasts of one partition directory. One that `is_found` in a log directory has to have a name that a broker takes.
 
     With `finds_remedies`, starts that are not safe are tried again without some files. `neighbours` are the log directories that
-    are looked at together.
+    are looked at together; by default only its own is.
 
     Raises Unreadable and MissingPackage as `forecast`.
     """
+    log_directory.require_readable()
     name = tree.directory_name(path)
     if is_found and name is None:
         return [_misnamed(path, request, after) for after in request.after]
@@ -313,7 +315,7 @@ def of_partition(
         row.kind = kind
         if finds_remedies:
             forecasts.find_remedy(row)
-    circumstances.enter(rows, log_directory, neighbours)
+    circumstances.enter(rows, log_directory, neighbours or Neighbours([log_directory.path if is_found else path], request.rules))
     bad = log_directory.bad_checkpoint(request.rules)
     if bad is not None:
         for row in rows:
@@ -506,8 +508,6 @@ class _Checkpoint:
         self.offsets: dict[tuple[str, int], int] | None = {}
         self.fault: CorruptData | None = None
         self.is_of_a_number = False
-        if os.path.exists(path):
-            permissions.require_readable(path)
         try:
             with Source(path) as source:
                 self._read(source)

@@ -89,6 +89,7 @@ class _Run:
         log_directory = self._noted(path)
         if not log_directory.is_one:
             return False
+        log_directory.require_readable()
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
         return True
