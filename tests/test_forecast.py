@@ -22,6 +22,7 @@ from . import restarts
 from .builders.files import offset_index
 from .builders.records import batch, record
 from .restarts import comparison
+from .restarts.built import STRAY
 
 Key = tuple[str, str, str, int]
 """A start: release, case, stop, recovery point."""
@@ -106,9 +107,16 @@ WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, s
         ("built-checkpoint-deleted", "clean", 0),
         ("built-checkpoint-deleted", "clean", 0),
     ),
+    ("KNOWS_STRAYS", "3.9.1"): (
+        (f"built-stray/{STRAY}", "clean", 0),
+        (f"built-stray/{STRAY}", "clean", 0),
+    ),
     # From 3.9.1 on nothing throws it: a segment that waits to be swapped in is not recovered.
     ("EXCEPTION_NAMES", "3.9.1"): (None, ("built-swap-too-wide", "clean", 0)),
 }
+
+OF_LOG_DIRECTORIES = {("BAD_PROPERTIES_ARE_OFFLINE", "3.9.1"), ("IS_ALWAYS_KRAFT", "4.3.1")}
+"""Rules that no start of a single partition shows: test_forecast_log_directories.py has what whole brokers do."""
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 
@@ -116,7 +124,7 @@ RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 def test_every_rule_of_starts_has_a_witness() -> None:
     timelines = {name: value for name, value in vars(start_rules).items() if name.isupper() and isinstance(value, dict)}
     boundaries = {(name, since) for name, timeline in timelines.items() for since in list(timeline)[1:]}
-    assert boundaries == set(WITNESSES)
+    assert boundaries == set(WITNESSES) | OF_LOG_DIRECTORIES
     assert all(up or down for up, down in WITNESSES.values())
 
 
@@ -280,7 +288,7 @@ def test_a_log_directory_is_told_partition_by_partition_and_its_strangers_too(tm
     _partition(tmp_path, (0, [_batch(0)]), name="b-1")
     _partition(tmp_path, (0, [_batch(0)]), name="a-0")
     (tmp_path / "lost+found").mkdir()
-    (tmp_path / "meta.properties").write_text("version=1\n")
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=1\n")
     rows = list(kdump.forecast(tmp_path, after="clean"))
     assert [(Path(row.path).name, row.outcome) for row in rows] == [("a-0", "keep"), ("b-1", "keep"), ("lost+found", "die")]
 
@@ -401,7 +409,7 @@ def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
     *rows, summary = [json.loads(line) for line in _run("--output", "ndjson", str(path)).stdout.splitlines()]
     names = (
         "kind path release after recoveryPoint recoveryPointIsAssumed outcome also logStart logEnd dataEnd endDiffers bytesLost"
-        " lostOffsets lostRecords damagedBatches consumersStopAt segments segmentsGone files exception reason"
+        " lostOffsets lostRecords damagedBatches consumersStopAt segments segmentsGone files exception reason conditions"
     )
     assert [list(row) for row in rows] == [names.split()] * 3
     schema = json.loads(_command("schema", "forecast").stdout)
@@ -462,9 +470,10 @@ def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
     """A log directory with its meta.properties, and partitions with a sound record each."""
     path = folder / name
     for partition in partitions:
-        _partition(path, (0, [_batch(0)]), name=partition)
+        directory = _partition(path, (0, [_batch(0)]), name=partition)
+        (directory / "partition.metadata").write_text("version: 0\ntopic_id: xuNFeVKBTimjCGKSv9Pz9Q\n")
     path.mkdir(exist_ok=True)
-    (path / "meta.properties").write_text("version=1\nnode.id=1\n")
+    (path / "meta.properties").write_text("version=1\ncluster.id=c\nnode.id=1\n")
     return path
 
 
@@ -762,10 +771,8 @@ def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tm
     _log_directory(tmp_path, "a", "orders-0", "orders-1", "orders-2")
     other = _log_directory(tmp_path, "b", "orders-0")
     _log_directory(tmp_path, "c", f"orders-1.{identity}-future", f"orders-2.{identity}-delete")
-    for text in ("node.id=2\n", "cluster.id=x\nnode.id=1\n", "version=1\n"):
+    for text in ("version=1\ncluster.id=c\nnode.id=2\n", "version=1\ncluster.id=x\nnode.id=1\n"):
         (other / "meta.properties").write_text(text)
         assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
-    (tmp_path / "a/meta.properties").write_text("version=1\n")  # neither says whose it is
-    assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
     (other / "meta.properties").unlink()
     assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}

@@ -54,7 +54,7 @@ class Damages:
         for name, file in directory.files.items():
             if not (name.endswith(file_name.LOG) and has_offset(name) and is_canonical(name) and file.path):
                 continue
-            if file.size > MAX_LOG_SIZE or os.path.basename(file.path) in directory.unreadable:
+            if file.size > MAX_LOG_SIZE:
                 continue
             for damaged in self._of_file(file.path):
                 if damaged.start >= file.start + file.size or damaged.end <= file.start or damaged.next_offset <= log_start:

@@ -6,7 +6,8 @@ import os
 
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.errors import CorruptData
-from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException
+from kdump.forecasts import permissions
+from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException, UnreadableFile
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -46,39 +47,41 @@ class Directory:
     """
 
     def __init__(
-        self, path: str, files: dict[str, File], unreadable: Sequence[str] = (), others: frozenset[str] = frozenset()
+        self,
+        path: str,
+        files: dict[str, File],
+        others: frozenset[str] = frozenset(),
+        dead_links: frozenset[str] = frozenset(),
     ) -> None:
         self.path = path
+        self.dead_links = dead_links
         self.files = files
         self.before = {name: file.size for name, file in files.items()}
-        self.unreadable = unreadable
         self._others = others
         self._sources: dict[str, Source] = {}
 
     @classmethod
     def of(cls, path: str) -> Directory:
-        """What stands in a directory now. Raises OSError where it cannot be listed."""
+        """What stands in a directory now. Raises OSError where it cannot be listed, and for a file that we may not read."""
         files: dict[str, File] = {}
-        unreadable: list[str] = []
         others: set[str] = set()
+        dead_links: set[str] = set()
         with os.scandir(path) as entries:
             for entry in entries:
-                try:
-                    if entry.is_file():
-                        files[entry.name] = File(os.path.join(path, entry.name), entry.stat().st_size)
-                        if not os.access(entry.path, os.R_OK):
-                            unreadable.append(entry.name)
-                    elif entry.is_dir():
-                        others.add(entry.name)
-                except OSError:
-                    continue  # a link that leads nowhere: not a file to a broker either
-        return cls(path, files, unreadable, frozenset(others))
+                if entry.is_file():
+                    permissions.require_readable(entry.path)
+                    files[entry.name] = File(os.path.join(path, entry.name), entry.stat().st_size)
+                elif entry.is_dir():
+                    others.add(entry.name)
+                elif entry.is_symlink():
+                    dead_links.add(entry.name)  # not a file to a broker either
+        return cls(path, files, frozenset(others), frozenset(dead_links))
 
     def again(self, without: Sequence[str] = (), with_empty: Sequence[str] = ()) -> Directory:
         """The directory as it was when it was listed, for another start; perhaps without some files, or with more."""
         files = {name: File(self.path_of(name), size) for name, size in self.before.items() if name not in without}
         files |= {name: File() for name in with_empty}
-        return Directory(self.path, files, self.unreadable, self._others)
+        return Directory(self.path, files, self._others, self.dead_links)
 
     def path_of(self, name: str) -> str:
         """Where a file of this name stands on disk."""
@@ -116,7 +119,9 @@ class Directory:
         return source
 
     def create(self, name: str) -> File:
-        """The file of this name, made empty where there is none."""
+        """The file of this name, made empty where there is none. Raises UnreadableFile where a link has its name."""
+        if name in self.dead_links and name not in self.files:
+            raise UnreadableFile(f"{name} is a link that leads nowhere")
         return self.files.setdefault(name, File())
 
     def rename(self, old: str, new: str) -> None:

@@ -7,11 +7,12 @@ from functools import partial
 
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.forecasts import losses, outcome, places, remedies
+from kdump.forecasts import circumstances, losses, outcome, permissions, places, remedies
 from kdump.forecasts.damage import DamageLeft, Damages
 from kdump.forecasts.directory import Directory
-from kdump.forecasts.exceptions import ILLEGAL_STATE, KAFKA, BrokerException
+from kdump.forecasts.exceptions import KAFKA, BrokerException
 from kdump.forecasts.loading import Events, Start
+from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
 from kdump.formats import file_name, properties, text_checkpoint, tree
 from kdump.releases.history import RELEASES
@@ -36,20 +37,29 @@ def _no_remedy() -> Remedy | None:
     return None
 
 
+def _no_topic_id() -> bytes | None:
+    return None
+
+
+def _no_names() -> Texts:
+    return []
+
+
 class Forecast(Row):
     """What a broker of this release does with a directory at its next start.
 
     `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed; where nobody has
-    noted it, it is assumed to be zero in one row and the end of the log in another. `outcome` is the
-    first that holds of `die` (loading fails, the broker ends), `offline` (the log directory is taken offline), `wipe` (a segment
-    is emptied), `cut` (a segment is cut at its first bad batch, later ones are deleted), `split` (a segment becomes several),
-    `rescan` (a segment is scanned because of its index, and cut if it is bad; later ones stay), `delete` (files go) and `keep`;
-    `also` are the others that hold. `log_start` and `log_end` are those of the loaded log; `data_end` is behind the last intact
-    batch of the newest segment: where `end_differs`, new records get offsets that exist, or go missing. Bytes lost are counted
-    in logs, before less after; records and offsets lost are those of intact batches. `damaged_batches` stay in the logs after
-    the start, and consumers get no further than `consumers_stop_at`. `segments` are base offset and size of
-    each afterwards, `files` those that change in name or size, indexes and snapshots made anew aside. `exception` is what ends
-    the loading, `reason` says in plain words why all this happens.
+    noted it, it is assumed to be zero in one row and the end of the log in another. `outcome` is the first that holds of `die`
+    (loading fails, the broker ends), `offline` (the log directory is taken offline), `stray` (the directory is renamed to -stray,
+    and its log not served), `wipe` (a segment is emptied), `cut` (a segment is cut at its first bad batch, later ones are
+    deleted), `split` (a segment becomes several), `rescan` (a segment is scanned because of its index, and cut if it is bad;
+    later ones stay), `delete` (files go) and `keep`; `also` are the others that hold. `log_start` and `log_end` are those of the
+    loaded log; `data_end` is behind the last intact batch of the newest segment: where `end_differs`, new records get offsets
+    that exist, or go missing. Bytes lost are counted in logs, before less after; records and offsets lost are those of intact
+    batches. `damaged_batches` stay in the logs after the start, and consumers get no further than `consumers_stop_at`. `segments`
+    are base offset and size of each afterwards, `files` those that change in name or size, indexes and snapshots made anew aside.
+    `exception` is what ends the loading, `reason` says in plain words why all this happens. `conditions` are what this depends on
+    and could not be found out.
     """
 
     path: Text
@@ -73,6 +83,7 @@ class Forecast(Row):
     files: Changes
     exception: Text | None
     reason: Text | None
+    conditions: Texts
 
     # Not columns, for they have no annotation: what only the text for people tells.
     events = Events()
@@ -81,13 +92,18 @@ class Forecast(Row):
     kind = places.PARTITION
     is_misnamed = False
     bad_checkpoint = duplicate = ""
+    topic_id = _no_topic_id()
+    dead_logs = _no_names()
+    is_doubtful = False  # a condition may well hold
+    is_denied = is_not_loaded = False
     is_safe_but_for_checkpoint = False
 
     @property
     def is_safe(self) -> bool:
         """Whether the start succeeds, nothing is lost, and the log ends where its data ends."""
         is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
-        return self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.WIPE) and is_lossless and not self.end_differs
+        is_served = self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.STRAY, outcome.WIPE)
+        return is_served and is_lossless and not self.end_differs and not self.is_doubtful
 
     @property
     def is_sound(self) -> bool:
@@ -117,6 +133,7 @@ DESCRIPTIONS = {
     "files": "Logs and leftovers that change in name or size, and indexes that go: name, change, new name, sizes.",
     "exception": "The class of what is thrown where loading fails.",
     "reason": "Why, in plain words; null where nothing happens.",
+    "conditions": "What the forecast depends on, and could not be found out.",
 }
 """What each column says, for schemas."""
 
@@ -189,17 +206,17 @@ def log_directory_of(path: str) -> str:
 def _forecasts(path: str, request: Request) -> Iterator[Forecast]:
     is_anything = False
     found = places.places(path)
-    twice = duplicates(found)
+    neighbours = Neighbours(found, request.rules, named=[path])
     for place in found:
         if not is_log_directory(place):
             is_anything = True
-            yield from of_partition(place, LogDirectory(log_directory_of(place)), request)
+            yield from of_partition(place, LogDirectory(log_directory_of(place)), request, neighbours)
             continue
         log_directory = LogDirectory(place)
         if log_directory.is_one:
             is_anything = True
             for partition in log_directory.partitions:
-                yield from of_partition(partition, log_directory, request, is_found=True, duplicate=twice.get(partition))
+                yield from of_partition(partition, log_directory, request, neighbours, is_found=True)
     if not is_anything:
         raise nothing_in(path)
 
@@ -232,16 +249,16 @@ class LogDirectory:
         self.recovery_points = self._checkpoints[0].offsets
         self.log_starts = self._checkpoints[1].offsets or {}
 
+    def require_readable(self) -> None:
+        """Raises Unreadable where a file of it is there that we may not read."""
+        paths = [os.path.join(self.path, properties.META_PROPERTIES), *(checkpoint.path for checkpoint in self._checkpoints)]
+        for path in filter(os.path.exists, paths):
+            permissions.require_readable(path)
+
     @property
-    def broker(self) -> tuple[str, str] | None:
-        """The cluster and the id of the broker that it belongs to, as meta.properties says; None where that does not."""
-        try:
-            with Source(os.path.join(self.path, properties.META_PROPERTIES)) as source:
-                values = properties.read(source.read(0, properties.MAX_SIZE))
-        except Unreadable:
-            return None
-        broker = values.get("node.id", values.get("broker.id", ""))
-        return (values.get("cluster.id", ""), broker) if broker else None
+    def has_properties(self) -> bool:
+        """Whether a broker made this a log directory of its own; one where a checkpoint is missing has none."""
+        return os.path.exists(os.path.join(self.path, properties.META_PROPERTIES))
 
     def bad_checkpoint(self, rules: StartRules) -> _Checkpoint | None:
         """The first checkpoint for which a start takes the log directory offline."""
@@ -270,18 +287,19 @@ def of_partition(
     path: str,
     log_directory: LogDirectory,
     request: Request,
+    neighbours: Neighbours | None = None,
     *,
     is_found: bool = False,
     finds_remedies: bool = False,
-    duplicate: str | None = None,
 ) -> list[Forecast]:
     """The forecasts of one partition directory. One that `is_found` in a log directory has to have a name that a broker takes.
 
-    With `finds_remedies`, starts that are not safe are tried again without some files. `duplicate` is where another log directory
-    of the broker has the partition, too.
+    With `finds_remedies`, starts that are not safe are tried again without some files. `neighbours` are the log directories that
+    are looked at together; by default only its own is.
 
     Raises Unreadable and MissingPackage as `forecast`.
     """
+    log_directory.require_readable()
     name = tree.directory_name(path)
     if is_found and name is None:
         return [_misnamed(path, request, after) for after in request.after]
@@ -297,9 +315,7 @@ def of_partition(
         row.kind = kind
         if finds_remedies:
             forecasts.find_remedy(row)
-    if duplicate is not None:
-        for row in rows:
-            _fail_as_duplicate(row, duplicate)
+    circumstances.enter(rows, log_directory, neighbours or Neighbours([log_directory.path if is_found else path], request.rules))
     bad = log_directory.bad_checkpoint(request.rules)
     if bad is not None:
         for row in rows:
@@ -354,7 +370,8 @@ class _Partition:
     @property
     def _is_unknown(self) -> bool:
         """Whether nobody says what the recovery point is."""
-        return self._request.recovery_point is None and self._log_directory.recovery_points is None
+        is_noted = self._log_directory.recovery_points is not None or self._log_directory.has_properties
+        return self._request.recovery_point is None and not is_noted
 
     def _noted_recovery_point(self) -> int | None:
         """The recovery point as it was asked for, None for the end of the log, and where it is not known."""
@@ -363,7 +380,7 @@ class _Partition:
             return 0
         if isinstance(wanted, int):
             return wanted
-        if wanted == END or wanted is None and points is None:
+        if wanted == END or self._is_unknown:
             return None
         assert wanted in (None, CHECKPOINT)
         return (points or {}).get(self._key, 0)
@@ -394,10 +411,8 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
     except BrokerException as exception:
         failure = exception
     words = outcome.words_of(start, failure)
-    lost, data_end = losses.Losses(), None
-    if not directory.unreadable:
-        lost = losses.of(directory)
-        data_end = losses.data_end(directory, start.end_is_read_from)
+    lost = losses.of(directory)
+    data_end = losses.data_end(directory, start.end_is_read_from)
     log_end = start.log_end if failure is None else None
     is_going = (name := tree.directory_name(directory.path)) is not None and name.is_going
     left = DamageLeft() if is_going else damages.left_in(directory, start.log_start)
@@ -424,53 +439,20 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
         outcome.changes(start),
         names.get(failure.name, failure.name) if words[0] == outcome.DIE and failure is not None else None,
         failure.reason if failure is not None else outcome.reason(events),
+        [],
     )
+    row.topic_id = start.topic_id
+    row.dead_logs = sorted(name for name in directory.dead_links if name.endswith(file_name.LOG))
     row.events = events
     sizes = [size for name, size in directory.before.items() if name.endswith(file_name.LOG)]
     row.segments_before, row.size_before = len(sizes), sum(sizes)
     return row
 
 
-def duplicates(paths: Sequence[str]) -> dict[str, str]:
-    """The partitions that two log directories of one broker have, each with the other place.
-
-    Log directories are of one broker where their meta.properties name the same. Of those on their way (-future, -delete) none is
-    a duplicate. What cannot be listed has none.
-    """
-    first: dict[tuple[tuple[str, str], str], str] = {}
-    found: dict[str, str] = {}
-    for path in dict.fromkeys(paths):
-        log_directory = LogDirectory(path)
-        broker = log_directory.broker
-        if broker is None:
-            continue
-        try:
-            partitions = log_directory.partitions
-        except Unreadable:
-            continue
-        for partition in partitions:
-            name = tree.directory_name(partition)
-            if name is not None and not name.state:
-                other = first.setdefault((broker, f"{name.topic}-{name.partition}"), partition)
-                if other != partition:
-                    found[partition] = other
-                    found.setdefault(other, partition)
-    return found
-
-
-def _fail_as_duplicate(row: Forecast, other: str) -> None:
-    """The start fails, for it finds the partition in two log directories. Kafka: LogManager.loadLog."""
-    row.duplicate = other
-    if row.outcome != outcome.DIE:
-        row.also = [word for word in (row.outcome, *row.also) if word != outcome.KEEP]
-        row.outcome = outcome.DIE
-        row.log_start = row.log_end = row.segments = None
-        row.end_differs = False
-        row.exception, row.reason = ILLEGAL_STATE, f"another log directory of this broker has the partition, too: {other}"
-
-
 def _go_offline(row: Forecast, checkpoint: _Checkpoint) -> None:
     """The log directory goes offline because of its checkpoint. Its logs are loaded all the same, as if there were none."""
+    if row.is_not_loaded:
+        return
     row.bad_checkpoint = checkpoint.path
     row.is_safe_but_for_checkpoint = row.is_safe
     if row.outcome == outcome.DIE:
@@ -508,6 +490,7 @@ def _misnamed(path: str, request: Request, stop: str) -> Forecast:
         [],
         KAFKA,
         reason,
+        [],
     )
     row.kind = kind
     row.is_misnamed = True
@@ -556,7 +539,5 @@ def _unreadable(path: str, error: OSError) -> Unreadable:
             "file-not-regular", "is no directory; a forecast is for a partition directory or a log directory", path=path
         )
     if isinstance(error, PermissionError):
-        return Unreadable(
-            "file-permission", "permission denied", path=path, remedy="run as the broker's user or copy the directory"
-        )
+        return Unreadable("file-permission", permissions.YOU_MAY_NOT, path=path)
     return Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path)

@@ -9,8 +9,10 @@ import os
 from collections import deque
 
 from kdump.forecasts import leftovers, partition_metadata, recovery, splitting
-from kdump.forecasts.directory import INDEX_SUFFIXES, name_of, offset_of
+from kdump.forecasts.directory import INDEX_SUFFIXES, has_offset, name_of, offset_of
 from kdump.forecasts.exceptions import (
+    KAFKA,
+    BrokerException,
     CorruptIndex,
     InvalidOffset,
     OffsetOutOfRange,
@@ -22,7 +24,7 @@ from kdump.forecasts.indexes import check_transactions
 from kdump.forecasts.leader_epochs import LeaderEpochs
 from kdump.forecasts.producer_state import ProducerStates
 from kdump.forecasts.segment import Segment, Segments
-from kdump.formats import file_name
+from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ class Start:
         self.segments = Segments()
         self.log_start = settings.log_start
         self.log_end: int | None = None
+        self.topic_id: bytes | None = None
         self._recovered: deque[Segment] = deque()
 
     @property
@@ -83,18 +86,25 @@ class Start:
     def run(self) -> None:
         """Raises BrokerException where the start fails."""
         rules = self.settings.rules
+        is_stray = self._is_stray()
+        if is_stray and not rules.knows_strays:
+            raise BrokerException("to this release, a directory marked -stray is not in the form of topic-partition", KAFKA)
         self._epochs = LeaderEpochs(self.directory, rules)
         self._producers = ProducerStates(self.directory, rules)
         self._load()
         self._look_for_transactions()
-        partition_metadata.check(self.directory, rules)
+        self.topic_id = partition_metadata.topic_id(self.directory, rules)
+        if is_stray:
+            self.log_end = None  # what was loaded is set aside: nobody can ask for it
+
+    def _is_stray(self) -> bool:
+        name = tree.directory_name(self.directory.path)
+        return name is not None and name.state == tree.STRAY
 
     # --- loading
 
     def _load(self) -> None:
         settings = self.settings
-        if self.directory.unreadable:
-            raise UnreadableFile(f"{self.directory.unreadable[0]} cannot be read")
         swaps = leftovers.clear(self.directory, settings.rules)
         if settings.rules.swaps_by_renaming:
             leftovers.rename(self.directory, swaps, settings, self.events)
@@ -110,9 +120,17 @@ class Start:
             self.segments.last.make_room_in_indexes()
             self.log_end = next_offset
         self.log_start = max(settings.log_start, self.segments.first.base_offset)
+        self._require_newest_snapshot()
         self._producers.remove_strays(self.segments.base_offsets)
         self._rebuild_producers(self._producers, self.log_start, next_offset, is_clean=settings.is_clean)
         self._next_offset = next_offset
+
+    def _require_newest_snapshot(self) -> None:
+        """A link in its place is met when it is opened. Kafka: ProducerStateManager.loadFromSnapshot."""
+        links = [name for name in self.directory.dead_links if name.endswith(file_name.PRODUCER_SNAPSHOT) and has_offset(name)]
+        newest = max([*links, *self.directory.with_suffix(file_name.PRODUCER_SNAPSHOT)], default="")
+        if newest in links:
+            raise UnreadableFile(f"{newest} is a link that leads nowhere")
 
     def _splitting_overflows(self, step: Callable[[], Result]) -> Result:
         """Do a step again, as often as a segment has to be split for it."""

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from kdump.forecasts.exceptions import BrokerException
     from kdump.forecasts.loading import Events, Start
 
-DIE, OFFLINE, WIPE, CUT, SPLIT, RESCAN, DELETE, KEEP = "die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep"
-OUTCOMES = (DIE, OFFLINE, WIPE, CUT, SPLIT, RESCAN, DELETE, KEEP)
+DIE, OFFLINE, STRAY, WIPE, CUT, SPLIT = "die", "offline", "stray", "wipe", "cut", "split"
+RESCAN, DELETE, KEEP = "rescan", "delete", "keep"
+OUTCOMES = (DIE, OFFLINE, STRAY, WIPE, CUT, SPLIT, RESCAN, DELETE, KEEP)
 """From the worst to none."""
 
 _DELETED_SNAPSHOT = file_name.PRODUCER_SNAPSHOT + DELETED

@@ -20,11 +20,11 @@ _ID_LENGTHS = (22, 24)  # without padding, and with all of it
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
-def check(directory: Directory, rules: StartRules) -> None:
-    """Raises StorageFailure or BrokerException where the file is there and not as it should be."""
+def topic_id(directory: Directory, rules: StartRules) -> bytes | None:
+    """The id, None where there is no file. Raises StorageFailure or BrokerException where it is not as it should be."""
     file = directory.files.get(_NAME)
     if file is None:
-        return
+        return None
     try:
         lines = directory.read(file, 0, _MAX_SIZE).decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except UnicodeDecodeError:
@@ -38,8 +38,10 @@ def check(directory: Directory, rules: StartRules) -> None:
         raise StorageFailure(f"the version in {_NAME} is no number") from None
     if number < 0 or number and not rules.takes_newer_metadata:
         raise StorageFailure(f"{_NAME} has version {number}")
-    if not any(_uuid(_value(lines, 1))):
+    found = _uuid(_value(lines, 1))
+    if not any(found):
         raise StorageFailure(f"the topic id in {_NAME} is all zeros")
+    return found
 
 
 def _value(lines: list[str], row: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.forecasts.directory import DELETED, name_of
 from kdump.forecasts.forecast import Forecast
-from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT
+from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT, STRAY
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
 
@@ -13,11 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FAILS, LOSS, TRAP, DAMAGE, TRIMS, SAFE = "fails", "loss", "trap", "damage", "trims", "safe"
-"""The first word: no start; records go; the log ends in the wrong place; nothing goes, but damage stays; bytes go that hold
-nothing intact; nothing happens, and all can be read."""
+FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE = "fails", "loss", "trap", "unsure", "damage", "trims", "safe"
+"""The first word: no start; records go; the log ends in the wrong place; it depends; nothing goes, but damage stays; bytes go
+that hold nothing intact; nothing happens, and all can be read."""
 
-_FROM_WORST = (FAILS, LOSS, TRAP, DAMAGE, TRIMS, SAFE)
+_FROM_WORST = (FAILS, LOSS, TRAP, UNSURE, DAMAGE, TRIMS, SAFE)
+_STRAY_MARK = "-stray"
 
 _MOST_FILES = 8  # of one start
 _MOST_RANGES = 4
@@ -29,8 +30,10 @@ def verdict(row: Forecast) -> str:
         return FAILS
     if row.is_safe:
         return SAFE if row.is_sound else DAMAGE
-    if row.lost_records or row.segments_gone:
+    if row.lost_records or row.segments_gone or row.outcome == STRAY:
         return LOSS
+    if row.is_doubtful and not row.end_differs:
+        return UNSURE
     return TRAP if row.end_differs else TRIMS
 
 
@@ -47,6 +50,8 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield f"The broker does not start ({(row.exception or '').rpartition('.')[2]}): {row.reason}."
     elif row.outcome == OFFLINE:
         yield f"The log directory goes offline, and with it the broker if it has no other: {row.reason}."
+    elif row.outcome == STRAY:
+        yield _set_aside(row)
     if row.outcome in (DIE, OFFLINE) and (row.segments_gone or row.bytes_lost > 0):
         yield "What happens to files before that stays done:"
     yield from _segments(row, words)
@@ -58,14 +63,20 @@ def sentences(row: Forecast) -> Iterator[str]:
         yield _wrong_end(row.log_end, row.data_end)
     elif row.is_safe:
         yield _nothing_lost(row)
+    if row.is_doubtful:
+        yield from map(as_sentence, row.conditions)
 
 
 def summary(row: Forecast) -> str:
     """A forecast in one line."""
     if row.outcome in (DIE, OFFLINE):
         return f"the broker does not start: {row.reason}"
+    if row.outcome == STRAY:
+        return f"the directory is marked -stray, and its log is not served: {row.reason}"
     if row.end_differs and not row.lost_records and row.log_end is not None and row.data_end is not None:
         return f"the log ends at offset {row.log_end:,}, though its data ends at {row.data_end:,}"
+    if verdict(row) == UNSURE:
+        return "; ".join(row.conditions)
     scanned = row.events.scanned
     start = f"scanned from {scanned[0]:,} on: " if scanned else "nothing is scanned: " if row.after == CLEAN else ""
     if row.is_safe:
@@ -152,7 +163,20 @@ def _wrong_end(log_end: int, data_end: int) -> str:
     return f"The log ends at offset {log_end:,}, behind its data, which ends at {data_end:,}."
 
 
+def _set_aside(row: Forecast) -> str:
+    """What a KRaft broker does with a partition that is no replica of its own."""
+    what = "The broker renames the directory to -stray and serves nothing of it; if the partition is its own, that begins empty"
+    return f"{what}: {row.reason}."
+
+
+def as_sentence(condition: str) -> str:
+    """A condition, as a sentence of its own."""
+    return f"{condition[0].upper()}{condition[1:]}."
+
+
 def _nothing_lost(row: Forecast) -> str:
+    if row.log_end is None and row.path.endswith(_STRAY_MARK):
+        return "Nothing is lost; the directory was set aside by a broker, and no log is served of it."
     if row.log_end is None:
         return "Nothing is lost; the directory is waiting to be deleted."
     scanned = row.events.scanned

@@ -17,6 +17,7 @@ MAX_SIZE = 1 << 12
 """The file has 43 bytes."""
 
 _ZERO_ID = bytes(16)
+_UNUSUAL = bytes.maketrans(b"+/", b"-_")
 _USUAL = bytes.maketrans(b"-_", b"+/")  # of base64 for addresses; the module base64 takes long to import
 _ID_LENGTHS = (22, 24)  # without padding, and with all of it
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -60,3 +61,8 @@ def uuid_of(text: bytes) -> bytes:
     if len(digits) != _ID_LENGTHS[0] or len(text) not in _ID_LENGTHS:
         raise CorruptData("metadata-id-malformed", f"the topic id has {len(text)} characters, not the 22 of a UUID in base64")
     return binascii.a2b_base64(digits.translate(_USUAL) + b"==")
+
+
+def text_of(uuid: bytes) -> str:
+    """A UUID as Kafka writes it."""
+    return binascii.b2a_base64(uuid, newline=False).translate(_UNUSUAL).rstrip(b"=").decode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 MAX_SIZE = 1 << 16
 """Such files have some hundred bytes."""
 
@@ -17,6 +19,12 @@ def read(data: bytes) -> dict[str, str]:
             name, value = _split(text)
             properties[name] = value
     return properties
+
+
+def has_malformed_escape(data: bytes) -> bool:
+    r"""Whether a backslash and a u stand before what is no number of four hex digits: Java reads no property then."""
+    lines = [line for line in data[:MAX_SIZE].splitlines() if not line.lstrip().startswith((b"#", b"!"))]
+    return any(re.search(rb"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})", line) for line in lines)
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -32,8 +32,6 @@ MAX_DEPTH = 4
 DELETE, FUTURE, STRAY = "delete", "future", "stray"
 
 _MAGIC = "*?["  # of patterns
-_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
-_ID_LENGTH = 32
 _KRAFT_VERSION = "1"
 
 
@@ -79,12 +77,13 @@ class DirectoryName:
 
 
 def directory_name(path: str) -> DirectoryName | None:
-    """What a broker reads in a directory's name, None where it would not start."""
+    """What a broker reads in a directory's name, None where it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
     name = os.path.basename(os.path.abspath(path))
     state = next((state for state in (DELETE, FUTURE, STRAY) if name.endswith(f"-{state}")), "")
     if state:
-        name, dot, identity = name[: -len(state) - 1].rpartition(".")
-        if not dot or len(identity) != _ID_LENGTH or not _HEX_DIGITS.issuperset(identity):
+        # An id of any length will do: Kafka's pattern is (\S+)-(\S+)\.(\S+)-stray.
+        name, dot, identity = name.removesuffix(f"-{state}").rpartition(".")
+        if not dot or not identity or any(map(str.isspace, name + identity)):
             return None
     topic, dash, number = name.rpartition("-")
     try:

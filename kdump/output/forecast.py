@@ -9,9 +9,9 @@ from textwrap import wrap
 from kdump.binary.java_text import escaped
 from kdump.checks.wording import counted
 from kdump.forecasts.forecast import Forecast
-from kdump.forecasts.outcome import DIE, OFFLINE
+from kdump.forecasts.outcome import DIE, OFFLINE, STRAY
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
-from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, sentences, stop, verdict
+from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, UNSURE, as_sentence, sentences, stop, verdict
 from kdump.forecasts.settings import CLEAN
 from kdump.output.csv_text import CsvOutput
 from kdump.output.findings.rows import as_json
@@ -189,11 +189,12 @@ _STOPS = {
     False: " There is no .kafka_cleanshutdown: it runs, or its stop was unclean.",
 }
 _STOPS_DIFFER = " Some of the log directories hold .kafka_cleanshutdown and others do not: each starts as after its own stop."
-_COLORS = {SAFE: "32", TRIMS: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
+_COLORS = {SAFE: "32", TRIMS: "33", UNSURE: "33", DAMAGE: "33", LOSS: "31", TRAP: "31", FAILS: "31"}
 _INDENT = 7
 _MIN_WIDTH = 40
 _MOST_TOLD = 20  # directories that are not safe
 _MOST_SAFE = 5  # directories that get a line although nothing happens to them
+_MOST_CONDITIONS = 6
 
 
 class TextReport:
@@ -207,16 +208,25 @@ class TextReport:
         self._safe_count = self._told = self._untold = 0
         self._failing = 0
         self._is_assumed = False
+        self._conditions: dict[str, None] = {}
+        self._not_loaded: dict[str | None, int] = {}  # further directories that are not loaded, by the reason
         self._steps: list[str] = []
 
     def directory(self, rows: list[Forecast], name: str) -> None:
         self._is_assumed |= any(row.recovery_point_is_assumed and row.after != CLEAN for row in rows)
+        self._conditions |= {condition: None for row in rows if not row.is_doubtful for condition in row.conditions}
         if all(row.is_sound for row in rows):
             self._safe_count += 1
             if len(self._safe) <= _MOST_SAFE:
                 self._safe.append((rows, name))
             return
         self._failing += any(verdict(row) == FAILS for row in rows)
+        if all(row.is_not_loaded for row in rows):
+            if rows[0].reason in self._not_loaded:
+                self._not_loaded[rows[0].reason] += 1
+                self._note_steps(rows)
+                return
+            self._not_loaded[rows[0].reason] = 0
         if self._told == _MOST_TOLD:
             self._untold += 1
             return
@@ -227,6 +237,10 @@ class TextReport:
         self._note_steps(rows)
 
     def end(self, run: Run) -> None:
+        for reason, count in self._not_loaded.items():
+            if count:
+                self._say()
+                self._say_wrapped(self._shown(f"{counted(count, 'more directory', 'more directories')} likewise: {reason}."), 0)
         if self._untold:
             self._say()
             untold = counted(self._untold, "more directory is", "more directories are")
@@ -240,6 +254,7 @@ class TextReport:
             self._say(
                 self._colored(SAFE) + f"   {counted(self._safe_count, 'directory', 'directories')} to which nothing happens"
             )
+        self._say_conditions()
         self._say_next(run)
         about = f"Starts of a broker {run.release}"
         if run.asked != run.release:
@@ -278,6 +293,10 @@ class TextReport:
             both = " ".join(map(shlex.quote, sorted((path, rows[0].duplicate))))
             self._steps.append(f"kdump log --output table {both}   # which of the two to keep")
             return
+        circumstance = next(filter(None, map(_step_for_circumstance, rows)), None)
+        if circumstance is not None:
+            self._steps.append(circumstance)
+            return
         if rows[0].bad_checkpoint:
             self._steps.append(
                 f"mv {shlex.quote(rows[0].bad_checkpoint)} ELSEWHERE   # with the broker stopped; {_WITHOUT_CHECKPOINT}"
@@ -307,6 +326,16 @@ class TextReport:
                 f"with a healthy replica: move {quoted} away while the broker is stopped, and let it be fetched anew"
             )
         self._steps.append(f"kdump check {quoted}   # what is damaged, and where")
+
+    def _say_conditions(self) -> None:
+        """What the starts depend on, each once."""
+        if self._conditions:
+            self._say()
+            self._say("Note")
+            for condition in list(self._conditions)[:_MOST_CONDITIONS]:
+                self._say_wrapped(self._shown(as_sentence(condition)), 2)
+            if len(self._conditions) > _MOST_CONDITIONS:
+                self._say(f"  {len(self._conditions) - _MOST_CONDITIONS:,} more; --output ndjson has all of them.")
 
     def _say_next(self, run: Run) -> None:
         if not self._told:
@@ -358,6 +387,25 @@ def _steps(remedy: Remedy, path: str) -> Iterator[str]:
         yield f": > {shlex.quote(os.path.join(path, name))}"
     if remedy.is_without_log_start:
         yield f"take the line of {_called(path)} out of log-start-offset-checkpoint, and count one less in its second line"
+
+
+def _step_for_circumstance(row: Forecast) -> str | None:
+    """What to look at where it is not the data that keeps a log from being served."""
+    quoted, log_directory = shlex.quote(row.path), os.path.dirname(os.path.abspath(row.path))
+    if row.is_not_loaded:
+        return f"{_shown_file(os.path.join(log_directory, 'meta.properties'))}   # {row.reason}"
+    if row.is_denied:
+        return f"ls -lna {quoted}   # owners and modes, to be mended with chown and chmod; and who the broker runs as"
+    if row.dead_logs:
+        return f"ls -l {quoted}   # where the links lead"
+    if row.outcome == STRAY or row.is_doubtful:
+        return f"{_shown_file(os.path.join(row.path, 'partition.metadata'))}   # {as_sentence(row.reason or row.conditions[-1])}"
+    return None
+
+
+def _shown_file(path: str) -> str:
+    """What to type to see a file, or that it is not there."""
+    return f"cat {shlex.quote(path)}" if os.path.exists(path) else f"ls -la {shlex.quote(os.path.dirname(path))}"
 
 
 def _steps_for_stranger(row: Forecast, quoted: str) -> list[str]:

@@ -40,6 +40,15 @@ SURVIVES_LOST_TRANSACTIONS = {FIRST: False, "3.9.1": True}
 KEEPS_DELETED_CHECKPOINTS = {FIRST: False, "3.9.1": True}
 """Whether KRaft snapshots marked for deletion are left to others."""
 
+KNOWS_STRAYS = {FIRST: False, "3.9.1": True}
+"""Whether a directory marked -stray is loaded and set aside; before, no broker starts with one. Kafka: since 3.7."""
+
+BAD_PROPERTIES_ARE_OFFLINE = {FIRST: False, "3.9.1": True}
+"""Whether a malformed meta.properties costs its log directory only, and ids are compared one by one. Kafka: since 3.7."""
+
+IS_ALWAYS_KRAFT = {FIRST: False, "4.3.1": True}
+"""Whether there are no brokers any more that have their metadata in ZooKeeper. Kafka: since 4.0."""
+
 EXCEPTION_NAMES: dict[str, dict[str, str]] = {
     FIRST: {
         "org.apache.kafka.common.errors.LogSegmentOffsetOverflowException": "kafka.common.LogSegmentOffsetOverflowException",
@@ -65,6 +74,9 @@ class StartRules:
         self.takes_newer_metadata = then.at(TAKES_NEWER_METADATA)
         self.survives_lost_transactions = then.at(SURVIVES_LOST_TRANSACTIONS)
         self.exception_names = then.at(EXCEPTION_NAMES)
+        self.bad_properties_are_offline = then.at(BAD_PROPERTIES_ARE_OFFLINE)
+        self.is_always_kraft = then.at(IS_ALWAYS_KRAFT)
+        self.knows_strays = then.at(KNOWS_STRAYS)
         self.keeps_deleted_checkpoints = then.at(KEEPS_DELETED_CHECKPOINTS)
 
 

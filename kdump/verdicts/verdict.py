@@ -23,8 +23,8 @@ START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_NOT_EXAMINED = 0, 1, 3
 """What a command ends with. What was not examined comes before all else: nobody knows how bad it is."""
 
-LOSING = ("fails", "loss", "trap")
-"""The verdicts on a start that lose records, or have them overwritten, or serve none."""
+LOSING = ("fails", "loss", "trap", "unsure")
+"""The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
 
 _MAX_REASONS = 20
 

@@ -1,5 +1,6 @@
 """Faults of leader epochs, partition metadata, and KRaft's snapshots and records."""
 
+from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata
 from tests.builders.messages import int16, int32, string
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
@@ -29,6 +30,7 @@ _METADATA = "partition.metadata"
 _SEGMENTS = {0: [_epoch_batch(0, 0), _epoch_batch(2, 3)], 4: [_epoch_batch(4, 3), _epoch_batch(6, 4)]}
 _EPOCHS_OF_BATCHES = "0 from 0 on, 3 from 2 on, 4 from 6 on"
 _SOUND = dict(partition_files(_SEGMENTS))
+_ORDERS, _OTHER = "AAAAAAAAAAAAAAAAAAAAAQ", "xuNFeVKBTimjCGKSv9Pz9Q"  # the first is that of all partitions built here
 
 
 def _with(name: str, data: bytes) -> dict[str, bytes]:
@@ -59,6 +61,12 @@ def _metadata_batch(offset: int, value: bytes = _NO_OP) -> bytes:
     return batch(base_offset=offset, records=[record(value=value)])
 
 
+def _topics_log(*values: bytes) -> dict[str, bytes]:
+    """The metadata topic with these records."""
+    records = [batch(base_offset=offset, records=[record(value=value)]) for offset, value in enumerate(values)]
+    return _metadata_log({0: b"".join(records)})
+
+
 def _offsets_log(key: bytes, value: bytes | None) -> dict[str, bytes]:
     files = partition_files({0: [batch(records=[record(key=key, value=value)])]})
     return {f"__consumer_offsets-7/{name}": data for name, data in files.items()}
@@ -71,7 +79,7 @@ _OLD_QUORUM_STATE = (
     b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,'
     b'"currentVoters":[{"voterId":1}],"data_version":0}'
 )
-_KRAFT_META = {"meta.properties": b"node.id=1\nversion=1\n"}
+_KRAFT_META = {"meta.properties": b"node.id=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\nversion=1\n"}
 
 
 def _in_log_dir(files: Files, partition: str = "orders-3") -> dict[str, bytes]:
@@ -340,7 +348,7 @@ CASES: tuple[FaultCase, ...] = (
     FaultCase(
         "partition-metadata-bad",
         shown=_KRAFT_META | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
-        at=warning(NO_BYTES, file=f"orders-3/{_METADATA}"),
+        at=error(NO_BYTES, file=f"orders-3/{_METADATA}"),
         near_miss={"meta.properties": b"broker.id=1\nversion=0\n"} | _in_log_dir(partition_files(_SEGMENTS, {_METADATA: None})),
         scope=LOG_DIRECTORY,
         name="missing",
@@ -353,6 +361,30 @@ CASES: tuple[FaultCase, ...] = (
         near_miss=_in_log_dir(_SOUND) | _in_log_dir(_SOUND, "orders-4"),
         scope=LOG_DIRECTORY,
         name="of-another-topic",
+    ),
+    *(
+        FaultCase(
+            "partition-metadata-bad",
+            shown=_KRAFT_META | _topics_log(*values) | _in_log_dir(_SOUND),
+            at=severity(NO_BYTES, file=f"orders-3/{_METADATA}"),
+            near_miss=_KRAFT_META | _topics_log(topic("orders", _ORDERS), replicas(_ORDERS, 3, 1)) | _in_log_dir(_SOUND),
+            scope=LOG_DIRECTORY,
+            name=name,
+        )
+        for name, severity, values in (
+            (
+                "id-not-of-the-topic",
+                error,
+                [topic("orders", _OTHER), replicas(_OTHER, 3, 1)],
+            ),
+            ("id-of-another", error, [topic("sales", _ORDERS), replicas(_ORDERS, 3, 1)]),
+            (
+                "no-such-partition",
+                info,
+                [topic("orders", _ORDERS), replicas(_ORDERS, 2, 1)],
+            ),
+            ("no-such-topic", info, [topic("sales", _OTHER), replicas(_OTHER, 3, 1)]),
+        )
     ),
     *(
         FaultCase(

@@ -9,6 +9,7 @@ from tests.builders.records import TIMESTAMP, batch, record
 
 INDEX_INTERVAL = 4096
 FIRST = "00000000000000000000"
+STRAY = "orders-0.0123456789abcdef0123456789abcdef-stray"
 EVERY_BATCH = {"index.interval.bytes": "0"}
 HEADER_AND_RECORD_OVERHEAD = 61 + 9  # of a record without key whose value takes two bytes for its length
 
@@ -49,6 +50,9 @@ STARTS += tuple(
     for stop in ("clean", "unclean")
     for partition, recovery_point in (("orders-0", 0), ("orders-1", 4), ("payments-0", 2))
 )
+STARTS += tuple(
+    {"case": f"built-stray/{STRAY}", "loadedAs": STRAY, "stop": stop, "recoveryPoint": 0} for stop in ("clean", "unclean")
+)
 
 
 def build(folder: Path) -> None:
@@ -65,6 +69,8 @@ def build(folder: Path) -> None:
     (orphan / "00000000000000000007.index").write_bytes(b"")
     (folder / "built-empty" / "orders-0").mkdir(parents=True)
     _build_batches_of_an_index_interval(folder / "built-batches-of-an-index-interval")
+    bad = _batch(1)
+    _partition(folder / "built-stray" / STRAY, {0: [_batch(0), bad[:-1] + bytes([bad[-1] ^ 1])], 2: [_batch(2)]})
     _build_log_directory(folder / "built-log-directory")
     for name in ("built-time-index-full", "built-time-index-fits"):
         _partition(folder / name, {0: [_batch(offset, base_timestamp=TIMESTAMP + offset) for offset in range(4)]})

@@ -66,6 +66,10 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         r"the log ends in front of the log start offset that is noted for it",
         r"Deleting all segments because logEndOffset \(-?\d+\) is smaller than logStartOffset",
     ),
+    (
+        r"to this release, a directory marked -stray is not in the form of topic-partition",
+        r"is not in the form of topic-partition or",
+    ),
     (r"\S+ is no name of a segment's file: \"(\S*)\" is not a number of 64 bits", r"For input string: \"{0}\""),
     # Leader epochs.
     (

@@ -1,17 +1,21 @@
-"""A log directory as a whole: names of directories, partitions of one topic side by side."""
+"""A log directory as a whole: names of directories, topic ids of partitions side by side and against the cluster's metadata."""
 
 from __future__ import annotations
 
+import os
+
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
-from kdump.checks.finding import WARNING
+from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules import names, partition_metadata
 from kdump.formats import tree
+from kdump.formats.partition_metadata import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.check import Emit
     from kdump.checks.settings import Settings
+    from kdump.decoders.cluster_topics import Topics
 
 
 def check(path: str, settings: Settings, emit: Emit) -> None:
@@ -22,12 +26,16 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
 
 
 def _check_topic_ids(path: str, settings: Settings, emit: Emit) -> None:
-    """All partitions of a topic that a broker serves carry one topic id."""
+    """All partitions of a topic that a broker serves carry one topic id: that of the cluster's metadata, where it is here."""
+    topics = _topics_in(path) if tree.is_of_kraft(path) else None
     ids: dict[str, tuple[bytes, str]] = {}
     for directory in tree.partitions(path):
         name = tree.directory_name(directory)
         topic_id = partition_metadata.topic_id_of(directory) if name is not None and not name.is_going else None
-        if name is None or topic_id is None:
+        if name is None or topic_id is None or name.topic == tree.METADATA_TOPIC:
+            continue
+        if topics is not None:
+            _check_against_metadata(directory, name, topic_id, topics, settings, emit)
             continue
         first_id, first = ids.setdefault(name.topic, (topic_id, directory))
         if topic_id != first_id:
@@ -37,3 +45,35 @@ def _check_topic_ids(path: str, settings: Settings, emit: Emit) -> None:
             )
             context = FileContext(NoSource(file), file, "metadata", settings, emit)
             context.report("partition-metadata-bad", 0, 0, message, severity=WARNING)
+
+
+def _check_against_metadata(
+    directory: str, name: tree.DirectoryName, topic_id: bytes, topics: Topics, settings: Settings, emit: Emit
+) -> None:
+    """A topic that has another id now is an error. One that is not known may have been made while the files were copied."""
+    known = topics.names.get(topic_id)
+    if known == name.topic and (topic_id, name.partition) in topics.replicas:
+        return
+    now = topics.id_of(name.topic)
+    severity = INFO
+    if known is not None and known != name.topic:
+        severity = ERROR
+        message = f"The topic id is that of topic {known}. A KRaft broker serves nothing of this directory."
+    elif known is not None:
+        message = f"Topic {known} has no partition {name.partition}. A KRaft broker renames this directory to -stray."
+    elif now is not None:
+        severity = ERROR
+        message = (
+            f"The topic id is not {text_of(now)}, which topic {name.topic} has. A KRaft broker renames this directory to -stray."
+        )
+    else:
+        message = f"The cluster has no topic {name.topic}. A KRaft broker renames this directory to -stray."
+    file = os.path.join(directory, tree.PARTITION_METADATA)
+    context = FileContext(NoSource(file), file, "metadata", settings, emit)
+    context.report("partition-metadata-bad", 0, 0, message, severity=severity)
+
+
+def _topics_in(path: str) -> Topics | None:
+    from kdump.decoders import cluster_topics  # which only log directories of KRaft want
+
+    return cluster_topics.topics_in(path)

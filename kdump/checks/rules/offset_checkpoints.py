@@ -10,8 +10,8 @@ from kdump.checks.catalogue.entry import DIE
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, Accounts
 from kdump.checks.wording import offset_range
-from kdump.errors import Unreadable
-from kdump.formats import properties, text_checkpoint, tree
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import meta_properties, properties, text_checkpoint, tree
 from kdump.formats.text_checkpoint import TextCheckpoint
 
 TYPE_CHECKING = False
@@ -50,17 +50,26 @@ def check(context: FileContext) -> None:
 def check_meta_properties(context: FileContext) -> None:
     """Check `meta.properties`: which broker the log directory belongs to."""
     data = context.source.read(0, properties.MAX_SIZE)
-    values = properties.read(data)
-    version = values.get("version")
-    if version not in _META_VERSIONS:
-        message = "There is no version in it." if version is None else "Its version is neither 0 nor 1."
-    elif not any(name in values for name in _IDS):
-        message = "There is neither a broker.id nor a node.id in it."
-    else:
+    message = _what_is_wrong(properties.read(data))
+    if not message:
         context.accounts.take(Accounts.INTACT, len(data))
         return
     context.accounts.take(Accounts.DAMAGED, len(data))
     context.report("log-dir-file-bad", 0, len(data), message, severity=ERROR, forecast=DIE)
+
+
+def _what_is_wrong(values: dict[str, str]) -> str:
+    """Why no broker takes these properties; empty where one does."""
+    version = values.get("version")
+    if version not in _META_VERSIONS:
+        return "There is no version in it." if version is None else "Its version is neither 0 nor 1."
+    if not any(name in values for name in _IDS):
+        return "There is neither a broker.id nor a node.id in it."
+    try:
+        has_reserved_id = meta_properties.of(values).has_reserved_directory_id
+    except CorruptData as fault:
+        return f"{fault.message[0].upper()}{fault.message[1:]}."
+    return "Its directory.id is one of those that Kafka keeps for itself." if has_reserved_id else ""
 
 
 def check_clean_shutdown(context: FileContext) -> None:

@@ -50,7 +50,7 @@ def check_missing(partition: PartitionFacts) -> None:
         return
     if tree.is_of_kraft(tree.parent(partition.path)):
         message = f"There is no {partition_metadata.NAME}. A KRaft broker renames this directory to -stray."
-        partition.context(partition_metadata.NAME).report("partition-metadata-bad", 0, 0, message)
+        partition.context(partition_metadata.NAME).report("partition-metadata-bad", 0, 0, message, severity=ERROR)
 
 
 def topic_id_of(path: str) -> bytes | None:

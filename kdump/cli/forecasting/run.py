@@ -9,7 +9,8 @@ from kdump.binary.java_text import escaped
 from kdump.cli.look import look_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
-from kdump.forecasts.forecast import LogDirectory, duplicates, is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
 from kdump.forecasts.sentences import rank
 from kdump.forecasts.settings import CLEAN, UNCLEAN
@@ -46,14 +47,14 @@ class _Run:
         self._stops: set[bool] = set()
         self._last: LogDirectory | None = None
         self._above = os.sep
-        self._duplicates: dict[str, str] = {}
+        self._neighbours = Neighbours((), request.request.rules)
 
     def to_end(self) -> int:
         started = time.monotonic()
         found = [(path, places(path)) for path in self._request.paths]
         all_places = [place for _, of_path in found for place in of_path]
         self._above = _above(all_places)
-        self._duplicates = duplicates(all_places)
+        self._neighbours = Neighbours(all_places, self._request.request.rules, named=self._request.paths)
         for path, of_path in found:
             if not self._take_all(of_path):
                 self._fail(nothing_in(path))
@@ -89,6 +90,7 @@ class _Run:
         log_directory = self._noted(path)
         if not log_directory.is_one:
             return False
+        log_directory.require_readable()
         self._verdict.take_files(1)  # its own; it may hold no partition yet
         for partition in log_directory.partitions:
             self._take_partition(partition, log_directory, is_found=True)
@@ -108,9 +110,9 @@ class _Run:
                 path,
                 log_directory,
                 self._request.request,
+                self._neighbours,
                 is_found=is_found,
                 finds_remedies=self._request.output == "text",
-                duplicate=self._duplicates.get(path),
             )
         except (Unreadable, MissingPackage) as error:
             self._fail(error, path)

@@ -1,0 +1,135 @@
+"""What `__cluster_metadata` in a log directory says of topics: their ids, and which brokers hold their partitions.
+
+Kafka: TopicsImage; LogManager.isStrayKraftReplica (since 3.7).
+"""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import Source
+from kdump.decoders import metadata
+from kdump.errors import CorruptData, MissingPackage, Unreadable
+from kdump.formats import file_name, records, tree
+from kdump.formats.log import Log
+from kdump.messages.cluster_metadata import RECORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.formats.record import RecordChunk
+    from kdump.messages.schema import Value
+
+METADATA_DIRECTORY = f"{tree.METADATA_TOPIC}-0"
+
+_TOPIC, _PARTITION, _PARTITION_CHANGE, _REMOVE_TOPIC = 2, 3, 5, 9
+_BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION = 23, 24, 25
+_OF_TOPICS = {
+    id: RECORDS[id]
+    for id in (_TOPIC, _PARTITION, _PARTITION_CHANGE, _REMOVE_TOPIC, _BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION)
+}
+
+
+class Topics:
+    """The topics of a cluster, as far as the metadata of one log directory goes."""
+
+    def __init__(self) -> None:
+        self.names: dict[bytes, str] = {}
+        self.replicas: dict[tuple[bytes, int], list[int]] = {}
+
+    def id_of(self, name: str) -> bytes | None:
+        """The id of the topic that has a name now."""
+        return next((topic_id for topic_id, other in self.names.items() if other == name), None)
+
+    def replay(self, record_id: int, fields: dict[str, Value]) -> None:
+        """Take in one record."""
+        topic_id = fields.get("topicId")
+        if not isinstance(topic_id, bytes):
+            return
+        if record_id == _TOPIC:
+            self.names[topic_id] = str(fields["name"])
+        elif record_id == _REMOVE_TOPIC:
+            self.names.pop(topic_id, None)
+            for key in [key for key in self.replicas if key[0] == topic_id]:
+                del self.replicas[key]
+        elif isinstance(replicas := fields["replicas"], list):  # a change without them is null
+            self.replicas[topic_id, int(str(fields["partitionId"]))] = [int(str(replica)) for replica in replicas]
+
+    def copy(self) -> Topics:
+        topics = Topics()
+        topics.names, topics.replicas = dict(self.names), dict(self.replicas)
+        return topics
+
+
+def topics_in(log_directory: str) -> Topics | None:
+    """The topics as the metadata in a log directory has them. None where there is none, or not all of it can be read."""
+    path = os.path.join(log_directory, METADATA_DIRECTORY)
+    try:
+        names = sorted(os.listdir(path))
+        return _topics(path, names)
+    except (OSError, CorruptData, Unreadable, MissingPackage):
+        return None
+
+
+def _topics(path: str, names: list[str]) -> Topics | None:
+    snapshots = [name for name in names if name.endswith(file_name.CHECKPOINT) and _is_snapshot(name)]
+    logs = [name for name in names if name.endswith(file_name.LOG) and tree.base_offset_of(name) is not None]
+    if not logs:
+        return None
+    topics, start = Topics(), 0
+    if snapshots:
+        start, _ = file_name.snapshot_id(snapshots[-1])
+        _replay(topics, path, snapshots[-1:], 0)
+    if file_name.base_offset(logs[0]) > start:
+        return None  # what the first records said is not here
+    return _replay(topics, path, logs, start)
+
+
+def _replay(topics: Topics, path: str, names: list[str], start: int) -> Topics:
+    """Take in all records from an offset on. Those of a transaction that was aborted do not count."""
+    before = topics.copy()
+    for record_id, fields in _records(path, names, start):
+        if record_id == _BEGIN_TRANSACTION:
+            before = topics.copy()
+        elif record_id == _ABORT_TRANSACTION:
+            topics.names, topics.replicas = before.names, before.replicas
+        else:
+            topics.replay(record_id, fields)
+    return topics
+
+
+def _records(path: str, names: list[str], start: int) -> Iterator[tuple[int, dict[str, Value]]]:
+    for name in names:
+        with Source(os.path.join(path, name)) as source:
+            for chunk in Log(source).chunks():
+                for part in records.read(source, chunk):
+                    yield from _records_of(part, start)
+
+
+def _is_snapshot(name: str) -> bool:
+    try:
+        file_name.snapshot_id(name)
+    except CorruptData:
+        return False
+    return True
+
+
+def _records_of(part: RecordChunk, start: int) -> Iterator[tuple[int, dict[str, Value]]]:
+    """The records of a chunk that speak of topics, and those around a transaction."""
+    row = 0
+    for batch, count in enumerate(part.counts):
+        if not part.batches["isvalid"][batch]:
+            raise CorruptData("crc-mismatch", "a batch of the metadata is damaged")
+        for offset, value in zip(
+            part.records["offset"][row : row + count], part.records["value"][row : row + count], strict=True
+        ):
+            if not part.batches["is_control"][batch] and offset >= start:
+                try:
+                    record = metadata.read(_OF_TOPICS, value)
+                except CorruptData as fault:
+                    if fault.code != "metadata-id-unknown":
+                        raise
+                    continue
+                yield record.id, record.fields
+        row += count

@@ -1,0 +1,167 @@
+"""What stands around a partition and keeps its log from being loaded or served: entered into the rows of its starts."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.decoders.cluster_topics import METADATA_DIRECTORY
+from kdump.forecasts import permissions
+from kdump.forecasts.exceptions import ILLEGAL_STATE
+from kdump.forecasts.outcome import DIE, KEEP, OFFLINE, STRAY
+from kdump.formats import text_checkpoint, tree
+from kdump.formats.partition_metadata import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kdump.decoders.cluster_topics import Topics
+    from kdump.forecasts.forecast import Forecast, LogDirectory
+    from kdump.forecasts.neighbours import Failure, Neighbours
+    from kdump.forecasts.permissions import Denial
+
+
+def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Neighbours) -> None:
+    """Enter what the log directory, its neighbours and the cluster's metadata make of the starts, the worst last."""
+    for row in rows:
+        _note_missing_checkpoint(row, log_directory)
+        _note_dead_links(row)
+        _judge_topic_id(row, log_directory, neighbours)
+        duplicate = neighbours.duplicate_of(row.path)
+        if duplicate is not None:
+            _fail_as_duplicate(row, duplicate)
+        denied = permissions.denial(row.path, log_directory.path)
+        if denied is not None:
+            _deny(row, denied)
+        row.conditions += neighbours.conditions_of(log_directory.path)
+        row.is_doubtful |= neighbours.is_doubtful(log_directory.path)
+        failure = neighbours.failure_of(log_directory.path)
+        if failure is not None:
+            _fail_before_loading(row, failure)
+
+
+def _note_missing_checkpoint(row: Forecast, log_directory: LogDirectory) -> None:
+    if log_directory.has_properties and log_directory.recovery_points is None:
+        name = text_checkpoint.RECOVERY_POINTS
+        row.conditions.append(f"there is no {name} in the log directory: a start takes 0 for all recovery points")
+
+
+def _note_dead_links(row: Forecast) -> None:
+    """A segment behind a link that leads nowhere is not there to a broker, and its records are not either."""
+    for name in row.dead_logs if row.outcome not in (DIE, OFFLINE) else ():
+        row.conditions.append(
+            f"{name} is a link that leads nowhere: a start goes on without this segment, and nobody can read it"
+        )
+        row.is_doubtful = True
+
+
+# --- the topic's id
+
+
+def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neighbours) -> None:
+    """A KRaft broker sets aside what is not a replica of its own. Kafka: LogManager.isStrayKraftReplica (since 3.7)."""
+    name = tree.directory_name(row.path)
+    if name is not None and name.state == tree.STRAY and neighbours.finds_strays(log_directory.path):
+        _look_for_original(row, name, log_directory, neighbours)
+        return
+    is_served = name is not None and not name.is_going and os.path.basename(row.path) != METADATA_DIRECTORY
+    if name is None or not is_served or not neighbours.finds_strays(log_directory.path) or row.outcome in (DIE, OFFLINE):
+        return
+    if row.topic_id is None:
+        _set_aside(row, f"there is no {tree.PARTITION_METADATA}, so its topic id is not known")
+        return
+    topics = neighbours.topics_of(log_directory.path)
+    if topics is not None:
+        why = _why_stray(topics, row.topic_id, name, neighbours.node_id_of(log_directory.path))
+        if why:
+            _set_aside(row, why)
+        elif topics.names[row.topic_id] != name.topic:
+            row.conditions.append(f"its topic id is that of topic {topics.names[row.topic_id]}: a start serves none of it")
+            row.is_doubtful = True
+        return
+    other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
+    if other is not None:
+        text = (
+            f"another partition of {name.topic} in this broker has the topic id {text_of(other)}, and not {text_of(row.topic_id)}"
+        )
+        row.conditions.append(f"{text}: the broker marks those -stray whose id is not the topic's")
+        row.is_doubtful = True
+    else:
+        row.conditions.append(
+            f"if the id of topic {name.topic} is not {text_of(row.topic_id)}, or this is not its broker, the directory is marked "
+            f"-stray: there is no {METADATA_DIRECTORY} to compare with"
+        )
+
+
+def _look_for_original(row: Forecast, name: tree.DirectoryName, log_directory: LogDirectory, neighbours: Neighbours) -> None:
+    """What was set aside is missing where the partition is still one of the broker's, which then begins it empty."""
+    topics = neighbours.topics_of(log_directory.path)
+    topic_id = None if topics is None else topics.id_of(name.topic)
+    if topics is None or topic_id is None or neighbours.holds(partition := f"{name.topic}-{name.partition}"):
+        return
+    if neighbours.node_id_of(log_directory.path) in topics.replicas.get((topic_id, name.partition), ()):
+        row.conditions.append(
+            f"{partition} is one of this broker's, and in no log directory here but under this name: it begins empty"
+        )
+        row.is_doubtful = True
+
+
+def _why_stray(topics: Topics, topic_id: bytes, name: tree.DirectoryName, node_id: int | None) -> str:
+    if topic_id not in topics.names:
+        now = topics.id_of(name.topic)
+        there = f"the cluster has no topic {name.topic}" if now is None else f"topic {name.topic} has {text_of(now)}"
+        return f"no topic has the id {text_of(topic_id)} of its {tree.PARTITION_METADATA}; {there}"
+    replicas = topics.replicas.get((topic_id, name.partition))
+    if replicas is None:
+        return f"topic {topics.names[topic_id]} has no partition {name.partition}"
+    if node_id is not None and node_id not in replicas:
+        return f"its replicas are on {', '.join(map(str, replicas))}, and this is broker {node_id}"
+    return ""
+
+
+def _set_aside(row: Forecast, reason: str) -> None:
+    row.also = [word for word in (row.outcome, *row.also) if word != KEEP]
+    row.outcome = STRAY
+    row.log_start = row.log_end = row.segments = None
+    row.end_differs = False
+    row.reason = reason
+
+
+# --- failures
+
+
+def _fail_as_duplicate(row: Forecast, other: str) -> None:
+    """The start fails, for it finds the partition in two log directories. Kafka: LogManager.loadLog."""
+    row.duplicate = other
+    if row.outcome != DIE:
+        row.also = [word for word in (row.outcome, *row.also) if word != KEEP]
+        row.outcome = DIE
+        row.log_start = row.log_end = row.segments = None
+        row.end_differs = False
+        row.exception, row.reason = ILLEGAL_STATE, f"another log directory of this broker has the partition, too: {other}"
+
+
+def _deny(row: Forecast, denied: Denial) -> None:
+    """A file that the broker may not read or write takes the log directory offline, if the broker runs as we take it to."""
+    if not denied.is_certain:
+        row.conditions.append(f"{denied.reason}: its start fails")
+        row.is_doubtful |= denied.is_alone
+    elif row.outcome != DIE:
+        _leave_as_it_is(row, OFFLINE, denied.reason)
+        row.is_denied = True
+
+
+def _fail_before_loading(row: Forecast, failure: Failure) -> None:
+    _leave_as_it_is(row, failure.outcome, failure.reason)
+    row.exception = failure.exception if failure.outcome == DIE else None
+    row.is_not_loaded = True
+
+
+def _leave_as_it_is(row: Forecast, outcome: str, reason: str) -> None:
+    """Nothing is loaded, so that nothing happens to any file."""
+    row.outcome, row.also, row.reason, row.exception = outcome, [], reason, None
+    row.log_start = row.log_end = row.segments = None
+    row.end_differs = False
+    row.bytes_lost = row.lost_records = 0
+    row.lost_offsets, row.segments_gone, row.files = [], [], []
+    row.events = type(row.events)()

@@ -1,0 +1,310 @@
+"""Log directories side by side: whether they are of one broker, and what its start makes of that.
+
+Kafka: MetaPropertiesEnsemble (since 3.7), BrokerMetadataCheckpoint (2.8); LogManager.loadLog.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from itertools import combinations
+from typing import NamedTuple
+
+from kdump.binary.source import Source
+from kdump.checks.rules.partition_metadata import topic_id_of
+from kdump.decoders import cluster_topics
+from kdump.errors import CorruptData, Unreadable
+from kdump.forecasts.exceptions import INCONSISTENT_METADATA, RUNTIME
+from kdump.forecasts.outcome import DIE, OFFLINE
+from kdump.formats import meta_properties, properties, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kdump.decoders.cluster_topics import Topics
+    from kdump.formats.meta_properties import MetaProperties
+    from kdump.releases.starts import StartRules
+
+_NAME = properties.META_PROPERTIES
+_TOGETHER, _PERHAPS, _APART = range(3)
+"""Whether two log directories are taken for those of one broker."""
+
+
+class Failure(NamedTuple):
+    """Why no log of a log directory is loaded."""
+
+    outcome: str
+    exception: str
+    reason: str
+
+
+class Member:
+    """A log directory as its neighbours see it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.values: dict[str, str] | None = None
+        self.properties: MetaProperties | None = None
+        self.fault: CorruptData | None = None
+        self.partitions = dict(_partitions(path))
+        self.has_metadata_log = cluster_topics.METADATA_DIRECTORY in self.partitions
+        try:
+            with Source(os.path.join(path, _NAME)) as source:
+                data = source.read(0, properties.MAX_SIZE)
+            if properties.has_malformed_escape(data):
+                raise CorruptData("meta-escape-malformed", "a \\u in it is not followed by four hex digits")
+            self.values = properties.read(data)
+            self.properties = meta_properties.of(self.values)
+        except CorruptData as fault:
+            self.fault = fault
+        except Unreadable as error:
+            if error.code not in ("file-missing", "file-permission"):
+                self.fault = CorruptData("meta-unreadable", f"it cannot be read: {error.message}")
+
+    @property
+    def broker(self) -> tuple[str | None, int] | None:
+        """The cluster and the id of the broker; None where that is not said."""
+        if self.properties is None or self.properties.node_id is None:
+            return None
+        return self.properties.cluster_id, self.properties.node_id
+
+    @property
+    def is_of_kraft(self) -> bool:
+        return self.values is not None and self.values.get("version") == "1"
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no meta.properties."""
+        return self.values is None and self.fault is None
+
+    @functools.cached_property
+    def topic_ids(self) -> dict[str, set[bytes]]:
+        """The ids that partitions have, by topic."""
+        ids: dict[str, set[bytes]] = {}
+        for name, directory in self.partitions.items():
+            topic_id = topic_id_of(directory)
+            if topic_id is not None:
+                ids.setdefault(name.rpartition("-")[0], set()).add(topic_id)
+        return ids
+
+    def shares_partitions_with(self, other: Member) -> bool:
+        return not self.partitions.keys().isdisjoint(other.partitions)
+
+
+class Neighbours:
+    """The log directories that were named or found together. `named` are those paths that were named themselves."""
+
+    def __init__(self, paths: Sequence[str], rules: StartRules, named: Sequence[str] = ()) -> None:
+        self._rules = rules
+        self._named = frozenset(named)
+        self._failures: dict[str, Failure] = {}
+        self._conditions: dict[str, list[str]] = {}
+        self._duplicates: dict[str, str] = {}
+        self._topics: dict[str, Topics | None] = {}
+        self._members = {path: Member(path) for path in dict.fromkeys(filter(None, map(_log_directory, paths)))}
+        members = list(self._members.values())
+        self._paths = frozenset(paths)  # and not log directories around partitions
+        self._doubtful: set[str] = set()
+        self._has_none = all(member.is_missing for member in members)
+        self._is_of_kraft = rules.is_always_kraft or any(member.is_of_kraft for member in members)
+        for member in members:
+            self._note_own(member)
+        for one, other in combinations(members, 2):
+            self._compare(one, other)
+
+    def failure_of(self, path: str) -> Failure | None:
+        """Why a log directory, or the broker, does not come so far as to load its logs; None where it does."""
+        return self._failures.get(path)
+
+    def conditions_of(self, path: str) -> list[str]:
+        """What would keep the broker from starting, if it were so; nobody says whether it is."""
+        return self._conditions.get(path, [])
+
+    def is_doubtful(self, path: str) -> bool:
+        """Whether a condition of a log directory is likely to hold."""
+        return path in self._doubtful
+
+    def duplicate_of(self, partition: str) -> str | None:
+        """Where another log directory of the same broker has the same partition."""
+        return self._duplicates.get(partition)
+
+    def finds_strays(self, path: str) -> bool:
+        """Whether a start compares the topic ids of a log directory with the metadata of the cluster."""
+        member = self._members.get(path)
+        return self._rules.knows_strays and member is not None and member.is_of_kraft
+
+    def node_id_of(self, path: str) -> int | None:
+        """The id of the broker that a log directory is of."""
+        broker = self._members[path].broker
+        return None if broker is None else broker[1]
+
+    def topics_of(self, path: str) -> Topics | None:
+        """The topics of the cluster as its metadata has them here, or in a log directory beside; None where there is none."""
+        if path not in self._topics:
+            self._topics[path] = next(filter(None, map(cluster_topics.topics_in, self._with_metadata(path))), None)
+        return self._topics[path]
+
+    def other_topic_id(self, path: str, topic: str, topic_id: bytes) -> bytes | None:
+        """Another id that a partition of the same topic has in a log directory of the same broker."""
+        broker = self._members[path].broker
+        for member in self._members.values():
+            if member.broker == broker:
+                for found in member.topic_ids.get(topic, ()):
+                    if found != topic_id:
+                        return found
+        return None
+
+    def holds(self, partition: str) -> bool:
+        """Whether one of the log directories has a partition of this name in service."""
+        return any(partition in member.partitions for member in self._members.values())
+
+    def _with_metadata(self, path: str) -> Iterator[str]:
+        """Log directories of the cluster that have its metadata: this one, those of its broker, others, those beside it."""
+        own = self._members[path]
+        others = sorted(self._members.values(), key=lambda member: (member is not own, member.broker != own.broker))
+        beside = tree.parent(path.rstrip("/") or path)
+        found = [member.path for member in others if member.has_metadata_log]
+        found += [entry for entry in _listed(beside) if os.path.isdir(os.path.join(entry, cluster_topics.METADATA_DIRECTORY))]
+        for candidate in dict.fromkeys(found):
+            properties_beside = (self._members.get(candidate) or Member(candidate)).properties
+            if own.properties is not None and _cluster(own.properties) == _cluster(properties_beside):
+                yield candidate
+
+    def _note_own(self, member: Member) -> None:
+        """What a meta.properties says that no start takes, whatever the others say."""
+        if member.fault is not None:
+            if self._rules.bad_properties_are_offline:
+                # The broker goes on without it, unless it needs its metadata from there.
+                ends = member.has_metadata_log and self._is_of_kraft
+                self._fail(member, f"{_NAME} is malformed: {member.fault.message}", DIE if ends else OFFLINE)
+            else:
+                self._fail(member, f"{_NAME} is malformed: {member.fault.message}")
+        elif member.properties is not None and self._rules.bad_properties_are_offline:
+            if member.properties.node_id is None and self._is_of_kraft:
+                self._fail(member, f"{_NAME} does not say which broker it is of")
+            elif member.properties.has_reserved_directory_id:
+                self._fail(member, f"the directory.id in {_NAME} is one of those that Kafka keeps for itself")
+        elif self._needs_properties(member):
+            self._doubtful.add(member.path)
+            self._note(member, f"there is no {_NAME}: a KRaft broker starts only where that is in each of its log directories")
+
+    def _needs_properties(self, member: Member) -> bool:
+        """Whether all log directories that were given lack their meta.properties, and a KRaft broker left this one."""
+        is_given = self._has_none and member.path in self._paths
+        return is_given and (self._is_of_kraft or member.has_metadata_log) and tree.is_log_directory(member.path)
+
+    def _compare(self, one: Member, other: Member) -> None:
+        if one.fault is not None or other.fault is not None:
+            return
+        difference, exception = self._difference(one, other)
+        relation = self._relation(one, other) if difference else _APART
+        if difference and relation == _TOGETHER:
+            for member in (one, other):
+                self._fail(member, difference, DIE, exception)
+        elif difference and relation == _PERHAPS:
+            for member in (one, other):
+                self._note(
+                    member, f"if {one.path} and {other.path} are log directories of one broker, it does not start: {difference}"
+                )
+        elif not difference and one.broker is not None and one.broker == other.broker:
+            for name in sorted(one.partitions.keys() & other.partitions.keys()):
+                here, there = one.partitions[name], other.partitions[name]
+                self._duplicates.setdefault(here, there)
+                self._duplicates.setdefault(there, here)
+
+    def _difference(self, one: Member, other: Member) -> tuple[str, str]:
+        """In what two log directories of one broker must not differ, or must; and what is thrown."""
+        if one.values is None or other.values is None:
+            if not self._is_of_kraft or one.values is other.values:
+                return "", ""
+            return f"there is no {_NAME} in {(one if one.values is None else other).path}", RUNTIME
+        assert one.properties is not None and other.properties is not None
+        first, second = one.properties, other.properties
+        if not self._rules.bad_properties_are_offline and not self._is_of_kraft and one.values != other.values:
+            names = sorted(name for name in {*one.values, *other.values} if one.values.get(name) != other.values.get(name))
+            return f"{_name_both(one, other)} differ in {', '.join(names)}", INCONSISTENT_METADATA
+        if None not in (first.cluster_id, second.cluster_id) and first.cluster_id != second.cluster_id:
+            return f"{_name_both(one, other)} name two clusters, {first.cluster_id} and {second.cluster_id}", RUNTIME
+        if None not in (first.node_id, second.node_id) and first.node_id != second.node_id:
+            return f"{_name_both(one, other)} name two brokers, {first.node_id} and {second.node_id}", RUNTIME
+        if (
+            first.directory_id is not None
+            and first.directory_id == second.directory_id
+            and self._rules.bad_properties_are_offline
+        ):
+            directory_id = one.values["directory.id"]
+            if one.shares_partitions_with(other):
+                return f"one is a copy of the other: both have the directory.id {directory_id}", RUNTIME
+            return f"{_name_both(one, other)} have the same directory.id, {directory_id}", RUNTIME
+        return "", ""
+
+    def _relation(self, one: Member, other: Member) -> int:
+        """Two log directories that differ are of two brokers, if those hold replicas of one partition, or a metadata log each.
+
+        Of a copy beside its original it is not known whether log.dirs names it, too, unless both were named.
+        """
+        is_same_broker = one.broker is not None and one.broker == other.broker
+        if is_same_broker and one.shares_partitions_with(other):
+            return _TOGETHER if {one.path, other.path} <= self._named else _PERHAPS
+        if not is_same_broker and not self._partitions_beside(one).isdisjoint(self._partitions_beside(other)):
+            return _PERHAPS if one.broker is None or other.broker is None else _APART
+        return _TOGETHER if is_same_broker or _parent(one.path) == _parent(other.path) else _PERHAPS
+
+    def _partitions_beside(self, member: Member) -> set[str]:
+        """The partitions in all log directories of the broker of one; of each broker its metadata log is one."""
+        broker = member.broker
+        if broker is None:
+            return set(member.partitions)
+        return {name for other in self._members.values() if other.broker == broker for name in other.partitions}
+
+    def _fail(self, member: Member, reason: str, outcome: str = DIE, exception: str = RUNTIME) -> None:
+        before = self._failures.get(member.path)
+        if before is None or before.outcome == OFFLINE and outcome == DIE:
+            self._failures[member.path] = Failure(outcome, exception, reason)
+
+    def _note(self, member: Member, condition: str) -> None:
+        """One condition is enough of each log directory: it has to be looked after anyway."""
+        self._conditions.setdefault(member.path, [condition])
+
+
+def _log_directory(path: str) -> str:
+    """A log directory, or that around a partition if it is one; empty where there is none."""
+    try:
+        if not tree.is_partition(path):
+            return path
+    except OSError:
+        return ""
+    above = tree.parent(path.rstrip("/") or path)
+    return above if tree.is_log_directory(above) else ""
+
+
+def _partitions(path: str) -> Iterator[tuple[str, str]]:
+    """The partitions in service in a log directory, by name. What cannot be listed has none."""
+    try:
+        directories = tree.partitions(path)
+    except OSError:
+        return
+    for directory in directories:
+        name = tree.directory_name(directory)
+        if name is not None and not name.state:
+            yield f"{name.topic}-{name.partition}", directory
+
+
+def _cluster(of: MetaProperties | None) -> str | None:
+    return None if of is None else of.cluster_id
+
+
+def _listed(path: str) -> list[str]:
+    try:
+        return tree.partitions(path)
+    except OSError:
+        return []
+
+
+def _name_both(one: Member, other: Member) -> str:
+    return f"{_NAME} of {one.path} and of {other.path}"
+
+
+def _parent(path: str) -> str:
+    return os.path.dirname(os.path.abspath(path))

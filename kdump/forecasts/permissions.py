@@ -1,0 +1,123 @@
+"""Who may read and write the files of a log directory: we, and the broker's user, where the owners of files say who that is."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import NamedTuple
+
+from kdump.errors import Unreadable
+from kdump.formats import file_name, partition_metadata, properties, text_checkpoint, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+YOU_MAY_NOT = "you may not read it; run kdump as the broker's user, or on a copy. Whether the broker may is not known"
+
+_READ, _WRITE, _ENTER = 4, 2, 1
+_ALL = _READ | _WRITE | _ENTER
+_ROOT = 0
+_SEGMENT_FILES = tuple(suffix for suffix in file_name.SEGMENT_SUFFIXES if suffix != file_name.PRODUCER_SNAPSHOT)
+_READ_ONLY = (partition_metadata.NAME, text_checkpoint.LEADER_EPOCHS)
+_OF_LOG_DIRECTORY = {
+    properties.META_PROPERTIES: _READ,
+    text_checkpoint.RECOVERY_POINTS: _READ,
+    text_checkpoint.LOG_START_OFFSETS: _READ,
+    ".lock": _READ | _WRITE,
+}
+
+
+def require_readable(path: str) -> None:
+    """Raises Unreadable for a file that we may not read: that says nothing of what the broker may."""
+    if not os.access(path, os.R_OK):
+        raise Unreadable("file-permission", YOU_MAY_NOT, path=path)
+
+
+class Denial(NamedTuple):
+    """What the broker's user may not do.
+
+    It `is_certain` but for who that user is, or a matter of whether the broker runs as root. `is_alone`: other files are not so.
+    """
+
+    reason: str
+    is_certain: bool
+    is_alone: bool
+
+
+class _Needed(NamedTuple):
+    path: str
+    status: os.stat_result
+    wanted: int
+
+
+def denial(partition: str, log_directory: str) -> Denial | None:
+    """The first file of a partition, or of its log directory, that the broker's user may not read and write as a start does.
+
+    The broker's user is taken to be the owner of the log directory, or, where root owns that, of its meta.properties. Root may do
+    everything; what it owns and what nobody may write is a question of whether the broker runs as root.
+
+    Kafka opens logs and indexes for reading and writing, also those it only reads.
+    """
+    user = _user(partition, log_directory)
+    needed = list(_needed(partition, log_directory))
+    if user.st_uid != _ROOT:
+        who = f"a broker that runs as user {user.st_uid}, who owns the log directory,"
+        for file in needed:
+            if file.wanted & ~_granted(file.status, user.st_uid, user.st_gid) and not _is_kept_read_only(
+                file, needed, user.st_uid
+            ):
+                return Denial(f"{who} may not {_verb(file)} {_shown(file, partition)}", True, True)
+    for file in needed:
+        if file.wanted & ~(file.status.st_mode >> 6):
+            reason = f"a broker that does not run as root may not {_verb(file)} {_shown(file, partition)}"
+            return Denial(reason, False, not _is_kept_read_only(file, needed, file.status.st_uid))
+    return None
+
+
+def _user(partition: str, log_directory: str) -> os.stat_result:
+    is_one = tree.is_log_directory(log_directory)
+    status = os.stat(log_directory if is_one else partition)
+    if is_one and status.st_uid == _ROOT:
+        try:
+            return os.stat(os.path.join(log_directory, properties.META_PROPERTIES))
+        except OSError:
+            pass
+    return status
+
+
+def _needed(partition: str, log_directory: str) -> Iterator[_Needed]:
+    """All that a start reads or writes, in the broker's order."""
+    if tree.is_log_directory(log_directory):
+        yield _Needed(log_directory, os.stat(log_directory), _ALL)
+        for name, wanted in _OF_LOG_DIRECTORY.items():
+            path = os.path.join(log_directory, name)
+            if os.path.isfile(path):
+                yield _Needed(path, os.stat(path), wanted)
+    yield _Needed(partition, os.stat(partition), _ALL)
+    for entry in sorted(os.scandir(partition), key=lambda entry: entry.name):
+        wanted = _READ | _WRITE if entry.name.endswith(_SEGMENT_FILES) else _READ
+        if entry.is_file() and entry.name.endswith((*file_name.SEGMENT_SUFFIXES, *_READ_ONLY)):
+            yield _Needed(entry.path, os.stat(entry.path), wanted)
+
+
+def _granted(status: os.stat_result, uid: int, gid: int) -> int:
+    """What a user may do by the mode of a file; access lists aside."""
+    if status.st_uid == uid:
+        return status.st_mode >> 6 & _ALL
+    return (status.st_mode >> 3 if status.st_gid == gid else status.st_mode) & _ALL
+
+
+def _is_kept_read_only(file: _Needed, needed: list[_Needed], uid: int) -> bool:
+    """Whether a file is one of a copy that is kept read-only: its owner may write no segment's file at all."""
+    may_write = [bool(other.status.st_mode & stat.S_IWUSR) for other in needed if other.path.endswith(_SEGMENT_FILES)]
+    return file.status.st_uid == uid and bool(file.status.st_mode & stat.S_IRUSR) and not any(may_write)
+
+
+def _verb(file: _Needed) -> str:
+    return "write" if file.wanted & _WRITE else "read"
+
+
+def _shown(file: _Needed, partition: str) -> str:
+    name = os.path.basename(file.path) if file.path.startswith(os.path.join(partition, "")) else file.path
+    return f"{name} (owner {file.status.st_uid}, mode {stat.S_IMODE(file.status.st_mode):04o})"

@@ -1,0 +1,62 @@
+"""The file `meta.properties`: which cluster, which broker and which log directory a log directory says it is of.
+
+    version=1
+    cluster.id=MkU3OEVBNTcwNTJENDM2Qg
+    node.id=1
+    directory.id=NrglXNcJRLDQ0m7HIWSVLg
+
+Version 0 has a `broker.id` in place of the `node.id`, and may lack it, as it may the `cluster.id`. No version stands for 0.
+
+Kafka: MetaProperties, MetaPropertiesVersion (since 3.7), RawMetaProperties (2.8).
+"""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+from kdump.formats import file_name, partition_metadata
+
+_NODE_IDS = ("broker.id", "node.id")  # by version
+_RESERVED_IDS = 100
+
+
+class MetaProperties:
+    """What the file says; None for what it leaves out."""
+
+    __slots__ = ("cluster_id", "directory_id", "node_id", "version")
+
+    def __init__(self, version: int, cluster_id: str | None, node_id: int | None, directory_id: bytes | None) -> None:
+        self.version = version
+        self.cluster_id = cluster_id
+        self.node_id = node_id
+        self.directory_id = directory_id
+
+    @property
+    def has_reserved_directory_id(self) -> bool:
+        """Whether the directory id is one of those that Kafka keeps for itself."""
+        return self.directory_id is not None and int.from_bytes(self.directory_id, "big") < _RESERVED_IDS
+
+
+def of(values: dict[str, str]) -> MetaProperties:
+    """The meaning of the properties of a file.
+
+    Raises CorruptData with the codes `meta-version-unknown`, `meta-id-missing`, `meta-node-id-malformed` and
+    `meta-directory-id-malformed`.
+    """
+    version = values.get("version", "0")
+    if version not in ("0", "1"):
+        raise CorruptData("meta-version-unknown", f"its version is {version[:20]!r}, neither 0 nor 1")
+    name = _NODE_IDS[int(version)]
+    cluster_id, node_id = values.get("cluster.id"), values.get(name)
+    if version == "1":
+        for missing in [wanted for wanted in ("cluster.id", name) if wanted not in values]:
+            raise CorruptData("meta-id-missing", f"there is no {missing} in it")
+    try:
+        number = None if node_id is None else file_name.parse_number(node_id, 32)
+    except CorruptData:
+        raise CorruptData("meta-node-id-malformed", f"its {name} is no number") from None
+    directory_id = values.get("directory.id")
+    try:
+        uuid = None if directory_id is None else partition_metadata.uuid_of(directory_id.encode())
+    except CorruptData:
+        raise CorruptData("meta-directory-id-malformed", "its directory.id is no UUID in base64") from None
+    return MetaProperties(int(version), cluster_id, number, uuid)

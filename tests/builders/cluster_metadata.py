@@ -1,0 +1,33 @@
+"""Values of records of __cluster_metadata about topics, as brokers since 3.0 write them."""
+
+import base64
+
+
+def uuid(text: str) -> bytes:
+    """The bytes of an id in base64."""
+    return base64.urlsafe_b64decode(text + "==")
+
+
+def topic(name: str, topic_id: str) -> bytes:
+    """A TopicRecord."""
+    return b"\1\2\0" + _small(len(name) + 1) + name.encode() + uuid(topic_id) + b"\0"
+
+
+def replicas(topic_id: str, partition: int, *nodes: int) -> bytes:
+    """A PartitionRecord: all replicas are in sync, and the first leads."""
+    numbers = _small(len(nodes) + 1) + b"".join(node.to_bytes(4, "big") for node in nodes)
+    nobody = _small(1)
+    leader_and_epochs = b"".join(number.to_bytes(4, "big") for number in (nodes[0], 0, 0))
+    lists = numbers + numbers + nobody + nobody
+    return b"\1\3\0" + partition.to_bytes(4, "big") + uuid(topic_id) + lists + leader_and_epochs + b"\0"
+
+
+def removed(topic_id: str) -> bytes:
+    """A RemoveTopicRecord."""
+    return b"\1\x09\0" + uuid(topic_id) + b"\0"
+
+
+def _small(number: int) -> bytes:
+    """A varint of one byte."""
+    assert 0 <= number < 0x80
+    return bytes([number])
