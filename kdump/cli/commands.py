@@ -603,11 +603,15 @@ def _check(request: CheckRequest) -> int:
 
     if STDIN not in request.paths:
         return check_paths(request)
-    from kdump.cli.stdin_file import is_log, spooled
+    from kdump.cli.stdin_file import is_log, kind_of, spooled
 
     try:
         with spooled("stdin") as path:
             request.paths = [path if given == STDIN else given for given in request.paths]
+            kind = kind_of(path)
+            if kind:
+                say(f"stdin begins like a file of {kind}, and was not examined; unpack it first")
+                return NOT_EXAMINED
             if request.settings.file_type is None and request.paths == [path] and is_log(path):
                 request.settings.file_type = "log"
             return check_paths(request)
