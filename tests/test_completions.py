@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kdump.checks import catalogue
 from kdump.cli import completion
 from kdump.cli.commands import kdump, main
 
@@ -40,7 +41,10 @@ def _offered(line: str) -> list[tuple[str, str]]:
         ("kdump --jobs ", []),
         ("kdump explain crc", ["crc-mismatch"]),
         ("kdump check --ignore torn-", ["torn-tail", "torn-header"]),
-        ("kdump check x --select=torn-t", ["torn-tail"]),
+        ("kdump check x --select=torn-t", ["--select=torn-tail"]),
+        ("kdump check x --select = torn-t", ["torn-tail"]),
+        ("kdump check x --select =", list(catalogue.FAULTS)),
+        ("kdump --files x --release = 0.8.1.", ["0.8.1.1"]),
         ("kdump check --as s", ["snapshot"]),
         ("kdump check --output j", ["json", "junit"]),
         ("kdump check --cleanup-policy d", ["delete"]),
@@ -163,6 +167,7 @@ def test_a_tab_completes_codes_releases_decoders_options_and_names_of_files(shel
     lines = {
         "kdump explain crc-m": "kdump explain crc-mismatch",
         "kdump check --ignore torn-t": "kdump check --ignore torn-tail",
+        "kdump check --ignore=torn-t": "kdump check --ignore=torn-tail",
         "kdump forecast --broker 0.8.1.": "kdump forecast --broker 0.8.1.1",
         "kdump log --decode sh": "kdump log --decode share-group-state",
         "kdump check --output sa": "kdump check --output sarif",

@@ -77,6 +77,35 @@ def test_a_file_in_a_directory_that_is_missing_is_an_error_of_the_command_line(
     assert capfd.readouterr() == ("", f"kdump: -o {path}: No such file or directory\n")
 
 
+def test_a_name_that_is_empty_is_none(partition: Path) -> None:
+    assert main(["log", str(partition), "-o", ""]) == USAGE
+
+
+def test_a_file_system_without_links_has_files_all_the_same(
+    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_source: str, _target: str) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert main(["log", str(partition), "-o", str(tmp_path / "out")]) == FINDINGS
+    assert (tmp_path / "out").read_text().startswith("Dumping ")
+    assert not list(tmp_path.glob("*incomplete*"))
+
+
+def test_a_file_that_came_meanwhile_stays(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = os.link
+
+    def late(source: str, target: str) -> None:
+        Path(target).write_text("mine")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", late)
+    assert main(["log", str(partition), "-o", str(tmp_path / "out")]) == USAGE
+    assert (tmp_path / "out").read_text() == "mine"
+    assert not list(tmp_path.glob("*incomplete*"))
+
+
 def test_a_device_is_written_to(partition: Path) -> None:
     assert main(["log", str(partition), "-o", os.devnull]) == FINDINGS
 

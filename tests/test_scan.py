@@ -464,11 +464,15 @@ def test_what_needs_a_place_for_tables_asks_for_one(
 @pytest.mark.parametrize(
     ("name", "pack", "words"),
     [
-        ("00000000000000000007.log.gz", gzip.compress, "It begins like a file of gzip: `gunzip -k 00000000000000000007.log.gz`,"),
+        (
+            "00000000000000000007.log.gz",
+            gzip.compress,
+            "It begins like a file of gzip: `gunzip -c 00000000000000000007.log.gz | kdump check -`",
+        ),
         (
             "00000000000000000007.log.zst",
             zstandard.compress,
-            "It begins like a file of zstd: `zstd -dk 00000000000000000007.log.zst`,",
+            "It begins like a file of zstd: `zstd -dc 00000000000000000007.log.zst | kdump check -`",
         ),
         ("segment.bak", bytes, "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."),
     ],

@@ -85,7 +85,6 @@ def test_what_is_packed_is_said_to_be(tmp_path: Path) -> None:
         (LOG[:-1] + b"x", [], FINDINGS, "crc-mismatch"),
         (files.producer_snapshot(entries=[files.producer_entry()]), ["--as", "snapshot"], CLEAN, "clean"),
         (b"something else", [], NOT_EXAMINED, "file-not-recognized"),
-        (gzip.compress(LOG), [], NOT_EXAMINED, "It begins like a file of gzip"),
         (b"", [], NOT_EXAMINED, "file-not-recognized"),
     ],
 )
@@ -96,6 +95,26 @@ def test_a_check_of_stdin_takes_it_for_a_log_only_where_it_begins_like_one(
     code, out, _ = _run(tmp_path, data, "check", *options, "-")
     assert code == status
     assert words in out
+
+
+def test_a_check_of_packed_bytes_from_stdin_says_that_they_were_not_examined(tmp_path: Path) -> None:
+    status, out, err = _run(tmp_path, gzip.compress(LOG), "check", "-")
+    assert (status, out) == (NOT_EXAMINED, "")
+    assert err == "kdump: stdin begins like a file of gzip, and was not examined; unpack it first\n"
+
+
+@pytest.mark.skipif(shutil.which("gunzip") is None, reason="needs gunzip")
+def test_what_a_check_advises_for_a_packed_log_examines_it(tmp_path: Path) -> None:
+    (tmp_path / "a b.log.gz").write_bytes(gzip.compress(LOG[:-1] + b"x"))
+    kdump = f'"{sys.executable}" -m kdump'
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    shell = {"shell": True, "cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": HANG}
+    advised = subprocess.run(f"{kdump} check --output json *.gz", check=False, **shell)  # type: ignore[call-overload]  # of several types
+    assert advised.returncode == NOT_EXAMINED
+    command = json.loads(advised.stdout)["findings"][0]["message"].split("`")[1]
+    assert command == "gunzip -c 'a b.log.gz' | kdump check -"
+    examined = subprocess.run(command.replace("kdump", kdump), check=False, **shell)  # type: ignore[call-overload]  # as well
+    assert examined.returncode == FINDINGS and "crc-mismatch" in examined.stdout
 
 
 def test_a_terminal_is_not_waited_for(tmp_path: Path) -> None:

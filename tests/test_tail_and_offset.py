@@ -210,6 +210,23 @@ def test_a_tail_is_the_end_of_the_whole_listing_with_all_damage_in_it(tmp_path: 
         assert status == (FINDINGS if listed.err else CLEAN) and (listed.err or not damaged)
 
 
+def test_what_is_found_after_damage_has_the_status_that_the_whole_log_gives_it(tmp_path: Path, listed: Lister) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(map(_batch, range(7))) + b"no batch " * 20 + _batch(8) + _batch(9))
+    (tmp_path / file_name(0, ".index")).write_bytes(files.offset_index(entries=[(8, 7 * SIZE + 180)]))
+    assert listed("--tail", 2, path) == CLEAN
+    assert [(row["lastOffset"], row["status"]) for row in listed.rows] == [(8, "salvaged"), (9, "intact")]
+
+
+def test_a_batch_whose_records_cannot_be_read_is_one_row_of_a_tail(tmp_path: Path, listed: Lister) -> None:
+    unreadable = _flipped(batch(records=[record(value=b"a", length=-1)] * 3, base_offset=2))
+    path = tmp_path / LOG
+    path.write_bytes(_batch(0) + _batch(1) + unreadable)
+    for count, offsets in ((1, [None]), (2, [1, None])):
+        assert listed("--deep", "--tail", count, path) == FINDINGS
+        assert listed.offsets == offsets
+
+
 # --- one offset
 
 
@@ -277,6 +294,32 @@ def test_an_offset_in_a_damaged_batch_is_shown_and_a_finding(tmp_path: Path, lis
     assert listed("--offset", 1, path) == FINDINGS
     assert [(row["lastOffset"], row["status"]) for row in listed.rows] == [(1, "damaged")]
     assert listed("--offset", 2, path) == CLEAN
+
+
+@pytest.mark.parametrize("offset", [2, 3, 4])
+def test_a_damaged_batch_beside_a_gap_may_have_held_what_is_missing(tmp_path: Path, listed: Lister, offset: int) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(_batch(0) + _flipped(_batch(1)) + _batch(5))
+    assert listed("--offset", offset, path) == FINDINGS
+    assert listed.rows == []
+    assert listed.err.splitlines() == [
+        f"kdump: {path}, byte {SIZE}: the CRC of a record batch does not fit (crc-mismatch)",
+        f"kdump: {path}: offset {offset} is in no batch that can be read; it may have been in what is damaged",
+    ]
+
+
+def test_a_damaged_batch_before_those_around_a_gap_is_not_asked_for(tmp_path: Path, listed: Lister) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(_flipped(_batch(0)) + _batch(1) + _batch(5))
+    assert listed("--offset", 3, path) == CLEAN
+    assert "a cleaner leaves such gaps" in listed.err
+
+
+def test_a_batch_after_damage_that_is_out_of_line_does_not_end_the_search(tmp_path: Path, listed: Lister) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(_batch(0) + b"no batch " * 20 + _batch(100) + _batch(5) + _batch(6))
+    listed("--offset", 5, path)
+    assert 5 in listed.offsets
 
 
 def test_an_offset_inside_of_a_wrapper_is_found(tmp_path: Path, listed: Lister) -> None:

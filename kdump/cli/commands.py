@@ -54,7 +54,10 @@ Examples
   kdump check /var/lib/kafka/orders-3                     what is wrong, what a restart would do
   kdump forecast /var/lib/kafka/orders-3                  what a restart loses, segment by segment
   kdump log /var/lib/kafka/orders-3                       all segments of a partition, past any damage
+  kdump log --tail 5 /var/lib/kafka/orders-3              the last batches; --offset N for that of one offset
+  zcat x.log.gz | kdump log -                             a segment from stdin
   kdump log --output ndjson --from-time 2026-11-20 x.log  batches as JSON, from a time on
+  kdump check -o report.json --output json /data          into a file, which must not exist yet
   kdump scan /data --out tables                           a fleet as Parquet, and what is wrong with it
   kdump log --deep --output ndjson x.log                  records as JSON, internal topics decoded
   kdump releases 2.0.1                                    what 2.0.1 prints that 2.0.0 did not
@@ -623,11 +626,15 @@ def _check(request: CheckRequest) -> int:
 
     if STDIN not in request.paths:
         return check_paths(request)
-    from kdump.cli.stdin_file import is_log, spooled
+    from kdump.cli.stdin_file import is_log, kind_of, spooled
 
     try:
         with spooled("stdin") as path:
             request.paths = [path if given == STDIN else given for given in request.paths]
+            kind = kind_of(path)
+            if kind:
+                say(f"stdin begins like a file of {kind}, and was not examined; unpack it first")
+                return NOT_EXAMINED
             if request.settings.file_type is None and request.paths == [path] and is_log(path):
                 request.settings.file_type = "log"
             return check_paths(request)

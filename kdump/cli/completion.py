@@ -81,6 +81,16 @@ class _WithKafkasTool(ShellComplete):
     """Completes the drop-in form, too, which Click does not know; and names of files where a command may come."""
 
     def get_completions(self, args: list[str], incomplete: str) -> Items:
+        args = [word for word in args if word != "="]  # bash takes --name=value for three words
+        name, equals, value = incomplete.partition("=")
+        if not equals or not name.startswith("--"):
+            return self._completions(args, "" if incomplete == "=" else incomplete)
+        found = self._completions([*args, name], value)
+        for item in found:
+            item.value = f"{name}={item.value}" if item.type == "plain" else item.value
+        return found
+
+    def _completions(self, args: list[str], incomplete: str) -> Items:
         if args and is_dropin(args):
             return _of_dropin(args, incomplete)
         found = super().get_completions(args, incomplete)

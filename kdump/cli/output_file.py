@@ -25,6 +25,8 @@ def written_to(path: str | None) -> Iterator[None]:
     if path is None or path == _STDOUT:
         yield
         return
+    if not path:
+        raise UsageError("-o names a file, and its name is empty")
     is_special = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
     if os.path.lexists(path) and not is_special:
         raise UsageError(f"{path} exists, and is not overwritten", remedy="name another file with -o, or remove this one")
@@ -40,7 +42,7 @@ def written_to(path: str | None) -> Iterator[None]:
             _place(opened, path)
     finally:
         os.close(descriptor)
-        if not is_special:
+        if not is_special and os.path.lexists(opened):
             os.unlink(opened)
 
 
@@ -59,7 +61,14 @@ def _as_stdout(descriptor: int) -> Iterator[None]:
 
 
 def _place(temporary: str, path: str) -> None:
+    """Put a file in its place. Raises UsageError where another one came to stand there meanwhile."""
     try:
         os.link(temporary, path)  # which does not overwrite, as a renaming would
+        return
     except FileExistsError:
-        raise UsageError(f"{path} exists by now, and is not overwritten")
+        pass
+    except OSError:  # not every file system has links
+        if not os.path.lexists(path):
+            os.rename(temporary, path)
+            return
+    raise UsageError(f"{path} exists by now, and is not overwritten")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from shlex import quote
 
 from kdump.binary.kernel import BATCH_HEADER_SIZE
 from kdump.checks import salvage
@@ -21,7 +22,7 @@ _OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|
 """Names that brokers give to files in which nothing is to be checked: they are empty, on their way, or about to go."""
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
-_UNPACK = {"gzip": "gunzip -k", "zstd": "zstd -dk", "tar": "tar -xf", "lz4": "lz4 -dk", "bzip2": "bunzip2 -k", "xz": "unxz -k"}
+_UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
 _SHOWN = 3  # names in a message
 
 
@@ -40,7 +41,8 @@ def check(context: FileContext, *, is_named: bool) -> bool:
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
     if kind:
-        unpack = f": `{_UNPACK[kind]} {name}`, and check what comes out" if kind in _UNPACK else ""
+        unpack = f": `{_UNPACK[kind]} {quote(name)} | kdump check -` examines what is in it" if kind in _UNPACK else ""
+        unpack = f": `tar -xf {quote(name)}`, and check what comes out" if kind == "tar" else unpack
         advice = f"It begins like a file of {kind}{unpack}."
     elif is_log:
         advice = "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     RowType = TypeVar("RowType", bound=Row)
 
 
+_WRONG_CRC = "the CRC of a record batch does not fit (crc-mismatch)"
+
+
 def list_log(run: Run, path: str) -> None:
     """List a log, or the part of it that is asked for."""
     with run.opened(path) as source:
@@ -85,12 +88,18 @@ class LogLister:
                     break
             self._list_held_damages()
             if self._around is not None and not self._around.is_found:
-                message = self._around.explanation(self._source.path, is_damaged=self._run.finding_count > findings)
-                self._run.say(f"{self._source.path}: {message}")
+                self._explain(self._around, findings)
         except (Enough, BrokenPipeError):  # what was found by then counts
             self.decoding.report()
             raise
         self.decoding.report()
+
+    def _explain(self, around: Around, findings: int) -> None:
+        """Say why there is no batch of an offset; `findings` were there before this log."""
+        path, position = self._source.path, around.damaged_position
+        if position is not None:  # even its offsets may be wrong
+            self._run.find(f"{path}, byte {position}", _WRONG_CRC)
+        self._run.say(f"{path}: {around.explanation(path, is_damaged=self._run.finding_count > findings)}")
 
     # What a form does
 
@@ -288,7 +297,7 @@ class LogLister:
             if status == salvage.DAMAGED:
                 wrong = f"record batch of unknown magic {magic} (bad-magic)"
                 if not is_valid:
-                    wrong = "the CRC of a record batch does not fit (crc-mismatch)"
+                    wrong = _WRONG_CRC
                 self._run.find(f"{self._source.path}, byte {position}", wrong)
 
     # Records

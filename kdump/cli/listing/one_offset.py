@@ -48,6 +48,7 @@ class Around:
     def __init__(self, offset: int) -> None:
         self._offset = offset
         self.is_found = False
+        self.damaged_position: int | None = None  # of a damaged batch after the last one before the offset
         self._before: tuple[int, int] | None = None  # position and last offset
         self._holder: tuple[int, int | None, int] | None = None  # position, first and last offset
         self._after: tuple[int, int] | None = None  # position and first offset
@@ -59,9 +60,9 @@ class Around:
             if chunk.is_legacy:
                 first = last if codec == "none" else None  # a wrapper does not say where it begins
             if status == salvage.DAMAGED:
-                continue
-            if last < self._offset:
-                self._before = position, last
+                self.damaged_position = position
+            elif last < self._offset:
+                self._before, self.damaged_position = (position, last), None
             elif self._holder is None if first is None else first <= self._offset:
                 self._holder = position, first, last
             else:

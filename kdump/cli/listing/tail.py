@@ -55,7 +55,7 @@ def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> d
 
 
 def _begin_in(source: Source, wanted: int, *, is_deep: bool) -> tuple[Begin, int]:
-    """Where the last rows of a segment begin, and how many there are from there on: as many as are wanted, or all."""
+    """Where the last rows of a segment begin, and how many its batches have from there on."""
     for start in starts_from_the_end(source):
         last = _last_rows(source, start, wanted, is_deep=is_deep)
         if last is not None:
@@ -81,7 +81,7 @@ def _last_rows(source: Source, start: int, wanted: int, *, is_deep: bool) -> tup
                 is_cut = True
     if start and not is_cut:
         return None
-    return Begin(start, batches[0][0] if is_cut else 0, max(0, total - wanted)), min(total, wanted)
+    return Begin(start, batches[0][0] if is_cut else 0, max(0, total - wanted)), total
 
 
 def _record_counts(source: Source, section: salvage.Section) -> list[int]:
