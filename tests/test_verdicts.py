@@ -246,3 +246,16 @@ def test_no_deed_that_loses_records_ends_with_exit_code_0(
         check, forecast = _exit_codes(directory, capfd)
         assert check != 0, seed
         assert (check, forecast) != (0, 1), seed
+
+
+def test_what_to_type_fits_what_is_endangered_and_what_was_not_examined(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = partition / NEWEST
+    os.truncate(log, 2 * len(_batches(4)[0]))  # at the end of a batch: a clean start writes over what follows
+    (partition / LOG).rename(partition / f"{LOG}.bak")
+    assert main(["check", str(partition)]) == 3
+    out = capfd.readouterr().out
+    assert f"\nNext\n  cp -a {partition} ELSEWHERE   # before any restart\n  kdump forecast {partition}   # " in out
+    assert f"  kdump check --as log {partition}/{LOG}.bak   # it was not examined\n" in out
+    assert main(["check", "--as", "log", f"{partition}/{LOG}.bak"]) == 0

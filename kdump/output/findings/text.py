@@ -15,6 +15,7 @@ from kdump.output.columns import padded, widest, width_of
 from kdump.output.findings.advice import Advice
 from kdump.output.findings.ranges import Ranges
 from kdump.output.findings.sizes import size_text
+from kdump.verdicts.verdict import LOSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _RESTARTS = 3  # directories of which a restart is told
 _CODES_TO_EXPLAIN = 3
 _MOST_RANGES = 24  # of findings that are alike
 _MOST_LOST_RANGES = 6  # of what consumers cannot read of a directory
+
+_NOT_RECOGNIZED = "file-not-recognized"
 
 _INDENT = 9  # of what is said of a finding: behind its severity
 _MAP_WIDTH = 40
@@ -356,11 +359,16 @@ class TextReport:
 
         lines = []
         worst = self._worst_first()
-        first = worst[0].finding
-        if first.severity == ERROR and first.broker_forecast.partition(" ")[0] not in (entry.IGNORE, entry.BLIND):
-            lines.append(f"cp -a {shlex.quote(worst[0].group)} ELSEWHERE   # before any restart")
-            if os.path.isdir(worst[0].group):
-                lines.append(f"kdump forecast {shlex.quote(worst[0].group)}   # what a start does, step by step")
+        endangered = next((fold.group for fold in worst if self._is_endangered(fold)), None)
+        if endangered is not None:
+            lines.append(f"cp -a {shlex.quote(endangered)} ELSEWHERE   # before any restart")
+            if os.path.isdir(endangered):
+                lines.append(f"kdump forecast {shlex.quote(endangered)}   # what a start does, step by step")
+        unread = next(
+            (fold.finding for fold in worst if fold.finding.code == _NOT_RECOGNIZED and fold.finding.found == "log"), None
+        )
+        if unread is not None:
+            lines.append(f"kdump check --as log {shlex.quote(unread.path)}   # it was not examined")
         lines += self._advice.steps()
         damaged = next((fold.finding for fold in worst if fold.finding.file_type == "log" and fold.finding.skipped), None)
         if damaged is not None:
@@ -371,6 +379,14 @@ class TextReport:
         self._say("Next")
         for line in lines:
             self._say("  " + self._shown(line))  # a command stays on one line, to be copied
+
+    def _is_endangered(self, fold: _Fold) -> bool:
+        """Whether a restart destroys something of what an error is about, or of the directory that it is in."""
+        if fold.finding.severity != ERROR:
+            return False
+        starts = self._groups[fold.group].starts
+        word = fold.finding.broker_forecast.partition(" ")[0]
+        return word not in (entry.IGNORE, entry.BLIND) or any(start.verdict in LOSING for start in starts)
 
     def _say_labelled(self, label: str, text: str) -> None:
         for number, line in enumerate(_wrapped(text, self._width - _LABEL_WIDTH - 2)):
