@@ -187,6 +187,21 @@ def test_a_malformed_escape_is_no_meta_properties(tmp_path: Path, text: str) -> 
     assert _outcomes(tmp_path) == SOUND
 
 
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: Path, release: str) -> None:
+    _broker(tmp_path, {"version": "2"}, {})
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path, after="clean", release=release)}
+    assert (rows["orders-0"].outcome, rows["orders-0"].exception) == ("die", RUNTIME)
+
+
+def test_a_broker_of_2_8_does_not_read_the_directory_id(tmp_path: Path) -> None:
+    both: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1", "directory_id": "xyz"}
+    _log_directory(tmp_path / "d1", "orders-0", **both)
+    assert _only(tmp_path / "d1", release="2.8.2").outcome == "keep"
+    assert _only(tmp_path / "d1", release="3.9.1").outcome == "offline"
+
+
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
     _broker(tmp_path, {}, {"node_id": "2"})
     bad = _batch(1)
