@@ -408,6 +408,14 @@ def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: 
     assert said in row.conditions
 
 
+def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_first_segment(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path / "d1", "orders-0", version="0", node_id=None, broker_id="1")
+    (log_directory / "log-start-offset-checkpoint").unlink()
+    row = _only(log_directory, release="3.9.1")
+    said = "there is no log-start-offset-checkpoint in the log directory: a start takes the first segment of a log for its start"
+    assert (row.log_start, row.conditions, row.is_safe) == (0, [said], True)
+
+
 # --- owners, modes and links
 
 
