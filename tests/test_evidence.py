@@ -197,6 +197,22 @@ def test_the_last_segments_are_told_with_the_log_before_them(tmp_path: Path) -> 
     assert (found.severity, found.offset_first, found.offset_last) == ("error", 10, 29)
 
 
+@pytest.mark.parametrize(("end", "lost"), [(19, None), (20, None), (21, (20, 20)), (35, (20, 34))])
+def test_a_snapshot_of_kraft_attests_all_below_its_offset(tmp_path: Path, end: int, lost: tuple[int, int] | None) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__cluster_metadata")
+    (directory / f"{end:020d}-0000000003.checkpoint").write_bytes(b"")
+    found = [(one.offset_first, one.offset_last) for one in _findings(directory) if one.code == "truncated-at-boundary"]
+    assert found == ([lost] if lost else [])
+
+
+def test_a_directory_without_any_file_of_a_segment_lost_all_where_leaders_were_elected(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0)})
+    _remove(directory, 0)
+    assert _told(directory) == [("segment-missing", "error", None, None)]
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[]))
+    assert _told(directory) == []
+
+
 def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_there(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
     _remove(directory, 10, ".log")
@@ -211,7 +227,7 @@ def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, index_interval_bytes=0)
     _remove(directory, 0, ".log")
     _remove(directory, 10, ".log")
-    assert _told(directory) == [("segment-missing", "error", 0, 19)]
+    assert _told(directory) == [("segment-missing", "error", None, None), ("segment-missing", "error", 0, 19)]
     (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 20)]))
     (found,) = (one for one in _findings(directory) if one.code == "high-watermark-beyond-end")
     assert (found.offset_first, found.offset_last) == (0, 19)
