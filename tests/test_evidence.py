@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
-from kdump.checks.finding import Finding
+from kdump.checks.check import Job, run
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.settings import Settings
+from kdump.tables import Row
 
 from .builders.files import checkpoint, file_name, offset_index, producer_snapshot, time_index, write_partition
 from .builders.records import TIMESTAMP, batch, record
+from .faults.case import NOW
 from .test_check_rules import _findings
 
 EPOCHS = "leader-epoch-checkpoint"
@@ -231,6 +235,27 @@ def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path:
     (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 20)]))
     (found,) = (one for one in _findings(directory) if one.code == "high-watermark-beyond-end")
     assert (found.offset_first, found.offset_last) == (0, 19)
+
+
+@pytest.mark.parametrize("grows", ["the newest log", "another log"])
+def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: Path, grows: str) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
+    (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 30)]))
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 0), (1, 25)]))
+
+    def emit(row: Row) -> None:
+        found.append(row)
+        if isinstance(row, FileReport) and row.path.endswith(file_name(10, ".log")):
+            path = directory / file_name(10 if grows == "the newest log" else 20, ".log")
+            with path.open("ab") as log:
+                log.write(b"".join(_ten(20)))
+
+    found: list[Row] = []
+    run(Job(Job.PARTITION, str(directory)), Settings(now=NOW), emit)
+    assert [one.code for one in found if isinstance(one, Finding) and one.severity == "error"] == []
+    _remove(directory, 20)
+    (directory / file_name(10, ".log")).write_bytes(b"".join(_ten(10)))
+    assert {one.code for one in _findings(directory)} == {"high-watermark-beyond-end", "epochs-beyond-log"}
 
 
 # --- random partitions

@@ -213,9 +213,12 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
 
 def _check_against_end(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:
     log_end = partition.log_end
-    if log_end is None or partition.is_being_deleted or partition.has_grown():
+    if log_end is None or partition.is_being_deleted:
         return
-    for row in range(bisect_right(epochs.starts, log_end), len(epochs.starts)):
+    beyond = range(bisect_right(epochs.starts, log_end), len(epochs.starts))
+    if beyond and partition.has_grown():
+        return
+    for row in beyond:
         start, line_start = epochs.starts[row], epochs.lines[row]
         line_end = _line_end(context, epochs, row)
         message = f"Epoch {epochs.epochs[row]:,} starts at offset {start:,}, but {partition.end_text}."
