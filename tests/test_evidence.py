@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
-from kdump.checks.finding import Finding
+from kdump.checks.check import Job, run
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.settings import Settings
+from kdump.tables import Row
 
 from .builders.files import checkpoint, file_name, offset_index, producer_snapshot, time_index, write_partition
 from .builders.records import TIMESTAMP, batch, record
+from .faults.case import NOW
 from .test_check_rules import _findings
 
 EPOCHS = "leader-epoch-checkpoint"
@@ -197,6 +201,22 @@ def test_the_last_segments_are_told_with_the_log_before_them(tmp_path: Path) -> 
     assert (found.severity, found.offset_first, found.offset_last) == ("error", 10, 29)
 
 
+@pytest.mark.parametrize(("end", "lost"), [(19, None), (20, None), (21, (20, 20)), (35, (20, 34))])
+def test_a_snapshot_of_kraft_attests_all_below_its_offset(tmp_path: Path, end: int, lost: tuple[int, int] | None) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__cluster_metadata")
+    (directory / f"{end:020d}-0000000003.checkpoint").write_bytes(b"")
+    found = [(one.offset_first, one.offset_last) for one in _findings(directory) if one.code == "truncated-at-boundary"]
+    assert found == ([lost] if lost else [])
+
+
+def test_a_directory_without_any_file_of_a_segment_lost_all_where_leaders_were_elected(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0)})
+    _remove(directory, 0)
+    assert _told(directory) == [("segment-missing", "error", None, None)]
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[]))
+    assert _told(directory) == []
+
+
 def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_there(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
     _remove(directory, 10, ".log")
@@ -211,10 +231,31 @@ def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path:
     directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, index_interval_bytes=0)
     _remove(directory, 0, ".log")
     _remove(directory, 10, ".log")
-    assert _told(directory) == [("segment-missing", "error", 0, 19)]
+    assert _told(directory) == [("segment-missing", "error", None, None), ("segment-missing", "error", 0, 19)]
     (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 20)]))
     (found,) = (one for one in _findings(directory) if one.code == "high-watermark-beyond-end")
     assert (found.offset_first, found.offset_last) == (0, 19)
+
+
+@pytest.mark.parametrize("grows", ["the newest log", "another log"])
+def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: Path, grows: str) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
+    (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 30)]))
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 0), (1, 25)]))
+
+    def emit(row: Row) -> None:
+        found.append(row)
+        if isinstance(row, FileReport) and row.path.endswith(file_name(10, ".log")):
+            path = directory / file_name(10 if grows == "the newest log" else 20, ".log")
+            with path.open("ab") as log:
+                log.write(b"".join(_ten(20)))
+
+    found: list[Row] = []
+    run(Job(Job.PARTITION, str(directory)), Settings(now=NOW), emit)
+    assert [one.code for one in found if isinstance(one, Finding) and one.severity == "error"] == []
+    _remove(directory, 20)
+    (directory / file_name(10, ".log")).write_bytes(b"".join(_ten(10)))
+    assert {one.code for one in _findings(directory)} == {"high-watermark-beyond-end", "epochs-beyond-log"}
 
 
 # --- random partitions

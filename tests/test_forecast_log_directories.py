@@ -187,6 +187,21 @@ def test_a_malformed_escape_is_no_meta_properties(tmp_path: Path, text: str) -> 
     assert _outcomes(tmp_path) == SOUND
 
 
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: Path, release: str) -> None:
+    _broker(tmp_path, {"version": "2"}, {})
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path, after="clean", release=release)}
+    assert (rows["orders-0"].outcome, rows["orders-0"].exception) == ("die", RUNTIME)
+
+
+def test_a_broker_of_2_8_does_not_read_the_directory_id(tmp_path: Path) -> None:
+    both: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1", "directory_id": "xyz"}
+    _log_directory(tmp_path / "d1", "orders-0", **both)
+    assert _only(tmp_path / "d1", release="2.8.2").outcome == "keep"
+    assert _only(tmp_path / "d1", release="3.9.1").outcome == "offline"
+
+
 def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
     _broker(tmp_path, {}, {"node_id": "2"})
     bad = _batch(1)
@@ -391,6 +406,14 @@ def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: 
     assert (row.recovery_point, row.outcome, row.lost_records, row.is_safe) == (0, "cut", 1, False)
     said = "there is no recovery-point-offset-checkpoint in the log directory: a start takes 0 for all recovery points"
     assert said in row.conditions
+
+
+def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_first_segment(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path / "d1", "orders-0", version="0", node_id=None, broker_id="1")
+    (log_directory / "log-start-offset-checkpoint").unlink()
+    row = _only(log_directory, release="3.9.1")
+    said = "there is no log-start-offset-checkpoint in the log directory: a start takes the first segment of a log for its start"
+    assert (row.log_start, row.conditions, row.is_safe) == (0, [said], True)
 
 
 # --- owners, modes and links

@@ -66,10 +66,15 @@ class PartitionFacts:
         return newest if last_offset is None else last_offset + 1
 
     def has_grown(self) -> bool:
-        """Whether a broker has written to the newest segment since it was read, and so, perhaps, to other files."""
-        newest = self.segments.get(max(self.files.logs, default=-1))
+        """Whether a broker has written to the newest segment since it was read, or begun another, and so wrote to other files."""
+        newest = max(self.files.logs, default=-1)
+        facts = self.segments.get(newest)
         try:
-            return newest is not None and os.stat(newest.path).st_size > newest.size
+            return (
+                facts is not None
+                and os.stat(facts.path).st_size > facts.size
+                or max(tree.PartitionFiles(self.path).logs, default=-1) > newest
+            )
         except OSError:
             return False
 

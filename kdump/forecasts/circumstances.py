@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     from kdump.forecasts.neighbours import Failure, Neighbours
     from kdump.forecasts.permissions import Denial
 
+_INSTEAD = {
+    text_checkpoint.RECOVERY_POINTS: "0 for all recovery points",
+    text_checkpoint.LOG_START_OFFSETS: "the first segment of a log for its start",
+}
+
 
 def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Neighbours) -> None:
     """Enter what the log directory, its neighbours and the cluster's metadata make of the starts, the worst last."""
     for row in rows:
-        _note_missing_checkpoint(row, log_directory)
+        _note_missing_checkpoints(row, log_directory)
         _note_dead_links(row)
         _judge_topic_id(row, log_directory, neighbours)
         duplicate = neighbours.duplicate_of(row.path)
@@ -40,10 +45,10 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
             _fail_before_loading(row, failure)
 
 
-def _note_missing_checkpoint(row: Forecast, log_directory: LogDirectory) -> None:
-    if log_directory.has_properties and log_directory.recovery_points is None:
-        name = text_checkpoint.RECOVERY_POINTS
-        row.conditions.append(f"there is no {name} in the log directory: a start takes 0 for all recovery points")
+def _note_missing_checkpoints(row: Forecast, log_directory: LogDirectory) -> None:
+    """What a broker left here, and what it takes for what is missing of it; a copy may lack what the original has."""
+    for name in log_directory.missing_checkpoints if log_directory.has_properties else ():
+        row.conditions.append(f"there is no {name} in the log directory: a start takes {_INSTEAD[name]}")
 
 
 def _note_dead_links(row: Forecast) -> None:

@@ -256,6 +256,11 @@ class LogDirectory:
             permissions.require_readable(path)
 
     @property
+    def missing_checkpoints(self) -> list[str]:
+        """The names of those that are not there."""
+        return [os.path.basename(checkpoint.path) for checkpoint in self._checkpoints if checkpoint.offsets is None]
+
+    @property
     def has_properties(self) -> bool:
         """Whether a broker made this a log directory of its own; one where a checkpoint is missing has none."""
         return os.path.exists(os.path.join(self.path, properties.META_PROPERTIES))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from kdump.releases.starts import StartRules
 
 _NAME = properties.META_PROPERTIES
+_UNREADABLE = "meta-unreadable"
+_UNREAD_IN_2_8 = ("meta-directory-id-malformed", "meta-id-missing")
 _TOGETHER, _PERHAPS, _APART = range(3)
 """Whether two log directories are taken for those of one broker."""
 
@@ -60,7 +62,7 @@ class Member:
             self.fault = fault
         except Unreadable as error:
             if error.code not in ("file-missing", "file-permission"):
-                self.fault = CorruptData("meta-unreadable", f"it cannot be read: {error.message}")
+                self.fault = CorruptData(_UNREADABLE, f"it cannot be read: {error.message}")
 
     @property
     def broker(self) -> tuple[str | None, int] | None:
@@ -174,12 +176,7 @@ class Neighbours:
     def _note_own(self, member: Member) -> None:
         """What a meta.properties says that no start takes, whatever the others say."""
         if member.fault is not None:
-            if self._rules.bad_properties_are_offline:
-                # The broker goes on without it, unless it needs its metadata from there.
-                ends = member.has_metadata_log and self._is_of_kraft
-                self._fail(member, f"{_NAME} is malformed: {member.fault.message}", DIE if ends else OFFLINE)
-            else:
-                self._fail(member, f"{_NAME} is malformed: {member.fault.message}")
+            self._note_fault(member, member.fault)
         elif member.properties is not None and self._rules.bad_properties_are_offline:
             if member.properties.node_id is None and self._is_of_kraft:
                 self._fail(member, f"{_NAME} does not say which broker it is of")
@@ -188,6 +185,16 @@ class Neighbours:
         elif self._needs_properties(member):
             self._doubtful.add(member.path)
             self._note(member, f"there is no {_NAME}: a KRaft broker starts only where that is in each of its log directories")
+
+    def _note_fault(self, member: Member, fault: CorruptData) -> None:
+        """A broker does without a log directory whose properties it cannot read, unless its metadata is there; 2.8 ends."""
+        if self._rules.bad_properties_are_offline:
+            ends = member.has_metadata_log and self._is_of_kraft
+        elif fault.code in _UNREAD_IN_2_8:
+            return
+        else:
+            ends = fault.code != _UNREADABLE
+        self._fail(member, f"{_NAME} is malformed: {fault.message}", DIE if ends else OFFLINE)
 
     def _needs_properties(self, member: Member) -> bool:
         """Whether all log directories that were given lack their meta.properties, and a KRaft broker left this one."""

@@ -16,6 +16,7 @@ NAME = "partition.metadata"
 MAX_SIZE = 1 << 12
 """The file has 43 bytes."""
 
+_MAX_DIGITS = 9
 _ZERO_ID = bytes(16)
 _UNUSUAL = bytes.maketrans(b"+/", b"-_")
 _USUAL = bytes.maketrans(b"-_", b"+/")  # of base64 for addresses; the module base64 takes long to import
@@ -38,9 +39,8 @@ def read(data: bytes) -> tuple[int, bytes]:
             raise CorruptData("metadata-line-malformed", f"line {number} is neither the version nor the topic id")
         fields[name] = value.strip()
     version = fields.get(b"version", b"")
-    if version not in (b"0", b"1"):
-        text = version.decode() if version.isdigit() else "none"
-        raise CorruptData("metadata-version-unknown", f"the version is {text[:20]}; 0 is known", version=text[:20])
+    if not version.isdigit() or len(version) > _MAX_DIGITS:  # a broker since 3.9 reads any that is not negative
+        raise CorruptData("metadata-version-unknown", "the version is no number; 0 is known")
     topic_id = fields.get(b"topic_id")
     if topic_id is None:
         raise CorruptData("metadata-line-malformed", "there is no topic id")

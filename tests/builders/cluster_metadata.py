@@ -2,6 +2,9 @@
 
 import base64
 
+BEGIN, END, ABORT = b"\1\x17\0\0", b"\1\x18\0\0", b"\1\x19\0\0"
+"""Records around a transaction."""
+
 
 def uuid(text: str) -> bytes:
     """The bytes of an id in base64."""
@@ -20,6 +23,13 @@ def replicas(topic_id: str, partition: int, *nodes: int) -> bytes:
     leader_and_epochs = b"".join(number.to_bytes(4, "big") for number in (nodes[0], 0, 0))
     lists = numbers + numbers + nobody + nobody
     return b"\1\3\0" + partition.to_bytes(4, "big") + uuid(topic_id) + lists + leader_and_epochs + b"\0"
+
+
+def moved(topic_id: str, partition: int, *nodes: int) -> bytes:
+    """A PartitionChangeRecord: to these replicas, if there are any, or of nothing we look at."""
+    numbers = _small(len(nodes) + 1) + b"".join(node.to_bytes(4, "big") for node in nodes)
+    tagged = b"\1\2" + _small(len(numbers)) + numbers if nodes else b"\0"
+    return b"\1\5\0" + partition.to_bytes(4, "big") + uuid(topic_id) + tagged
 
 
 def removed(topic_id: str) -> bytes:

@@ -120,6 +120,38 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/test_forecast.py::test_a_topic_id_has_no_padding_or_all_of_it",),
     ),
     Mutation(
+        id="second-disk",
+        file="kdump/forecasts/neighbours.py",
+        old="return {name for other in self._members.values() if other.broker == broker for name in other.partitions}",
+        new="return set(member.partitions)",
+        tests=(
+            "tests/test_forecast_log_directories.py::test_a_second_disk_of_one_of_two_brokers_is_not_compared_with_the_other",
+        ),
+    ),
+    Mutation(
+        id="logs-read-only",
+        file="kdump/forecasts/permissions.py",
+        old="wanted = _READ | _WRITE if",
+        new="wanted = _READ if",
+        tests=(
+            "tests/test_forecast_log_directories.py::test_a_file_that_the_broker_may_not_open_takes_the_log_directory_offline",
+        ),
+    ),
+    Mutation(
+        id="replicas-elsewhere",
+        file="kdump/forecasts/circumstances.py",
+        old="node_id not in replicas:",
+        new="node_id in replicas:",
+        tests=("tests/test_forecast_log_directories.py::test_a_partition_that_is_no_replica_of_the_broker_is_set_aside",),
+    ),
+    Mutation(
+        id="records-before-snapshot",
+        file="kdump/decoders/cluster_topics.py",
+        old="and offset >= start:",
+        new="and offset > start:",
+        tests=("tests/test_cluster_topics.py::test_records_are_replayed_in_order",),
+    ),
+    Mutation(
         id="malformed-line",
         file="kdump/forecasts/partition_metadata.py",
         old="line {row + 1} of {_NAME} is no name",

@@ -333,6 +333,20 @@ CASES: tuple[FaultCase, ...] = (
     ),
     FaultCase(
         "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(version=2)},
+        at=info(WHOLE_FILE, expected="0", found="2"),
+        near_miss={_METADATA: partition_metadata()},
+        name="version-later",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
+        shown={_METADATA: partition_metadata(version=-1)},
+        at=error(WHOLE_FILE),
+        near_miss={_METADATA: partition_metadata()},
+        name="version-negative",
+    ),
+    FaultCase(
+        "partition-metadata-bad",
         shown={_METADATA: partition_metadata(topic_id="not-a-uuid-by-far-too-long")},
         at=error(WHOLE_FILE),
         near_miss={_METADATA: partition_metadata()},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, DELETE, IGNORE = (
+BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, STRAY, DELETE, IGNORE = (
     "blind",
     "cut",
     "rescan",
@@ -10,6 +10,7 @@ BLIND, CUT, RESCAN, SPLIT, WIPE, DIE, OFFLINE, DELETE, IGNORE = (
     "wipe",
     "die",
     "offline",
+    "stray",
     "delete",
     "ignore",
 )
@@ -22,6 +23,7 @@ FORECASTS = {
     WIPE: "the segment is emptied, and all later segments deleted",
     DIE: "log loading fails, and the broker does not start",
     OFFLINE: "the log directory is taken offline",
+    STRAY: "the directory is renamed to -stray, and its log not served",
     DELETE: "the file is removed",
     IGNORE: "nothing: it passes",
 }

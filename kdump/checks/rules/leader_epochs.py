@@ -180,7 +180,15 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
     With tiered storage it leaves in what remote segments have; log-start-offset-checkpoint says where they begin.
     """
     first_log = min(partition.files.logs, default=None)
-    if first_log is None or not epochs.starts or epochs.starts[0] >= first_log or partition.is_being_deleted:
+    if not epochs.starts or partition.is_being_deleted:
+        return
+    if first_log is None:
+        message = (
+            "There is no log here, though leaders have been elected: all segments are lost. A broker begins anew, at offset 0."
+        )
+        context.report("segment-missing", epochs.lines[0], context.source.size, message)
+        return
+    if epochs.starts[0] >= first_log:
         return
     _, log_start = partition.noted(text_checkpoint.LOG_START_OFFSETS)
     if log_start is not None and log_start < first_log:
@@ -205,9 +213,12 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
 
 def _check_against_end(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:
     log_end = partition.log_end
-    if log_end is None or partition.is_being_deleted or partition.has_grown():
+    if log_end is None or partition.is_being_deleted:
         return
-    for row in range(bisect_right(epochs.starts, log_end), len(epochs.starts)):
+    beyond = range(bisect_right(epochs.starts, log_end), len(epochs.starts))
+    if beyond and partition.has_grown():
+        return
+    for row in beyond:
         start, line_start = epochs.starts[row], epochs.lines[row]
         line_end = _line_end(context, epochs, row)
         message = f"Epoch {epochs.epochs[row]:,} starts at offset {start:,}, but {partition.end_text}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.source import NoSource
+from kdump.checks.catalogue.entry import IGNORE, STRAY
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules import names, partition_metadata
@@ -55,9 +56,9 @@ def _check_against_metadata(
     if known == name.topic and (topic_id, name.partition) in topics.replicas:
         return
     now = topics.id_of(name.topic)
-    severity = INFO
+    severity, forecast = INFO, STRAY
     if known is not None and known != name.topic:
-        severity = ERROR
+        severity, forecast = ERROR, IGNORE
         message = f"The topic id is that of topic {known}. A KRaft broker serves nothing of this directory."
     elif known is not None:
         message = f"Topic {known} has no partition {name.partition}. A KRaft broker renames this directory to -stray."
@@ -70,7 +71,7 @@ def _check_against_metadata(
         message = f"The cluster has no topic {name.topic}. A KRaft broker renames this directory to -stray."
     file = os.path.join(directory, tree.PARTITION_METADATA)
     context = FileContext(NoSource(file), file, "metadata", settings, emit)
-    context.report("partition-metadata-bad", 0, 0, message, severity=severity)
+    context.report("partition-metadata-bad", 0, 0, message, severity=severity, forecast=forecast)
 
 
 def _topics_in(path: str) -> Topics | None:

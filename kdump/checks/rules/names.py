@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _STATES = {
     tree.DELETE: "A deleted topic's partition; a broker removes it after a while.",
     tree.FUTURE: "A replica on its way here from another log directory of this broker.",
-    tree.STRAY: "A partition that the cluster did not give to this broker; it is kept, and not served.",
+    tree.STRAY: "A partition that the cluster did not give to this broker; kept, and not served. 2.8 does not start with it.",
 }
 
 

@@ -80,14 +80,14 @@ def check_clean_shutdown(context: FileContext) -> None:
 def check_partition(partition: PartitionFacts) -> None:
     """Compare what the log directory around a partition has noted of it with where its log ends."""
     name, log_end = tree.directory_name(partition.path), partition.log_end
-    if name is None or name.is_going or log_end is None or partition.has_grown():
+    if name is None or name.is_going or log_end is None:
         return
     for checkpoint, report in _AGAINST_END.items():
         path = os.path.join(tree.parent(partition.path), checkpoint)
         try:
             with Source(path) as source:
                 entry = text_checkpoint.entry_of(source, name.topic, name.partition)
-                if entry is not None and _offset(entry) > log_end:
+                if entry is not None and _offset(entry) > log_end and not partition.has_grown():
                     context = FileContext(source, path, checkpoint, partition.settings, partition.emit, partition=partition)
                     report(context, entry, partition, log_end)
         except Unreadable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.source import Source
-from kdump.checks.catalogue.entry import DIE, IGNORE, OFFLINE
+from kdump.checks.catalogue.entry import DIE, IGNORE, OFFLINE, STRAY
 from kdump.checks.finding import ERROR, INFO, Accounts
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import partition_metadata, tree
@@ -50,7 +50,7 @@ def check_missing(partition: PartitionFacts) -> None:
         return
     if tree.is_of_kraft(tree.parent(partition.path)):
         message = f"There is no {partition_metadata.NAME}. A KRaft broker renames this directory to -stray."
-        partition.context(partition_metadata.NAME).report("partition-metadata-bad", 0, 0, message, severity=ERROR)
+        partition.context(partition_metadata.NAME).report("partition-metadata-bad", 0, 0, message, severity=ERROR, forecast=STRAY)
 
 
 def topic_id_of(path: str) -> bytes | None:

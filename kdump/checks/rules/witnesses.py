@@ -7,9 +7,18 @@ from struct import Struct
 
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.rules.leftovers import DELETED
-from kdump.errors import Unreadable
+from kdump.errors import CorruptData, Unreadable
 from kdump.formats import transaction_index
-from kdump.formats.file_name import LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX
+from kdump.formats.file_name import (
+    BOOTSTRAP_CHECKPOINT,
+    CHECKPOINT,
+    LOG,
+    OFFSET_INDEX,
+    PRODUCER_SNAPSHOT,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    snapshot_id,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +51,9 @@ def words(witnesses: list[Witness]) -> str:
 def after(context: FileContext, last: int) -> list[Witness]:
     """The files that know of offsets after `last`, which is the last offset of a segment as far as it can be read.
 
-    They are the segment's own indexes; and for the newest segment the snapshot with the highest offset, and the indexes of
-    later segments whose log is gone. Nothing is compared with a log that a broker has written to since it was opened, or deletes.
+    They are the segment's own indexes; and for the newest segment the snapshot with the highest offset, snapshots of KRaft, and
+    the indexes of later segments whose log is gone. Nothing is compared with a log that a broker deletes, or has written to since
+    it was opened.
     """
     partition, base_offset, size = context.partition, context.base_offset, context.source.size
     if partition is None or base_offset is None or context.file_type != "log":
@@ -62,6 +72,10 @@ def after(context: FileContext, last: int) -> list[Witness]:
     highest = max((base for base, names in files.items() if PRODUCER_SNAPSHOT in names), default=None)
     if highest is not None and highest > last + 1:
         found.append(Witness(files[highest][PRODUCER_SNAPSHOT], highest - 1))
+    for name in partition.files.others:
+        end_offset = _end_of_kraft_snapshot(name)
+        if end_offset > last + 1:
+            found.append(Witness(name, end_offset - 1))
     for orphan in orphans(partition):
         if orphan > base_offset:
             found += [witness for witness in of_orphan(partition, orphan) if witness.offset > last]
@@ -111,6 +125,15 @@ def _offset_in(suffix: str, entry: tuple[int, ...], base_offset: int) -> int:
     if suffix == TRANSACTION_INDEX:
         return entry[3]
     return base_offset + entry[0 if suffix == OFFSET_INDEX else 1]
+
+
+def _end_of_kraft_snapshot(name: str) -> int:
+    """The offset up to which a KRaft snapshot holds the metadata, by its name; -1 for all other names."""
+    try:
+        is_snapshot = name.endswith(CHECKPOINT) and name != BOOTSTRAP_CHECKPOINT
+        return snapshot_id(name)[0] if is_snapshot else -1
+    except CorruptData:
+        return -1
 
 
 def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:

@@ -54,6 +54,7 @@ _CELLS = {  # by status: what stands for it, and its colour; the worst first
 _RESTART_ORDER = (
     entry.DIE,
     entry.OFFLINE,
+    entry.STRAY,
     entry.WIPE,
     entry.CUT,
     entry.RESCAN,
