@@ -442,7 +442,7 @@ def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
     assert main(command) == 1
     first, *_, last = capsys.readouterr().out.splitlines()
     assert first == "Scanning with 1 process of this machine; --engine spark takes Spark."
-    assert last == "--out DIR keeps the tables (Parquet). Exit status 1."
+    assert last == "Verdict: damaged. Exit status 1."
     assert list(folder.iterdir()) == []
 
 

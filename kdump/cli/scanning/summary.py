@@ -98,13 +98,13 @@ class ScanSummary:
         lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
         tables = " ".join(table for table, count in self.rows.items() if count and table not in self.incomplete)
         if out is None:
-            lines.append(f"--out DIR keeps the tables (Parquet). Exit status {self.exit_code}.")
-            return "\n".join(lines) + "\n"
-        if self.incomplete:
-            names = " ".join(f"{name}.incomplete" for name in self.incomplete)
-            lines += _wrapped(f"Not to be computed with, for they do not add up: {names}.", room)
-        lines += _wrapped(f"Tables in {out}: {tables} (Parquet).", room)
-        lines.append(f'Ask on: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
+            lines.append("--out DIR keeps the tables (Parquet).")
+        else:
+            if self.incomplete:
+                names = " ".join(f"{name}.incomplete" for name in self.incomplete)
+                lines += _wrapped(f"Not to be computed with, for they do not add up: {names}.", room)
+            lines += _wrapped(f"Tables in {out}: {tables} (Parquet).", room)
+            lines.append(f'Ask on: spark.read.parquet("{out}/findings")')  # a command stays on one line, to be copied
         lines += _wrapped(f"Verdict: {self._verdict.text}. Exit status {self.exit_code}.", room)
         return "\n".join(lines) + "\n"
 
