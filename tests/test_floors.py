@@ -19,6 +19,7 @@ PACKAGE = Path(kdump.__file__).parent
 
 FLOORS = {
     "errors": 0,
+    "exit_codes": 0,
     "tables": 0,
     "binary": 1,
     "formats": 2,

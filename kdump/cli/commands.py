@@ -22,10 +22,11 @@ from kdump.cli.checking import options as check_options
 from kdump.cli.listing import decoding
 from kdump.cli.listing.paths import COMMANDS
 from kdump.cli.listing.request import EXPORTS, Request
-from kdump.cli.main import NOT_EXAMINED, USAGE, near_commands
+from kdump.cli.main import near_commands
 from kdump.cli.output_file import written_to
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import Unreadable, UsageError
+from kdump.exit_codes import NOT_EXAMINED, USAGE
 from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
 from kdump.formats import file_name

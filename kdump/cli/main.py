@@ -8,6 +8,7 @@ import sys
 
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
+from kdump.exit_codes import INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ COMMANDS = (
 
 _SCREENS = ("explain", "schema", "releases", "completions")  # commands that print what is known, and examine nothing
 
-USAGE = 2
-NOT_EXAMINED = 3
-OUTPUT_FAILED = 4
-INTERRUPTED = 130
 
 _DEBUG = "KDUMP_DEBUG"
 _NEW_OBJECTS = 20_000  # before Python looks for cycles among them: of what modules and tables are made, none is garbage

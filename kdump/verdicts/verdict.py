@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump import exit_codes
 from kdump.checks import catalogue
 from kdump.checks.finding import ERROR, SEVERITIES, FileReport, Finding, Start
 from kdump.checks.wording import counted
@@ -19,9 +20,6 @@ WORDS = (LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN)
 
 START_LOSES, START_LEAVES_DAMAGE = "start-loses", "start-leaves-damage"
 """The faults that stand for a start that is not safe where nothing else that was found fails."""
-
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_NOT_EXAMINED = 0, 1, 3
-"""What a command ends with. What was not examined comes before all else: nobody knows how bad it is."""
 
 LOSING = ("fails", "loss", "trap", "unsure")
 """The verdicts on a start that lose records, or have them overwritten, or serve none; or may, where it depends."""
@@ -157,10 +155,10 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """What a command ends with."""
+        """What a command ends with. What was not examined comes before all else: nobody knows how bad it is."""
         if not self.is_complete:
-            return EXIT_NOT_EXAMINED
-        return EXIT_CLEAN if self.words == [CLEAN] else EXIT_FINDINGS
+            return exit_codes.NOT_EXAMINED
+        return exit_codes.CLEAN if self.words == [CLEAN] else exit_codes.FINDINGS
 
     def _add(self, word: str, reason: str, count: int = 1) -> None:
         reasons = self._found[word]

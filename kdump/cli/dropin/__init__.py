@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kdump.cli.dropin.tool import USAGE, DumpTool
+from kdump.cli.dropin.tool import DumpTool
 from kdump.errors import UsageError
+from kdump.exit_codes import USAGE
 from kdump.output.blocks import Blocks
 from kdump.releases import history
 from kdump.releases.profile import profile_of

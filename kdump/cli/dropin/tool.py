@@ -8,6 +8,7 @@ from kdump.binary.java_text import escaped, text_of
 from kdump.binary.source import NoSource, Source
 from kdump.cli.joptsimple import Arguments
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
+from kdump.exit_codes import FAILURE, SUCCESS, USAGE
 from kdump.formats import file_name
 from kdump.formats.log import LogRules
 from kdump.output.kafka_text import KafkaText
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kdump.output.blocks import Blocks
     from kdump.releases.profile import Profile
 
-SUCCESS, FAILURE, USAGE = 0, 1, 2
 
 _DUMPS = {
     file_name.LOG: "logs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump import exit_codes
 from kdump.binary.java_text import escaped, text_of
 from kdump.binary.source import Source
 from kdump.cli.listing.request import EXPORTS
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from kdump.output.blocks import Blocks
     from kdump.output.formats import Output
     from kdump.tables import Row
-
-CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
 
 
 class Enough(Exception):
@@ -57,8 +56,8 @@ class Run:
     def status(self) -> int:
         """The exit code of what was seen so far."""
         if self.is_unexamined:
-            return NOT_EXAMINED
-        return FINDINGS if self.finding_count else CLEAN
+            return exit_codes.NOT_EXAMINED
+        return exit_codes.FINDINGS if self.finding_count else exit_codes.CLEAN
 
     def start(self, row_class: type[Row]) -> None:
         """Begin the output, whose rows are of this class."""

@@ -16,6 +16,7 @@ from kdump.cli.scanning.progress import ScanProgress
 from kdump.cli.scanning.request import BATCHES
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import KdumpError, MissingPackage, Unreadable, UsageError
+from kdump.exit_codes import NOT_EXAMINED
 
 try:
     import pyarrow
@@ -33,8 +34,6 @@ from kdump.pipeline.tasks import ATTEMPTS
 
 if TYPE_CHECKING:
     from kdump.cli.scanning.request import ScanRequest
-
-NOT_EXAMINED = 3
 
 INCOMPLETE = ".incomplete"
 """What is added to the name of a table that does not add up: nobody is to take it for whole."""
