@@ -1,4 +1,4 @@
-"""What commands end with. The drop-in form ends as Kafka's tool does, with SUCCESS or FAILURE, where that is not of kdump's own making."""
+"""What commands end with; the drop-in form ends as Kafka's tool does."""
 
 SUCCESS, FAILURE = 0, 1
 """Of Kafka's tool: also for damage that it only reports; where it throws, or shows its help."""

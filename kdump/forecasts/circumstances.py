@@ -38,11 +38,17 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
         denied = permissions.denial(row.path, log_directory.path)
         if denied is not None:
             _deny(row, denied)
-        row.conditions += neighbours.conditions_of(log_directory.path)
-        row.is_doubtful |= neighbours.is_doubtful(log_directory.path)
+        for condition in neighbours.conditions_of(log_directory.path):
+            _depend(row, condition, is_likely=neighbours.is_doubtful(log_directory.path))
         failure = neighbours.failure_of(log_directory.path)
         if failure is not None:
             _fail_before_loading(row, failure)
+
+
+def _depend(row: Forecast, condition: str, *, is_likely: bool) -> None:
+    """Enter a condition: first of all where it is likely to hold, so that the start is not safe."""
+    row.conditions.insert(0 if is_likely else len(row.conditions), condition)
+    row.is_doubtful |= is_likely
 
 
 def _note_missing_checkpoints(row: Forecast, log_directory: LogDirectory) -> None:
@@ -54,10 +60,8 @@ def _note_missing_checkpoints(row: Forecast, log_directory: LogDirectory) -> Non
 def _note_dead_links(row: Forecast) -> None:
     """A segment behind a link that leads nowhere is not there to a broker, and its records are not either."""
     for name in row.dead_logs if row.outcome not in (DIE, OFFLINE) else ():
-        row.conditions.append(
-            f"{name} is a link that leads nowhere: a start goes on without this segment, and nobody can read it"
-        )
-        row.is_doubtful = True
+        condition = f"{name} is a link that leads nowhere: a start goes on without this segment, and nobody can read it"
+        _depend(row, condition, is_likely=True)
 
 
 # --- the topic's id
@@ -81,16 +85,15 @@ def _judge_topic_id(row: Forecast, log_directory: LogDirectory, neighbours: Neig
         if why:
             _set_aside(row, why)
         elif topics.names[row.topic_id] != name.topic:
-            row.conditions.append(f"its topic id is that of topic {topics.names[row.topic_id]}: a start serves none of it")
-            row.is_doubtful = True
+            condition = f"its topic id is that of topic {topics.names[row.topic_id]}: a start serves none of it"
+            _depend(row, condition, is_likely=True)
         return
     other = neighbours.other_topic_id(log_directory.path, name.topic, row.topic_id)
     if other is not None:
         text = (
             f"another partition of {name.topic} in this broker has the topic id {text_of(other)}, and not {text_of(row.topic_id)}"
         )
-        row.conditions.append(f"{text}: the broker marks those -stray whose id is not the topic's")
-        row.is_doubtful = True
+        _depend(row, f"{text}: the broker marks those -stray whose id is not the topic's", is_likely=True)
     else:
         row.conditions.append(
             f"if the id of topic {name.topic} is not {text_of(row.topic_id)}, or this is not its broker, the directory is marked "
@@ -105,10 +108,8 @@ def _look_for_original(row: Forecast, name: tree.DirectoryName, log_directory: L
     if topics is None or topic_id is None or neighbours.holds(partition := f"{name.topic}-{name.partition}"):
         return
     if neighbours.node_id_of(log_directory.path) in topics.replicas.get((topic_id, name.partition), ()):
-        row.conditions.append(
-            f"{partition} is one of this broker's, and in no log directory here but under this name: it begins empty"
-        )
-        row.is_doubtful = True
+        condition = f"{partition} is one of this broker's, and in no log directory here but under this name: it begins empty"
+        _depend(row, condition, is_likely=True)
 
 
 def _why_stray(topics: Topics, topic_id: bytes, name: tree.DirectoryName, node_id: int | None) -> str:
@@ -149,8 +150,7 @@ def _fail_as_duplicate(row: Forecast, other: str) -> None:
 def _deny(row: Forecast, denied: Denial) -> None:
     """A file that the broker may not read or write takes the log directory offline, if the broker runs as we take it to."""
     if not denied.is_certain:
-        row.conditions.append(f"{denied.reason}: its start fails")
-        row.is_doubtful |= denied.is_alone
+        _depend(row, f"{denied.reason}: its start fails", is_likely=denied.is_alone)
     elif row.outcome != DIE:
         _leave_as_it_is(row, OFFLINE, denied.reason)
         row.is_denied = True

@@ -399,7 +399,7 @@ def _step_for_circumstance(row: Forecast) -> str | None:
     if row.dead_logs:
         return f"ls -l {quoted}   # where the links lead"
     if row.outcome == STRAY or row.is_doubtful:
-        return f"{_shown_file(os.path.join(row.path, 'partition.metadata'))}   # {as_sentence(row.reason or row.conditions[-1])}"
+        return f"{_shown_file(os.path.join(row.path, 'partition.metadata'))}   # {as_sentence(row.reason or row.conditions[0])}"
     return None
 
 
