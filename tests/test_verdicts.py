@@ -259,3 +259,59 @@ def test_what_to_type_fits_what_is_endangered_and_what_was_not_examined(
     assert f"\nNext\n  cp -a {partition} ELSEWHERE   # before any restart\n  kdump forecast {partition}   # " in out
     assert f"  kdump check --as log {partition}/{LOG}.bak   # it was not examined\n" in out
     assert main(["check", "--as", "log", f"{partition}/{LOG}.bak"]) == 0
+
+
+# --- what stands around partitions
+
+
+def _log_directory(path: Path, *topics: str, **values: str) -> Path:
+    """A log directory that a KRaft broker stopped cleanly, with a sound partition of each topic."""
+    for topic in topics:
+        write_partition(path, topic=topic, partition=0, segments={0: _batches(0, 1)}, index_interval_bytes=0)
+        (path / f"{topic}-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
+    names = {"version": "1", "cluster.id": "c", "node.id": "1", **values}
+    path.mkdir(exist_ok=True)
+    (path / "meta.properties").write_text("".join(f"{name}={value}\n" for name, value in names.items()))
+    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint"):
+        (path / name).write_text("0\n0\n")
+    (path / ".kafka_cleanshutdown").write_text("")
+    return path
+
+
+def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _log_directory(tmp_path / "d1", "a", **{"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"})
+    _log_directory(tmp_path / "d2", "b", **{"directory.id": "mEw3Qw2rQ1m0qQJqk5Qv1A"})
+    assert kdump.verdict(tmp_path).words == ["clean"]
+    assert _exit_codes(tmp_path, capfd) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("topics", "values", "message"),
+    [
+        pytest.param(("a", "b"), {}, "another log directory of this broker has the partition, too", id="duplicate"),
+        pytest.param(("a", "c"), {"node.id": "2"}, "name two brokers, 1 and 2", id="two brokers"),
+        pytest.param(("a", "c"), {"cluster.id": "d"}, "name two clusters, c and d", id="two clusters"),
+        pytest.param(("a", "c"), {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}, "have the same directory.id", id="one id twice"),
+    ],
+)
+def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
+    topics: tuple[str, str], values: dict[str, str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ids = {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}
+    _log_directory(tmp_path / "d1", "a", "b", **ids)
+    _log_directory(tmp_path / "d2", topics[1], **{"directory.id": "mEw3Qw2rQ1m0qQJqk5Qv1A", **values})
+    found = list(kdump.check(tmp_path))
+    assert {finding.code for finding in found} == {"start-loses"}
+    assert all(message in finding.message for finding in found)
+    assert kdump.verdict(tmp_path).words == ["loses at start"]
+    assert _exit_codes(tmp_path, capfd) == (1, 1)
+
+
+def test_a_log_that_the_broker_may_not_write_fails_in_check_as_in_forecast(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (partition / NEWEST).chmod(0o400)
+    (found,) = kdump.check(partition)
+    assert (found.code, found.severity) == ("start-loses", "error")
+    assert NEWEST in found.message
+    assert _exit_codes(partition, capfd) == (1, 1)

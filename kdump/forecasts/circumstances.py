@@ -38,11 +38,16 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
         denied = permissions.denial(row.path, log_directory.path)
         if denied is not None:
             _deny(row, denied)
-        for condition in neighbours.conditions_of(log_directory.path):
-            _depend(row, condition, is_likely=neighbours.is_doubtful(log_directory.path))
-        failure = neighbours.failure_of(log_directory.path)
-        if failure is not None:
-            _fail_before_loading(row, failure)
+        enter_log_directory(row, log_directory.path, neighbours)
+
+
+def enter_log_directory(row: Forecast, log_directory: str, neighbours: Neighbours) -> None:
+    """Enter what log directories side by side make of the start."""
+    for condition in neighbours.conditions_of(log_directory):
+        _depend(row, condition, is_likely=neighbours.is_doubtful(log_directory))
+    failure = neighbours.failure_of(log_directory)
+    if failure is not None:
+        _fail_before_loading(row, failure)
 
 
 def _depend(row: Forecast, condition: str, *, is_likely: bool) -> None:

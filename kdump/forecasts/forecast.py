@@ -21,7 +21,7 @@ from kdump.tables import Bool, Int64, Row, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kdump.forecasts.remedies import Change, Remedy
 
@@ -468,35 +468,32 @@ def _go_offline(row: Forecast, checkpoint: _Checkpoint) -> None:
     row.reason = f"{os.path.basename(checkpoint.path)} is malformed: {fault}"
 
 
+_NOTHING: dict[str, Callable[[], object]] = {
+    "Text": str,
+    "Int64": int,
+    "Bool": bool,
+    "Texts": list,
+    "Pairs": list,
+    "Changes": list,
+}
+
+
+def uneventful(path: str, request: Request, stop: str) -> Forecast:
+    """A start of which nothing is known but that nothing happens to the files; its circumstances may say otherwise."""
+    columns: dict[str, object] = {
+        column.name: None if column.is_nullable else _NOTHING[column.type]() for column in Forecast.schema
+    }
+    columns |= {"path": path, "release": request.release, "after": stop, "outcome": outcome.KEEP}
+    return Forecast(*columns.values())
+
+
 def _misnamed(path: str, request: Request, stop: str) -> Forecast:
     kind = places.kind_of(path)
     reason = "no broker starts with a directory of this name in its log directory: it has to be topic-partition"
     if kind == places.LOG_DIRECTORY:
         reason = "this is a log directory itself, and no broker starts with one inside of another"
-    row = Forecast(
-        path,
-        request.release,
-        stop,
-        0,
-        False,
-        outcome.DIE,
-        [],
-        None,
-        None,
-        None,
-        False,
-        0,
-        [],
-        0,
-        0,
-        None,
-        None,
-        [],
-        [],
-        KAFKA,
-        reason,
-        [],
-    )
+    row = uneventful(path, request, stop)
+    row.outcome, row.exception, row.reason = outcome.DIE, KAFKA, reason
     row.kind = kind
     row.is_misnamed = True
     return row

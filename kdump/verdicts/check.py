@@ -10,7 +10,7 @@ from kdump.checks.check import Job, jobs
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.errors import UsageError
-from kdump.verdicts import starts
+from kdump.verdicts import starts, surroundings
 from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
@@ -74,17 +74,28 @@ def verdict(path: str | os.PathLike[str], *, level: str = FULL, failing: Sequenc
         raise UsageError(f"there is no level {level!r}; levels are {', '.join(LEVELS)}")
     found = Verdict(failing)
     settings = Settings(now=int(time.time() * 1000), level=level)
-    for job in jobs(os.fspath(path)):
-        run(job, settings, found.take)
+    for row in _rows(os.fspath(path), settings):
+        found.take(row)
     return found
 
 
 def _findings(path: str, settings: Settings) -> Iterator[Finding]:
-    found: list[Row] = []
-    for job in jobs(path):
-        run(job, settings, found.append)
-        yield from (row for row in found if isinstance(row, Finding))
-        found.clear()
+    return (row for row in _rows(path, settings) if isinstance(row, Finding))
+
+
+def _rows(path: str, settings: Settings) -> Iterator[Row]:
+    """All rows of a path, those of one piece of work after the other, and what stands around them at the end."""
+    rows: list[Row] = []
+    failing: set[str] = set()
+    all_jobs = jobs(path)
+    for job in all_jobs:
+        run(job, settings, rows.append)
+        if any(isinstance(row, Finding) and row.severity == ERROR for row in rows):
+            failing.add(job.path)
+        yield from rows
+        rows.clear()
+    surroundings.report(all_jobs, [path], failing, settings, rows.append)
+    yield from rows
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *, tries_failing: bool = True) -> None:
@@ -98,5 +109,6 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *,
         return
     watcher = starts.Watcher(emit)
     checks.run(job, settings, watcher.emit, watch)
-    if watcher.wants_forecast and (tries_failing or not watcher.fails):
+    wants_forecast = watcher.wants_forecast or not watcher.fails and starts.is_denied(job.path)
+    if wants_forecast and (tries_failing or not watcher.fails):
         starts.report(job, settings, emit, fails=watcher.fails)

@@ -10,6 +10,7 @@ from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING, FileReport, Finding, Start
 from kdump.errors import KdumpError
+from kdump.formats import tree
 from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES
 
 TYPE_CHECKING = False
@@ -28,6 +29,7 @@ _SCANNING = ("index-missing", "timeindex-missing")
 _HARMLESS = (IGNORE, BLIND)
 
 
+_READ_AND_WRITE = 0o600  # by the owner
 _MAX_BATCHES = 200_000  # of a partition whose starts are tried although it fails anyway: half a second
 
 
@@ -59,6 +61,21 @@ class Watcher:
         if self.fails:
             return self._batches <= _MAX_BATCHES
         return self._is_doubtful and not self._is_active
+
+
+def is_denied(path: str) -> bool:
+    """Whether the files of a partition are not as its broker needs them: for its user to read and write."""
+    try:
+        owner = os.stat(path).st_uid
+        modes = [(entry.stat().st_uid, entry.stat().st_mode) for entry in os.scandir(path)]
+        if all(user == owner and mode & _READ_AND_WRITE == _READ_AND_WRITE for user, mode in modes):
+            return False
+        from kdump.forecasts import permissions  # slow to load
+
+        denied = permissions.denial(path, tree.parent(os.path.abspath(path)))
+    except OSError:
+        return False  # which the check says
+    return denied is not None and (denied.is_certain or denied.is_alone)
 
 
 def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
@@ -103,7 +120,6 @@ def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
     """The starts of a partition that may be its next; none where it cannot be forecast."""
     from kdump.forecasts.forecast import LogDirectory, Request, log_directory_of, of_partition  # slow to load
     from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
-    from kdump.formats import tree
 
     log_directory = LogDirectory(log_directory_of(os.path.abspath(path)))
     stops: tuple[str, ...] = STOPS

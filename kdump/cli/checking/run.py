@@ -16,6 +16,7 @@ from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
 from kdump.output.parallel import jobs_here
+from kdump.verdicts import surroundings
 from kdump.verdicts.check import run
 from kdump.verdicts.verdict import Verdict
 
@@ -79,6 +80,10 @@ class _Run:
                     is_group = job.kind != Job.FILE or len(all_jobs) == 1
                     self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
                     self._progress.findings = sum(self._counts.values())
+                around: list[Finding] = []
+                surroundings.report(all_jobs, self._request.paths, self._failing_groups, self._request.settings, around.append)
+                for finding in around:
+                    self._take([finding], finding.path)
             finally:
                 results.close()  # ends the other processes
         code = self._verdict.exit_code
