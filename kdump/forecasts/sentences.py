@@ -109,7 +109,7 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
     for base, cut in events.rescan_cuts.items():
         why = events.rescanned.get(base)
         first = f"{_log(base)} is scanned{f' because {why}' if why else ''}, and cut at byte {cut.position:,}"
-        yield f"{first} ({counted(cut.size, 'byte')} go): {cut.reason}. Later segments stay; a hole in the offsets may remain."
+        yield f"{first} ({_bytes_that_go(cut.size)}): {cut.reason}. Later segments stay; a hole in the offsets may remain."
     sound = [base for base in events.rescanned if base not in events.rescan_cuts]
     if sound and RESCAN in words:
         shown = ", ".join(_log(base) for base in sound[:3]) + (", ..." if len(sound) > 3 else "")
@@ -122,7 +122,7 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
         if base in events.wiped:
             yield f"{_log(base)} is emptied, down to byte {cut.position:,}: {events.wiped[base]}."
         else:
-            yield f"{_log(base)} is cut at byte {cut.position:,} ({counted(cut.size, 'byte')} go): {cut.reason}."
+            yield f"{_log(base)} is cut at byte {cut.position:,} ({_bytes_that_go(cut.size)}): {cut.reason}."
     if events.deleted_behind_cut:
         gone = events.deleted_behind_cut
         names = _log(gone[0]) if len(gone) == 1 else f"{_log(gone[0])} to {_log(gone[-1])}"
@@ -152,7 +152,11 @@ def _lost(row: Forecast) -> Iterator[str]:
         offsets = f", {', '.join(ranges)}" if ranges else ", whose offsets other batches have too"
         yield f"Lost for good: {counted(row.lost_records, 'intact record')}{offsets}, {counted(max(row.bytes_lost, 0), 'byte')}."
     elif row.bytes_lost > 0:
-        yield f"{counted(row.bytes_lost, 'byte')} go; no intact record is among them."
+        yield f"{_bytes_that_go(row.bytes_lost)}; no intact record is among them."
+
+
+def _bytes_that_go(size: int) -> str:
+    return f"{counted(size, 'byte')} {'goes' if size == 1 else 'go'}"
 
 
 def _wrong_end(log_end: int, data_end: int) -> str:

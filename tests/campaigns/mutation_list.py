@@ -22,7 +22,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="severity-of-tail",
         file="kdump/checks/rules/framing.py",
-        old="return WARNING if context.is_newest else ERROR",
+        old="return WARNING if self.context.is_newest else ERROR",
         new="return WARNING",
         tests=("tests/faults/test_faults.py::test_a_fault_is_found_where_its_builder_says",),
     ),
@@ -66,8 +66,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="n09",
         file="kdump/cli/forecasting/run.py",
-        old="self._is_safe &= all(",
-        new="self._is_safe = all(",
+        old="        self._verdict.take_forecasts(rows)",
+        new="        self._verdict = Verdict()\n        self._verdict.take_forecasts(rows)",
         tests=("tests/test_forecast.py::test_one_directory_that_loses_data_is_enough_for_exit_code_1",),
     ),
     Mutation(
@@ -78,11 +78,34 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/test_text_checkpoint_listing.py::test_a_bad_header_is_no_row",),
     ),
     Mutation(
+        id="records-before-snapshot",
+        file="kdump/decoders/cluster_topics.py",
+        old="and offset >= start:",
+        new="and offset > start:",
+        tests=("tests/test_cluster_topics.py::test_records_are_replayed_in_order",),
+    ),
+    Mutation(
+        id="replicas-elsewhere",
+        file="kdump/forecasts/circumstances.py",
+        old="node_id not in replicas:",
+        new="node_id in replicas:",
+        tests=("tests/test_forecast_log_directories.py::test_a_partition_that_is_no_replica_of_the_broker_is_set_aside",),
+    ),
+    Mutation(
         id="12",
         file="kdump/forecasts/leftovers.py",
         old="not (rules.keeps_deleted_checkpoints and",
         new="not (not rules.keeps_deleted_checkpoints and",
         tests=("tests/test_forecast.py::test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later",),
+    ),
+    Mutation(
+        id="second-disk",
+        file="kdump/forecasts/neighbours.py",
+        old="return {name for other in self._members.values() if other.broker == broker for name in other.partitions}",
+        new="return set(member.partitions)",
+        tests=(
+            "tests/test_forecast_log_directories.py::test_a_second_disk_of_one_of_two_brokers_is_not_compared_with_the_other",
+        ),
     ),
     Mutation(
         id="15",
@@ -120,13 +143,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/test_forecast.py::test_a_topic_id_has_no_padding_or_all_of_it",),
     ),
     Mutation(
-        id="second-disk",
-        file="kdump/forecasts/neighbours.py",
-        old="return {name for other in self._members.values() if other.broker == broker for name in other.partitions}",
-        new="return set(member.partitions)",
-        tests=(
-            "tests/test_forecast_log_directories.py::test_a_second_disk_of_one_of_two_brokers_is_not_compared_with_the_other",
-        ),
+        id="malformed-line",
+        file="kdump/forecasts/partition_metadata.py",
+        old="line {row + 1} of {_NAME} is no name",
+        new="line {row + 2} of {_NAME} is no name",
+        tests=("tests/test_forecast.py::test_the_line_of_partition_metadata_that_ends_a_start_is_named",),
     ),
     Mutation(
         id="logs-read-only",
@@ -138,32 +159,25 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
     ),
     Mutation(
-        id="replicas-elsewhere",
-        file="kdump/forecasts/circumstances.py",
-        old="node_id not in replicas:",
-        new="node_id in replicas:",
-        tests=("tests/test_forecast_log_directories.py::test_a_partition_that_is_no_replica_of_the_broker_is_set_aside",),
-    ),
-    Mutation(
-        id="records-before-snapshot",
-        file="kdump/decoders/cluster_topics.py",
-        old="and offset >= start:",
-        new="and offset > start:",
-        tests=("tests/test_cluster_topics.py::test_records_are_replayed_in_order",),
-    ),
-    Mutation(
-        id="malformed-line",
-        file="kdump/forecasts/partition_metadata.py",
-        old="line {row + 1} of {_NAME} is no name",
-        new="line {row + 2} of {_NAME} is no name",
-        tests=("tests/test_forecast.py::test_the_line_of_partition_metadata_that_ends_a_start_is_named",),
-    ),
-    Mutation(
         id="n10",
         file="kdump/forecasts/recovery.py",
         old="if valid_bytes - last_indexed > settings.index_interval:",
         new="if valid_bytes - last_indexed >= settings.index_interval:",
         tests=("tests/test_forecast.py::test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_that",),
+    ),
+    Mutation(
+        id="offsets-twice",
+        file="kdump/forecasts/sentences.py",
+        old="offset_range(log_end, data_end - 1)",
+        new="offset_range(log_end, data_end - 2)",
+        tests=("tests/test_forecast_output.py::test_what_happens_is_said_in_the_order_of_how_much_it_matters",),
+    ),
+    Mutation(
+        id="done-before-it-fails",
+        file="kdump/forecasts/sentences.py",
+        old="(row.segments_gone or row.bytes_lost > 0):",
+        new="(row.segments_gone or row.bytes_lost > -1):",
+        tests=("tests/test_forecast_output.py::test_what_happens_is_said_in_the_order_of_how_much_it_matters",),
     ),
     Mutation(
         id="wide-cells",
@@ -220,6 +234,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="or _is_implausible(finding)",
         new="",
         tests=("tests/test_check_output.py::test_offsets_that_damaged_bytes_cannot_hold_are_not_counted",),
+    ),
+    Mutation(
+        id="untold",
+        file="kdump/output/forecast.py",
+        old="self._untold += 1",
+        new="self._untold += 2",
+        tests=("tests/test_forecast_output.py::test_twenty_directories_that_are_not_safe_are_told_and_the_others_counted",),
+    ),
+    Mutation(
+        id="kinds-of-stops",
+        file="kdump/output/forecast.py",
+        old="if len(run.stops) < 2 else",
+        new="if len(run.stops) > 2 else",
+        tests=("tests/test_forecast_output.py::test_the_last_lines_say_what_was_asked_and_assumed",),
     ),
     Mutation(
         id="page-of-huge-rows",

@@ -1,0 +1,611 @@
+"""The words of forecasts: each sentence, the word in front of them, and what to do instead."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kdump.forecasts import places
+from kdump.forecasts.forecast import Forecast
+from kdump.forecasts.loading import Events
+from kdump.forecasts.recovery import Cut
+from kdump.forecasts.remedies import Change, Remedy
+from kdump.forecasts.sentences import sentences, summary, verdict
+from kdump.output.findings import Look
+from kdump.output.forecast import FORMS, Run, form_of
+from kdump.verdicts.verdict import Verdict
+
+Values = dict[str, Any]  # of columns of several types
+
+SOUND: Values = {
+    "path": "/data/orders-0",
+    "release": "4.3.1",
+    "after": "unclean",
+    "recovery_point": 0,
+    "recovery_point_is_assumed": False,
+    "outcome": "keep",
+    "also": [],
+    "log_start": 0,
+    "log_end": 10,
+    "data_end": 10,
+    "end_differs": False,
+    "bytes_lost": 0,
+    "lost_offsets": [],
+    "lost_records": 0,
+    "damaged_batches": 0,
+    "consumers_stop_at": None,
+    "segments": [[0, 700]],
+    "segments_gone": [],
+    "files": [],
+    "exception": None,
+    "reason": None,
+    "conditions": [],
+}
+
+
+def _row(
+    events: Values | None = None, *, remedy: Remedy | None = None, **changes: Any
+) -> Forecast:  # of columns of several types
+    row = Forecast(*(SOUND | changes).values())
+    row.events = Events()
+    for name, value in (events or {}).items():
+        setattr(row.events, name, value)
+    row.remedy = remedy
+    row.is_doubtful = bool(row.conditions)
+    row.segments_before, row.size_before = 1, 700
+    return row
+
+
+def _name(base_offset: int) -> str:
+    return f"{base_offset:020}.log"
+
+
+def _file(name: str, change: str, new_name: str | None = None) -> Values:
+    return {"name": name, "change": change, "newName": new_name, "sizeBefore": 1, "sizeAfter": None}
+
+
+# --- the first word
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({}, "safe"),
+        ({"bytes_lost": -5}, "safe"),
+        ({"consumers_stop_at": 4, "damaged_batches": 1}, "damage"),
+        ({"outcome": "die"}, "fails"),
+        ({"outcome": "offline"}, "fails"),
+        ({"outcome": "wipe"}, "trims"),
+        ({"bytes_lost": 1}, "trims"),
+        ({"bytes_lost": 1, "end_differs": True}, "trap"),
+        ({"end_differs": True}, "trap"),
+        ({"lost_records": 1}, "loss"),
+        ({"lost_records": 1, "end_differs": True}, "loss"),
+        ({"segments_gone": [_name(0)]}, "loss"),
+        ({"outcome": "stray"}, "loss"),
+        ({"conditions": ["if it is so"]}, "unsure"),
+        ({"conditions": ["if it is so"], "end_differs": True}, "trap"),
+        ({"conditions": ["if it is so"], "lost_records": 1}, "loss"),
+    ],
+)
+def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> None:
+    assert verdict(_row(**changes)) == word
+
+
+# --- sentences
+
+
+@pytest.mark.parametrize(
+    ("events", "changes", "told"),
+    [
+        ({}, {}, ["Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]),
+        (
+            {"scanned": [7]},
+            {"log_start": 3, "log_end": 12_345},
+            ["1 segment is scanned, from offset 7 on, nothing is lost; the log goes from offset 3 to 12,345."],
+        ),
+        (
+            {"scanned": [7, 9]},
+            {},
+            ["2 segments are scanned, from offset 7 on, nothing is lost; the log goes from offset 0 to 10."],
+        ),
+        ({}, {"log_end": None}, ["Nothing is lost; the directory is waiting to be deleted."]),
+        (
+            {},
+            {"outcome": "die", "exception": "java.lang.IllegalStateException", "reason": "why"},
+            ["The broker does not start (IllegalStateException): why."],
+        ),
+        (
+            {},
+            {"outcome": "die", "exception": "E", "reason": "why", "bytes_lost": 1},
+            [
+                "The broker does not start (E): why.",
+                "What happens to files before that stays done:",
+                "1 byte goes; no intact record is among them.",
+            ],
+        ),
+        (
+            {},
+            {"outcome": "offline", "reason": "why", "segments_gone": [_name(0)]},
+            [
+                "The log directory goes offline, and with it the broker if it has no other: why.",
+                "What happens to files before that stays done:",
+            ],
+        ),
+        (
+            {},
+            {"outcome": "offline", "reason": "why", "consumers_stop_at": 5},
+            ["The log directory goes offline, and with it the broker if it has no other: why."],
+        ),
+        (
+            {"cut": {0: Cut(207, 1234, "a CRC does not fit")}, "deleted_behind_cut": [10]},
+            {"outcome": "cut", "lost_records": 2, "bytes_lost": 1234, "lost_offsets": [[3, 4]], "segments_gone": [_name(10)]},
+            [
+                f"{_name(0)} is cut at byte 207 (1,234 bytes go): a CRC does not fit.",
+                f"All later segments are deleted: 1 segment, {_name(10)}.",
+                "Lost for good: 2 intact records, offsets 3 to 4, 1,234 bytes.",
+            ],
+        ),
+        (
+            {"cut": {0: Cut(0, 1, "why")}, "wiped": {0: "why it is emptied"}, "deleted_behind_cut": [5, 6, 7]},
+            {"outcome": "wipe", "bytes_lost": 1},
+            [
+                f"{_name(0)} is emptied, down to byte 0: why it is emptied.",
+                f"All later segments are deleted: 3 segments, {_name(5)} to {_name(7)}.",
+                "1 byte goes; no intact record is among them.",
+            ],
+        ),
+        (
+            {"deleted_all": [0, 5]},
+            {"outcome": "delete", "reason": "why", "segments_gone": [_name(0), _name(5)], "lost_records": 1},
+            [
+                "All 2 segments are deleted: why.",
+                "Lost for good: 1 intact record, whose offsets other batches have too, 0 bytes.",
+            ],
+        ),
+        (
+            {"swapped_in": [4]},
+            {"bytes_lost": -9},
+            [
+                f"{_name(4)} is put into place, from a swap that was not finished.",
+                "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
+            ],
+        ),
+        (
+            {"rescanned": {0: "its index is bad"}, "rescan_cuts": {0: Cut(69, 7, "a CRC does not fit")}},
+            {"outcome": "rescan", "bytes_lost": 7},
+            [
+                f"{_name(0)} is scanned because its index is bad, and cut at byte 69 (7 bytes go): a CRC does not fit. "
+                "Later segments stay; a hole in the offsets may remain.",
+                "7 bytes go; no intact record is among them.",
+            ],
+        ),
+        (
+            {"rescan_cuts": {0: Cut(69, 1, "why")}},
+            {"outcome": "rescan", "bytes_lost": 1},
+            [
+                f"{_name(0)} is scanned, and cut at byte 69 (1 byte goes): why. "
+                "Later segments stay; a hole in the offsets may remain.",
+                "1 byte goes; no intact record is among them.",
+            ],
+        ),
+        (
+            {"rescanned": {0: "its index is bad"}, "scanned": [0]},
+            {"outcome": "rescan"},
+            [
+                f"{_name(0)} is scanned because its index is bad; the index is made anew.",
+                "1 segment is scanned, from offset 0 on, nothing is lost; the log goes from offset 0 to 10.",
+            ],
+        ),
+        (
+            {"rescanned": dict.fromkeys([0, 1, 2], "its index is bad")},
+            {"outcome": "delete", "also": ["rescan"], "end_differs": True, "log_end": None},
+            [f"{_name(0)}, {_name(1)}, {_name(2)} are scanned because its index is bad; the index is made anew."],
+        ),
+        (
+            {"rescanned": dict.fromkeys([0, 1, 2, 3], "its index is bad")},
+            {"outcome": "rescan", "end_differs": True, "log_end": None},
+            [f"{_name(0)}, {_name(1)}, {_name(2)}, ... are scanned because its index is bad; the index is made anew."],
+        ),
+        ({"rescanned": {0: "why"}}, {"end_differs": True, "data_end": None}, []),  # nobody would notice: the word is not there
+        (
+            {"split": [0, 0]},
+            {"outcome": "split"},
+            [
+                f"{_name(0)} is split in place, for its offsets outgrow it.",
+                "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
+            ],
+        ),
+        (
+            {"split": [0]},
+            {"outcome": "die", "also": ["split"], "exception": "E", "reason": "why"},
+            ["The broker does not start (E): why."],
+        ),
+        (
+            {},
+            {"end_differs": True, "log_end": 4, "data_end": 7},
+            [
+                "The log ends at offset 4, though there is data up to 6: new records get offsets 4 to 6 a second time, "
+                "and what stands there can no longer be fetched as it should."
+            ],
+        ),
+        (
+            {},
+            {"end_differs": True, "log_end": 6, "data_end": 7},
+            [
+                "The log ends at offset 6, though there is data up to 6: new records get offset 6 a second time, "
+                "and what stands there can no longer be fetched as it should."
+            ],
+        ),
+        (
+            {},
+            {"end_differs": True, "log_end": 9, "data_end": 7},
+            ["The log ends at offset 9, behind its data, which ends at 7."],
+        ),
+        (
+            {},
+            {"consumers_stop_at": 4, "damaged_batches": 2},
+            [
+                "2 damaged batches stay: consumers stop at offset 4.",
+                "Nothing is scanned, nothing is lost; the log goes from offset 0 to 10.",
+            ],
+        ),
+        (
+            {},
+            {"consumers_stop_at": 1234, "damaged_batches": 1, "bytes_lost": 3},
+            ["3 bytes go; no intact record is among them.", "1 damaged batch stays: consumers stop at offset 1,234."],
+        ),
+        (
+            {},
+            {"consumers_stop_at": 4, "bytes_lost": 1},
+            ["1 byte goes; no intact record is among them.", "Bytes that are no batch stay: consumers stop at offset 4."],
+        ),
+        (
+            {},
+            {"bytes_lost": -3, "lost_records": 4, "lost_offsets": [[0, 0], [2, 3], [5, 5], [7, 8]]},
+            ["Lost for good: 4 intact records, offset 0, offsets 2 to 3, offset 5, offsets 7 to 8, 0 bytes."],
+        ),
+        (
+            {},
+            {"bytes_lost": 3, "lost_records": 9, "lost_offsets": [[0, 0], [2, 3], [5, 5], [7, 8], [9, 9], [11, 11]]},
+            ["Lost for good: 9 intact records, offset 0, offsets 2 to 3, offset 5, offsets 7 to 8, 2 more ranges, 3 bytes."],
+        ),
+        (
+            {},
+            {"bytes_lost": 3, "lost_offsets": [[0, 0]]},
+            ["Lost for good: 0 intact records, offset 0, 3 bytes."],
+        ),
+    ],
+)
+def test_what_happens_is_said_in_the_order_of_how_much_it_matters(events: Values, changes: Values, told: list[str]) -> None:
+    assert list(sentences(_row(events, **changes))) == told
+
+
+@pytest.mark.parametrize(
+    ("files", "events", "told"),
+    [
+        ([_file("a", "deleted"), _file("b", "truncated"), _file("c", "deleted")], {}, "Deleted: a, c."),
+        ([_file("a", "renamed", "a.deleted")], {}, "Deleted: a."),
+        ([_file("a", "renamed", "a.other")], {}, None),
+        ([_file("a", "renamed", "a.deleted"), _file("b", "deleted")], {"cut": {0: Cut(1, 2, "why")}}, "Deleted: b."),
+        ([_file("a", "renamed", "a.deleted")], {"deleted_all": [0]}, None),
+        ([_file(name, "deleted") for name in "abcdefgh"], {}, "Deleted: a, b, c, d, e, f, g, h."),
+        ([_file(name, "deleted") for name in "abcdefghij"], {}, "Deleted: a, b, c, d, e, f, g, h and 2 more."),
+    ],
+)
+def test_files_that_go_are_named(files: list[Values], events: Values, told: str | None) -> None:
+    found = [line for line in sentences(_row(events, files=files)) if line.startswith("Deleted")]
+    assert found == ([] if told is None else [told])
+
+
+@pytest.mark.parametrize(
+    ("events", "changes", "told"),
+    [
+        ({}, {}, "nothing is lost"),
+        ({}, {"after": "clean"}, "nothing is scanned: nothing is lost"),
+        ({"scanned": [1234, 2000]}, {}, "scanned from 1,234 on: nothing is lost"),
+        ({}, {"outcome": "die", "reason": "why"}, "the broker does not start: why"),
+        ({}, {"outcome": "offline", "reason": "why"}, "the broker does not start: why"),
+        ({}, {"end_differs": True, "log_end": 1000, "data_end": 7}, "the log ends at offset 1,000, though its data ends at 7"),
+        ({}, {"bytes_lost": 5}, "no intact record is lost"),
+        (
+            {"cut": {0: Cut(1207, 5, "why")}, "rescan_cuts": {5: Cut(9, 5, "why")}, "scanned": [0]},
+            {"lost_records": 1, "lost_offsets": [[3, 3]], "end_differs": True, "segments_gone": ["a", "b"]},
+            f"scanned from 0 on: {_name(0)} is cut at byte 1,207; {_name(5)} is cut at byte 9; 2 segments deleted; "
+            "1 intact record lost, offset 3",
+        ),
+        ({}, {"lost_records": 2, "lost_offsets": []}, "2 intact records lost"),
+        (
+            {},
+            {"lost_records": 2, "lost_offsets": [[3, 4], [6, 6], [8, 8]]},
+            "2 intact records lost, offsets 3 to 4 and 2 more ranges",
+        ),
+    ],
+)
+def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told: str) -> None:
+    assert summary(_row(events, **changes)) == told
+
+
+# --- the report
+
+
+def _report(*directories: list[Forecast], look: Look | None = None, **run: Any) -> list[str]:  # what Run takes, of several types
+    texts: list[str] = []
+    form = form_of("text", texts.append, look or Look(width=200))
+    for number, rows in enumerate(directories):
+        form.directory(rows, f"orders-{number}")
+    values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
+    form.end(Run(**values))
+    *lines, last = "".join(texts).splitlines()
+    assert last == "Verdict: not examined. Exit status 3."  # none was taken; other tests have the verdicts
+    return lines
+
+
+SAFE_LINES = ["       Nothing is scanned, nothing is lost; the log goes from offset 0 to 10."]
+NOTHING_READ = "The CRCs of all batches fit; kdump check reads all the rest, too."
+LOST: Values = {"lost_records": 1, "lost_offsets": [[3, 3]], "bytes_lost": 69}
+
+
+def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
+    rows = [_row(after="clean"), _row(recovery_point=1000)]
+    assert _report(rows) == [
+        "orders-0   1 segment, 700 bytes",
+        "safe   after a clean stop",
+        *SAFE_LINES,
+        "safe   after an unclean stop, recovery point 1,000",
+        *SAFE_LINES,
+        f"Starts of a broker 4.3.1. {NOTHING_READ} 1.2 s.",
+    ]
+
+
+def test_starts_from_assumed_recovery_points_are_told_once_where_they_are_alike() -> None:
+    assumed = [_row(recovery_point_is_assumed=True), _row(recovery_point_is_assumed=True, recovery_point=10)]
+    lines = _report(assumed)
+    assert lines[1:3] == ["safe   after an unclean stop, recovery point 0 or 10 (assumed)", *SAFE_LINES]
+    assert len(lines) == 5  # the last one is wrapped
+    assert lines[3].startswith(
+        "Starts of a broker 4.3.1. There is no recovery-point-offset-checkpoint: both ends, 0 and the end of"
+    )
+    noted = [_row(), _row(recovery_point=10)]
+    assert len(_report(noted)) == 6
+    differ = [assumed[0], _row(recovery_point_is_assumed=True, recovery_point=10, log_end=11, data_end=11)]
+    assert len(_report(differ)) == 7
+    clean = [_row(recovery_point_is_assumed=True, after="clean")]
+    assert "assumed" not in "".join(_report(clean))
+
+
+def test_a_directory_that_loses_records_is_told_with_what_to_do() -> None:
+    rows = [_row(after="clean"), _row(**LOST)]
+    assert _report(rows) == [
+        "orders-0   1 segment, 700 bytes",
+        "safe   after a clean stop",
+        *SAFE_LINES,
+        "loss   after an unclean stop, recovery point 0",
+        "       Lost for good: 1 intact record, offset 3, 69 bytes.",
+        "",
+        "Next",
+        "  cp -a /data/orders-0 ELSEWHERE   # before any restart, with the broker stopped",
+        "  stop the broker cleanly, and let it end by itself: a clean start loses nothing",
+        "  kdump check /data/orders-0   # what is damaged, and where",
+        "Starts of a broker 4.3.1. 1.2 s.",
+    ]
+
+
+def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
+    advice = "  with a healthy replica: move /data/orders-0 away while the broker is stopped, and let it be fetched anew"
+    assert advice in _report([_row(after="clean", **LOST), _row(**LOST)])
+    assert advice not in _report([_row(after="clean"), _row(**LOST)])
+    remedy = Remedy(Change(taken=["a.index"]), _row(after="clean"))
+    assert advice not in _report([_row(after="clean", remedy=remedy, **LOST)])
+
+
+@pytest.mark.parametrize(
+    ("then", "told"),
+    [
+        ({"after": "clean"}, "a start after a clean stop loses nothing"),
+        ({}, "a start after an unclean stop loses nothing"),
+        ({"outcome": "die"}, "less is lost"),
+        ({"outcome": "offline", "lost_records": 4}, "less is lost"),
+        ({"lost_records": 4, "bytes_lost": 5}, "the broker starts; 4 records and 5 bytes are lost"),
+        ({"lost_records": 1, "bytes_lost": -5}, "the broker starts; 1 record and 0 bytes are lost"),
+    ],
+)
+def test_a_remedy_is_a_command_and_what_comes_of_it(then: Values, told: str) -> None:
+    remedy = Remedy(Change(taken=["a.index", "b c"], made_empty=["d"]), _row(**then))
+    rows = [_row(after="clean", remedy=remedy, **LOST), _row(remedy=remedy, **LOST)]  # the same for both: told once
+    lines = _report(rows)
+    assert [line for line in lines if "# then" in line] == [
+        f"  mv /data/orders-0/a.index '/data/orders-0/b c' ELSEWHERE   # then {told}",
+        f"  : > /data/orders-0/d   # then {told}",
+    ]
+
+
+def test_a_log_start_offset_is_taken_out_of_its_checkpoint() -> None:
+    remedy = Remedy(Change(is_without_log_start=True), _row())
+    assert (
+        "  take the line of orders-0 out of log-start-offset-checkpoint, and count one less in its second line"
+        "   # then a start after an unclean stop loses nothing"
+    ) in _report([_row(remedy=remedy, **LOST)])
+
+
+def test_a_safe_start_needs_no_remedy() -> None:
+    remedy = Remedy(Change(taken=["a.index"]), _row())
+    assert not any("mv" in line for line in _report([_row(after="clean", remedy=remedy), _row(**LOST)]))
+
+
+def test_damage_that_stays_is_looked_at() -> None:
+    lines = _report([_row(after="clean", consumers_stop_at=4, damaged_batches=1)])
+    assert lines[4:] == [
+        "",
+        "Next",
+        "  kdump check /data/orders-0   # what is damaged, and where; a start leaves it as it is",
+        "Starts of a broker 4.3.1. 1.2 s.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("is_safe_but_for_checkpoint", "steps"),
+    [
+        ([True, True], 1),
+        ([True, False], 4),
+    ],
+)
+def test_a_bad_checkpoint_goes_first(is_safe_but_for_checkpoint: list[bool], steps: int) -> None:
+    rows = [_row(after=after, outcome="die", exception="E", reason="why") for after in ("clean", "unclean")]
+    for row, is_safe in zip(rows, is_safe_but_for_checkpoint, strict=True):
+        row.bad_checkpoint, row.is_safe_but_for_checkpoint = "/data/recovery point", is_safe
+    lines = _report(rows)
+    following = lines[lines.index("Next") + 1 : -1]
+    assert following[0] == (
+        "  mv '/data/recovery point' ELSEWHERE   # with the broker stopped; "
+        "a start then takes zero for all that it noted, as it does with a bad one"
+    )
+    assert len(following) == steps
+
+
+def test_of_two_directories_of_one_partition_one_goes() -> None:
+    row = _row(outcome="die", exception="E", reason="why")
+    row.duplicate = "/a/orders-0"
+    lines = _report([row])
+    assert lines[-2:-1] == ["  kdump log --output table /a/orders-0 /data/orders-0   # which of the two to keep"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "step"),
+    [
+        (
+            places.LOG_DIRECTORY,
+            "a log directory itself",
+            "in log.dirs, name /data/orders-0 itself: it is a log directory, and the one around it none for this broker",
+        ),
+        (
+            places.PARTITION,
+            "1 segment, 700 bytes",
+            "mv /data/orders-0 ELSEWHERE   # out of the log directory, with the broker stopped: the name is no partition's",
+        ),
+        (
+            "other",
+            "no partition directory",
+            "ls -la /data/orders-0   # no partition directory: "
+            "the broker starts only where log.dirs names a directory without it",
+        ),
+    ],
+)
+def test_what_is_no_partition_is_moved_only_where_it_holds_one(kind: str, about: str, step: str) -> None:
+    row = _row(outcome="die", exception="E", reason="why")
+    row.kind, row.is_misnamed = kind, True
+    lines = _report([row])
+    assert lines == [
+        f"orders-0   {about}",
+        "fails  after an unclean stop, recovery point 0",
+        "       The broker does not start (E): why.",
+        "",
+        "One directory that fails keeps the broker from starting, and takes all others with it.",
+        "Next",
+        f"  {step}",
+        "Starts of a broker 4.3.1. 1.2 s.",
+    ]
+
+
+def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first() -> None:
+    bad, good = [_row(**LOST)], [_row()]
+    lines = _report(good, bad, good)
+    assert [line.split()[0] for line in lines if line.startswith("orders")] == ["orders-1", "orders-0", "orders-2"]
+    assert lines[lines.index("       Lost for good: 1 intact record, offset 3, 69 bytes.") + 1] == ""
+    assert len([line for line in _report(*[good] * 5) if line.startswith("orders")]) == 5
+    assert _report(*[good] * 6)[0] == "safe   6 directories to which nothing happens"
+    lines = _report(bad, *[good] * 6)
+    assert lines[3:5] == ["", "safe   6 directories to which nothing happens"]
+    assert not any("One directory that fails" in line for line in lines)
+
+
+def test_twenty_directories_that_are_not_safe_are_told_and_the_others_counted() -> None:
+    bad = [_row(**LOST)]
+    assert not any("not safe" in line for line in _report(*[bad] * 20))
+    lines = _report(*[bad] * 21)
+    assert len([line for line in lines if line.startswith("orders")]) == 20
+    assert "1 more directory is not safe or damaged; --output ndjson tells of each." in lines
+    assert lines.count("") == 21  # between them, before what was not told, before what comes next
+    assert "2 more directories are not safe or damaged; --output ndjson tells of each." in _report(*[bad] * 22)
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ({"asked": "3.9.0", "release": "3.9.1"}, "Starts of a broker 3.9.1, the nearest to 3.9.0 of those that are known. "),
+        ({"stops": {True}}, "Starts of a broker 4.3.1. It was stopped cleanly: .kafka_cleanshutdown is there. "),
+        ({"stops": {False}}, "Starts of a broker 4.3.1. There is no .kafka_cleanshutdown: it runs, or its stop was unclean. "),
+        (
+            {"stops": {True, False}},
+            "Starts of a broker 4.3.1. Some of the log directories hold .kafka_cleanshutdown and others do not: "
+            "each starts as after its own stop. ",
+        ),
+        ({"failed": 2}, f"Starts of a broker 4.3.1. {NOTHING_READ} 2 directories could not be examined. 1.2 s."),
+    ],
+)
+def test_the_last_lines_say_what_was_asked_and_assumed(run: Values, told: str) -> None:
+    lines = _report([_row()], **run)
+    assert " ".join(lines[3:]).startswith(told)
+    assert lines[-1].endswith("1.2 s.")
+
+
+def test_lines_are_wrapped_under_their_start_and_no_narrower_than_forty_columns() -> None:
+    lines = _report([_row()], look=Look(width=60))
+    assert lines[2:4] == ["       Nothing is scanned, nothing is lost; the log goes", "       from offset 0 to 10."]
+    assert _report([_row()], look=Look(width=10)) == _report([_row()], look=Look(width=40))
+    narrow = _report([_row()], look=Look(width=40))[2:]  # a heading is not wrapped
+    assert 35 < max(map(len, narrow)) <= 40
+
+
+def test_only_a_terminal_gets_escapes_and_colours_where_they_are_wanted() -> None:
+    row = _row(path="/data/a\x1b-0", outcome="die", exception="E", reason="a\x1bb")
+    assert any("a\\x1bb" in line for line in _report([row], look=Look(width=200, is_terminal=True)))
+    assert any("a\x1bb" in line for line in _report([row]))
+    words = [("32", "safe", {}), ("33", "trims", {"bytes_lost": 1}), ("31", "loss", LOST), ("31", "trap", {"end_differs": True})]
+    for color, word, changes in [*words, ("31", "fails", {"outcome": "die", "exception": "E", "reason": "why"})]:
+        line = _report([_row(**changes)], look=Look(width=200, has_colors=True))[1]
+        assert line == f"\x1b[{color}m{word}\x1b[0m{' ' * (7 - len(word))}after an unclean stop, recovery point 0"
+
+
+# --- rows
+
+
+def _written(name: str, *directories: list[Forecast]) -> str:
+    texts: list[str] = []
+    form = form_of(name, texts.append, Look(width=250))
+    for rows in directories:
+        form.directory(rows, "orders-0")
+    form.end(Run(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))
+    return "".join(texts)
+
+
+def test_rows_of_all_directories_are_one_document() -> None:
+    document = json.loads(_written("json", [_row(after="clean")], [_row(path="/data/orders-1")]))
+    assert [(row["path"], row["after"]) for row in document["forecasts"]] == [
+        ("/data/orders-0", "clean"),
+        ("/data/orders-1", "unclean"),
+    ]
+    assert (document["summary"]["exitCode"], document["summary"]["seconds"]) == (3, 1.0)
+    assert json.loads(_written("json"))["forecasts"] == []
+
+
+def test_a_row_is_a_line_of_its_kind_and_the_summary_the_last() -> None:
+    lines = map(json.loads, _written("ndjson", [_row(), _row()], [_row()]).splitlines())
+    assert [line["kind"] for line in lines] == ["forecast"] * 3 + ["forecast-summary"]
+
+
+def test_a_table_shows_the_class_of_an_exception_and_what_is_assumed() -> None:
+    rows = [
+        _row(outcome="die", exception="java.lang.IllegalStateException", recovery_point_is_assumed=True, log_end=None),
+        _row(**LOST, segments_gone=[_name(0), _name(5)], consumers_stop_at=7),
+    ]
+    lines = [line.split() for line in _written("table", rows).splitlines() if "unclean" in line]
+    assert lines == [
+        ["unclean", "0", "(assumed)", "die", "-", "10", "False", "0", "0", "-", "0", "IllegalStateException"],
+        ["unclean", "0", "keep", "10", "10", "False", "69", "1", "7", "2", "-"],
+    ]
+
+
+def test_every_form_has_a_name() -> None:
+    assert list(FORMS) == ["text", "ndjson", "json", "csv", "table"]
+    assert _written("csv", [_row()]).splitlines()[0].startswith("path,release,after,recoveryPoint,")
