@@ -1,12 +1,14 @@
 """What several tests share: files of given bytes, what is read from them, and random logs."""
 
+import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 from hypothesis import strategies as st
 
@@ -47,6 +49,30 @@ def opened(data: bytes) -> Iterator[Source]:
         Path(file.name).write_bytes(data)
         with Source(file.name) as source:
             yield source
+
+
+@contextmanager
+def bytes_read() -> Iterator[Callable[[], int]]:
+    """How many bytes have been read from files since: work that is the same on every machine, however fast and busy."""
+    total = 0
+
+    def pread(descriptor: int, count: int, position: int) -> bytes:
+        nonlocal total
+        data = _PREAD(descriptor, count, position)
+        total += len(data)
+        return data
+
+    def preadv(descriptor: int, buffers: Sequence[memoryview], position: int, *flags: int) -> int:
+        nonlocal total
+        count = _PREADV(descriptor, buffers, position, *flags)
+        total += count
+        return count
+
+    with mock.patch.object(os, "pread", pread), mock.patch.object(os, "preadv", preadv):
+        yield lambda: total
+
+
+_PREAD, _PREADV = os.pread, os.preadv
 
 
 def values_of(row: Row) -> Values:

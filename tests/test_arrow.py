@@ -1,6 +1,7 @@
 """Columns of ours as Arrow's record batches: null and empty, bounds of rows and bytes, what is cut, what a control record is."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,9 +11,11 @@ if TYPE_CHECKING:
 else:
     pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.formats import records  # what needs Arrow
+import pyarrow.parquet as pq  # what needs Arrow
+
+from kdump.formats import records
 from kdump.formats.log import Log
-from kdump.output.arrow import builder, contents
+from kdump.output.arrow import builder, contents, files
 from kdump.output.arrow.builder import Constant, Spread, Spreading
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import table_schema
@@ -318,3 +321,24 @@ def test_the_schema_of_a_table_says_what_may_be_null() -> None:
         "producerId",
         "controlType",
     ]
+
+
+# --- files
+
+
+def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pa.record_batch({"x": pa.array(range(5))})
+
+    def groups(name: str) -> list[int]:
+        with files.TableFile(str(tmp_path / name), rows.schema) as file:
+            for _ in range(4):
+                file.write(rows)
+        metadata = pq.ParquetFile(tmp_path / name).metadata
+        return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+    assert groups("all") == [20]
+    monkeypatch.setattr(files, "_ROW_GROUP_ROWS", 10)
+    assert groups("rows") == [10, 10]
+    monkeypatch.setattr(files, "_ROW_GROUP_ROWS", 100)
+    monkeypatch.setattr(files, "_ROW_GROUP_BYTES", 3 * rows.nbytes)
+    assert groups("bytes") == [15, 5]

@@ -86,12 +86,14 @@ def _told(findings: Sequence[Finding]) -> list[tuple[str, str, int, int, str | N
 def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Segments, told: list[tuple[object, ...]]) -> None:
     found = _of(_partition(tmp_path, segments), "segments-gap", "segments-overlap")
     assert [(one.code, one.severity, one.offset_first, one.offset_last, one.expected, one.found) for one in found] == told
+    assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
 
 
 def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
     directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
     found = _of(directory, "segments-gap", cleanup_policy="delete")
     assert [(one.severity, one.offset_first, one.offset_last) for one in found] == [("error", 2, 4), ("error", 7, 8)]
+    assert {(one.start, one.end) for one in found} == {(0, 0)}
     (one,) = _of(directory, "segments-gap")
     assert one.message.startswith("Missing between segments, at 2 places: 5 offsets, first offsets 2 to 4. ")
     assert _of(directory, "segments-gap", level="quick") == []
@@ -101,6 +103,18 @@ def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> No
 def test_gaps_are_told_however_high_offsets_are(tmp_path: Path, base: int) -> None:
     found = _of(_partition(tmp_path, {base: [_batch(base)], base + 5: [_batch(base + 5)]}), "segments-gap")
     assert [(one.offset_first, one.offset_last) for one in found] == [(base + 2, base + 4)]
+
+
+@pytest.mark.parametrize(
+    ("entries", "offsets"),
+    [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))],
+)
+def test_batches_of_another_epoch_than_the_file_has_are_told_with_their_own_offsets(
+    tmp_path: Path, entries: list[tuple[int, int]], offsets: tuple[int, int]
+) -> None:
+    batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
+    (found,) = _of(_partition(tmp_path, {0: batches}, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
+    assert (found.offset_first, found.offset_last) == offsets
 
 
 def test_nothing_is_known_beside_a_log_that_is_none(tmp_path: Path) -> None:

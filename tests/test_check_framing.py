@@ -439,6 +439,19 @@ def test_each_change_of_the_magic_is_told_by_its_direction(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        (b"\xff" * 30 + b"a" * 31, "binary data (50 % printable, 1.0 bits a byte)"),
+        (b"a" * 61, "text (100 % printable, 0.0 bits a byte)"),
+        (bytes(range(256)) * 4, "compressed or encrypted (38 % printable, 8.0 bits a byte)"),
+    ],
+)
+def test_a_file_of_no_kind_is_told_by_what_its_bytes_look_like(tmp_path: Path, data: bytes, looks: str) -> None:
+    (found,) = _of_log(tmp_path, data)
+    assert (found.code, found.found, found.message) == ("not-a-segment", None, f"No batch in the whole file: {looks}.")
+
+
+@pytest.mark.parametrize(
     ("head", "kind"),
     [
         (b"\x1f\x8b", "gzip"),

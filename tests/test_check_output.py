@@ -223,6 +223,10 @@ def test_every_fault_is_a_rule_of_sarif_with_its_level() -> None:
     assert [(rule["id"], rule["defaultConfiguration"]["level"]) for rule in rules] == [
         (fault.code, levels[fault.severity]) for fault in catalogue.FAULTS.values()
     ]
+    for rule in rules:
+        text = rule["fullDescription"]["text"]
+        cause = catalogue.FAULTS[rule["id"]].cause
+        assert text[0] == cause[0].upper() and text[1:].startswith(f"{cause[1:]}. Kafka: ")
     for code in ("crc-mismatch", "torn-tail", "zero-tail"):
         (result,) = _sarif((_finding(code), "g"))["results"]
         assert rules[result["ruleIndex"]]["id"] == code

@@ -109,6 +109,12 @@ def test_a_marker_of_a_lower_epoch_is_told(tmp_path: Path) -> None:
         assert _of(tmp_path, [pieces[0], _marker(1, epoch=epoch)]) == []
 
 
+def test_a_marker_is_no_last_batch_of_its_producer(tmp_path: Path) -> None:
+    pieces = [_data(0, 0, in_txn=True), _marker(1), _data(2, 5)]
+    (found,) = _of(tmp_path, pieces, "sequence-gap")
+    assert found.message.startswith("Producer 7, epoch 0: sequence 1 was to follow its batch that ends at offset 0, and 5 does")
+
+
 def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=1, in_txn=True), _marker(1, epoch=4), _data(2, 1, epoch=3)]
     assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 2), 2, 2, "4", "3")]

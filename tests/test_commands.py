@@ -393,6 +393,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, large: Path) -> None
 def test_a_closed_stdout_is_one_line(large: Path, arguments: str) -> None:
     status, _, err = _shell(f'"$0" -m kdump {arguments} "$1" >&-', large)
     assert (status, err.count(b"\n")) == (OUTPUT_FAILED, 1)
+    status, _, err = _shell('"$0" -m kdump check "$1" >&-', large)
+    assert (status, err) == (OUTPUT_FAILED, b"kdump: cannot write the output: stdout is closed\n")
 
 
 def test_a_closed_stderr_keeps_nothing_from_stdout(tmp_path: Path) -> None:

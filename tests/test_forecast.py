@@ -190,6 +190,77 @@ def test_an_unclean_start_cuts_at_the_first_bad_batch_and_deletes_later_segments
     ]
 
 
+@pytest.mark.parametrize(
+    ("covering", "lost"),
+    [
+        ([], [[6, 12]]),
+        ([(6, 1)], [[7, 12]]),
+        ([(12, 1)], [[6, 11]]),
+        ([(8, 2)], [[6, 7], [10, 12]]),
+        ([(0, 3), (3, 4), (9, 1)], [[7, 8], [10, 12]]),
+        ([(5, 1), (13, 1)], [[6, 12]]),
+        ([(4, 20)], []),
+    ],
+)
+def test_offsets_that_other_batches_cover_are_not_lost(
+    tmp_path: Path, covering: list[tuple[int, int]], lost: list[list[int]]
+) -> None:
+    """A segment is cut at a damaged batch; what stands in front of that holds some of the offsets behind it."""
+    kept = [batch(base_offset=first, records=[record(value=b"other")] * count) for first, count in covering]
+    cut = [_damaged(_batch(5)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
+    row = _only(_partition(tmp_path, (0, [*kept, *cut])), after="unclean", recovery_point=0)
+    assert (row.outcome, row.lost_records, row.lost_offsets) == ("cut", 7, lost)
+
+
+@pytest.mark.parametrize("ending", [b"", b"no batch " * 9])
+def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, ending: bytes) -> None:
+    """A segment without index is scanned and cut, and later ones stay."""
+    cut = [_batch(0), _damaged(_batch(1)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
+    path = _partition(tmp_path, (0, cut), (5, [batch(base_offset=8, records=[record(value=b"other")] * 2), ending]))
+    (path / "00000000000000000000.index").unlink()
+    row = _only(path, after="clean")
+    assert (row.outcome, row.lost_offsets) == ("rescan", [[6, 7], [10, 12]])
+
+
+@pytest.mark.parametrize(("base_offsets", "made"), [([], ["00000000000000000000.log"]), ([5], [])])
+def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
+    tmp_path: Path, base_offsets: list[int], made: list[str]
+) -> None:
+    segments = [(base, [_batch(base)]) for base in base_offsets]
+    row = _only(_partition(tmp_path, *segments, name=f"orders-0.{'a' * 32}-delete"), after="clean")
+    assert (row.outcome, row.log_end, [change["name"] for change in row.files]) == ("keep", None, made)
+
+
+@pytest.mark.parametrize(
+    ("lost", "offsets"),
+    [
+        ([6, 7, 8], [[6, 8]]),
+        ([6, 8, 9, 12], [[6, 6], [8, 9], [12, 12]]),
+        ([9, 6], [[6, 6], [9, 9]]),
+        ([7, 6, 7], [[6, 7]]),
+    ],
+)
+def test_offsets_that_are_lost_are_told_as_ranges_in_their_order(
+    tmp_path: Path, lost: list[int], offsets: list[list[int]]
+) -> None:
+    path = _partition(tmp_path, (5, [_damaged(_batch(5)), *(_batch(offset) for offset in lost)]))
+    row = _only(path, after="unclean", recovery_point=0)
+    assert (row.outcome, row.lost_offsets) == ("cut", offsets)
+
+
+@pytest.mark.parametrize(("noted", "points"), [("0\n1\norders 0 5\n", [5, 5]), ("0\n0\n", [0, 0]), (None, [8, 0, 8])])
+def test_a_forecast_names_the_recovery_point_that_is_noted_or_assumed(
+    tmp_path: Path, noted: str | None, points: list[int]
+) -> None:
+    path = _partition(tmp_path, (0, [_batch(offset) for offset in range(8)]))
+    if noted is not None:
+        (tmp_path / "recovery-point-offset-checkpoint").write_text(noted)
+    rows = list(kdump.forecast(path))
+    assert [row.after for row in rows] == ["clean", *["unclean"] * (len(points) - 1)]
+    assert [row.recovery_point for row in rows] == points
+    assert [row.recovery_point_is_assumed for row in rows] == [noted is None] * len(points)
+
+
 def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
     path = _partition(tmp_path, (0, [_batch(0)]))
     (path / "00000000000000000007.index").write_bytes(b"")

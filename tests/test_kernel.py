@@ -213,6 +213,7 @@ DAMAGE = {
 """What some of 200 damaged logs show, whichever golden cases they are made of."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [5, 6, 7])
 def test_most_damaged_logs_are_found_to_be(seed: int, tmp_path: Path) -> None:
     path, codes, found = tmp_path / LOG_NAME, set(), 0
@@ -226,6 +227,7 @@ def test_most_damaged_logs_are_found_to_be(seed: int, tmp_path: Path) -> None:
     assert codes >= DAMAGE
 
 
+@pytest.mark.slow
 def test_the_cases_that_are_compared_show_most_faults() -> None:
     found = [row for path in CASE_PATHS for row in _found(path, 1 << 20, level="deep") if "code" in row]
     assert len({row["code"] for row in found}) >= 110
@@ -371,10 +373,11 @@ def test_records_are_those_of_the_reference(records: bytes, data: st.DataObject)
         assert _walked(kernel.walk_records, buffer, *arguments) == _walked(reference.walk_records, buffer, *arguments)
 
 
+@pytest.mark.parametrize("behind", [b"", varint(1) + b"v"])
 @pytest.mark.parametrize("with_data", [False, True])
-def test_a_header_without_key_makes_a_record_irregular(with_data: bool) -> None:
+def test_a_header_without_key_makes_a_record_irregular(with_data: bool, behind: bytes) -> None:
     sound = encode_record(record(value=b"v"))
-    null_key = encode_record(record(value=b"v", headers_count=1, trailing=varint(-1)))  # which ends the record
+    null_key = encode_record(record(value=b"v", headers_count=1, trailing=varint(-1) + behind))
     with kernels.using(kernel.C):
         for walk in (kernel.walk_records, reference.walk_records):
             (end, *_), rows = _walked(walk, sound + null_key, 0, len(sound + null_key), 2, 1 << 60, with_data)
@@ -501,6 +504,7 @@ def test_random_bytes_are_decoded_as_java_does(folder: Path, text: bytes) -> Non
 # --- Logs
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(damaged(LOGS), COMMANDS, SIZES)
 def test_logs_are_printed_alike(folder: Path, data: bytes, command: Sequence[str], sizes: Sizes) -> None:

@@ -221,6 +221,21 @@ def test_segments_with_the_same_batches_have_the_same_digest_however_they_are_re
     assert _picked(_rows("segments", tmp_path)[:1], "firstOffset", "lastOffset", "batches", "records") == [(0, 49, 50, 50)]
 
 
+@pytest.mark.parametrize(
+    ("timestamp_type", "bounds"),
+    [("CreateTime", (100, 300)), ("LogAppendTime", (300, 300))],  # the time of an append is that of all its records
+)
+def test_a_segment_has_the_times_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
+    records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
+    one = batch(records=records, timestamp_type=timestamp_type, base_timestamp=100, max_timestamp=300)
+    untimed = batch(records=[record(timestamp=-1)], base_offset=3, base_timestamp=-1, max_timestamp=-1)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), one, untimed)
+    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [bounds]
+    flipped = one[:-1] + bytes([one[-1] ^ 1])
+    _log(tmp_path / "a-0" / file_name(0, ".log"), flipped, untimed)
+    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [(None, None)]
+
+
 def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Path) -> None:
     appends = [batch(records=[record(value=b"v" * 5000)], base_offset=4 + number) for number in range(3)]
     write_partition(tmp_path, topic="a", segments={4: appends})
@@ -259,6 +274,15 @@ def test_uncompressed_sizes_are_there_where_they_are_asked_for(tmp_path: Path) -
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(value=b"v" * 1000)], codec="lz4"))
     assert _picked(_rows("batches", tmp_path, uncompressed="true"), "uncompressedSize") == [(len(plain) - 61,)]
     assert _picked(_rows("batches", tmp_path), "uncompressedSize") == [(None,)]
+
+
+def test_old_messages_tell_their_uncompressed_size_where_they_are_not_compressed(tmp_path: Path) -> None:
+    for magic in (0, 1):
+        plain = message_set(messages=[message(value=b"v" * 50, magic=magic)])
+        packed = wrapper(messages=[message(value=b"v" * 50, magic=magic)], base_offset=1, codec="gzip", magic=magic)
+        _log(tmp_path / f"a-{magic}" / file_name(0, ".log"), plain, packed)
+        rows = _rows("batches", tmp_path / f"a-{magic}", uncompressed="true")
+        assert [row["uncompressedSize"] for row in rows] == [len(plain) - 12, None]
 
 
 def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_sixteen(tmp_path: Path) -> None:
@@ -366,6 +390,7 @@ def _damaged(data: bytearray, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.both_kernels
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_a_damaged_log_are_the_same_however_it_is_cut(tmp_path: Path, seed: int) -> None:
@@ -519,6 +544,25 @@ def test_tasks_are_few_and_about_equal(sizes: list[int], cores: int, at_most: in
     loads = [sum(piece.weight for piece in work) for work in works]
     assert max(loads) <= sum(loads) / len(loads) + max(sizes)
     assert loads[0] >= loads[-1]
+
+
+@pytest.mark.parametrize(
+    ("given", "bases"),
+    [
+        ({}, [0, 5, 10, 15]),
+        ({"toOffset": "9"}, [0, 5]),
+        ({"toOffset": "10"}, [0, 5, 10]),
+        ({"fromOffset": "9"}, [5, 10, 15]),
+        ({"fromOffset": "10"}, [10, 15]),
+        ({"fromOffset": "99"}, [15]),  # it may go on
+        ({"fromOffset": "6", "toOffset": "7"}, [5]),
+    ],
+)
+def test_only_segments_that_may_hold_an_offset_are_read(tmp_path: Path, given: dict[str, str], bases: list[int]) -> None:
+    for base in (0, 5, 10, 15):
+        _log(tmp_path / "a-0" / file_name(base, ".log"), batch(records=[record()] * 5, base_offset=base))
+    works = planning.plan(Options({"table": "batches", "path": str(tmp_path), **given}))
+    assert sorted(int(Path(piece.path).stem) for work in works for piece in work) == bases
 
 
 def test_all_cores_have_something_to_do(tmp_path: Path) -> None:
@@ -696,7 +740,16 @@ def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) 
     with pytest.raises(UsageError, match="need the column error; add it to the columns"):
         _rows("records", tmp_path, unreadable="row", columns="offset")
     with pytest.raises(UsageError, match="the table records has no column 'error'"):
-        _rows("records", tmp_path, columns="offset,error")
+        _rows("records", tmp_path, columns="offset,error,other")
+
+
+def test_the_records_in_front_of_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
+    records = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three parts
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=records, records_count=30, last_offset_delta=29))
+    options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
+    reports: list[SliceReport] = []
+    read = [part.num_rows for work in planning.plan(options) for part in reading.read(work, options, reports.append)]
+    assert (sum(read), [one.records for one in reports[0].skipped]) == (25, [5])
 
 
 def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path) -> None:
@@ -765,6 +818,7 @@ def _identities(findings: list[Any]) -> Counter[tuple[Any, ...]]:
     return Counter((row["code"], row["severity"], row["path"], row["start"], row["end"], row["message"]) for row in findings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallelism", [1, 4])
 def test_findings_are_those_of_a_check(parallelism: int) -> None:
     now = 1_800_000_000_000

@@ -334,6 +334,29 @@ def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:
     assert len(_offsets(data)) == PARTITIONS * OFFSETS + 3
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_the_table_of_batches_has_a_row_for_each_batch(data: Path, rows: int) -> None:
+    report = SliceReport(str(_log(data, 0)))
+    report.size, report.inode, report.rows = 20, 1, rows
+    report.cover(0, 20)
+    report.count(2, 6)
+    whole = Reconciliation(str(data))
+    whole._add("batches", report)
+    whole.finish()
+    found = [message for _, _, message in whole.disagreements]
+    assert found == ([] if rows == 2 else [f"{rows} batches are in the table, and 2 were met"])
+
+
+@pytest.mark.parametrize(("records", "words"), [(None, "Some records"), (1, "1 record"), (2, "2 records")])
+def test_the_number_of_records_that_do_not_decode_is_said(data: Path, records: int | None, words: str) -> None:
+    item = next(discovery.discover(str(_log(data, 0))))
+    whole = Reconciliation(str(data))
+    whole.skipped.append((item, "records", Skipped("some-code", "why", 7, records, True)))
+    ((message,),) = ([row["message"] for row in found.to_pylist()] for found in whole.findings())
+    verb = "is" if records == 1 else "are"
+    assert message == f"{words} of the batch at byte 7 {verb} not in the table records: why (some-code)."
+
+
 def test_every_code_about_tables_is_shown_by_a_test_here() -> None:
     text = Path(__file__).read_text()
     assert all(f'"{code}"' in text for code in SCAN)

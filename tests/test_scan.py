@@ -20,6 +20,7 @@ import zstandard
 from kdump.checks.catalogue import FLEET, SCAN
 from kdump.cli.commands import main
 from kdump.cli.scanning.engine import chosen
+from kdump.errors import KdumpError
 from kdump.spark import session
 from kdump.spark.session import NoJava
 
@@ -161,6 +162,31 @@ def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
     assert _scan(tmp_path / "nothing", tmp_path / "new") == 2
     assert "no such file" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
+
+
+def test_all_tables_but_the_findings_are_of_one_list_of_files(brokers: Path, tmp_path: Path) -> None:
+    seen: dict[str, bool] = {}
+
+    def write_tables(given: Any, *_: Any) -> None:
+        seen.update({options.table: bool(options.file_list) for options in given})
+        raise KdumpError("enough")
+
+    with mock.patch("kdump.pipeline.local.write_tables", write_tables):
+        assert _scan(brokers, tmp_path / "out") == 3
+    assert seen == {table: table != "findings" for table in TABLES}
+
+
+def test_a_scan_that_fails_on_its_way_is_not_examined_and_leaves_nothing(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error, words in (
+        (KdumpError("no room", path="x"), "kdump: x: no room\n"),
+        (MemoryError(), "kdump: out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
+    ):
+        with mock.patch("kdump.cli.scanning.run._write", side_effect=error):
+            assert _scan(brokers, tmp_path / "out") == 3
+        assert capsys.readouterr().err == words
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def test_an_interrupt_ends_a_scan_and_leaves_nothing(tmp_path: Path) -> None:
@@ -345,6 +371,7 @@ def _logs() -> list[bytes]:
     return [b"".join(entries) for entries in (plain, packed, [*plain[:2], commit], old, wrapped)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], seed: int) -> None:
     chance = random.Random(seed)

@@ -28,6 +28,7 @@ def test_errors_of_the_list_have_ids_of_their_own_and_the_order_of_their_files()
     assert files == sorted(files)
 
 
+@pytest.mark.slow
 def test_an_error_is_caught_and_what_changes_nothing_survives() -> None:
     before = (ROOT / FILE).read_bytes()
     harmless = ERROR._replace(id="harmless", old="ENTRY_SIZE = _ENTRY.size", new="ENTRY_SIZE = +_ENTRY.size")
