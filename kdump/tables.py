@@ -58,7 +58,7 @@ class Row:
 
     def __init_subclass__(cls) -> None:
         declared = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
-        cls.schema = cls.schema + declared  # behind those of the class it extends
+        cls.schema = cls.schema + declared  # after those of the class it extends
 
     def __init__(self, *values: object) -> None:
         for column, value in zip(self.schema, values, strict=False):

@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` is heard
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is quick, and put what needs Spark behind all that forks."""
+    """Mark what is quick, and put what needs Spark after all that forks."""
     for item in items:
         if _is_quick(item):
             item.add_marker("quick")

@@ -225,7 +225,7 @@ LOGS = st.lists(BATCHES | MESSAGE_SETS | WRAPPERS, max_size=5).map(b"".join)
 
 @st.composite
 def damaged(draw: st.DrawFn, logs: st.SearchStrategy[bytes]) -> bytes:
-    """Logs with some bytes changed, cut off at the end, or with something behind it."""
+    """Logs with some bytes changed, cut off at the end, or with something after it."""
     data = bytearray(draw(logs))
     for _ in range(draw(st.integers(0, 4))):
         if data:

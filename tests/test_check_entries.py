@@ -712,7 +712,7 @@ def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int
     (directory / INDEX).unlink()
     (found,) = (one for one in _findings(directory, is_pedantic=True) if one.code == "index-missing")
     assert found.severity == severity
-    what = "scans the segment, and cuts it at its first bad batch." if is_damaged else "scans the segment and makes it anew."
+    what = "scans the segment, and cuts it at its first bad batch." if is_damaged else "scans the segment and makes it again."
     assert found.message == f"{LOG} has no .index. A restart {what}"
 
 

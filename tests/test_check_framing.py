@@ -215,7 +215,7 @@ def test_files_beside_a_log_attest_how_far_it_went(
         "end",
     )
     assert found[0].message == (
-        f"The file ends behind offset 1, at the end of a batch, but {names} of offset {attested}: batches seem to be cut off."
+        f"The file ends after offset 1, at the end of a batch, but {names} of offset {attested}: batches seem to be cut off."
     )
 
 
@@ -514,7 +514,7 @@ def test_a_hole_is_told_with_the_batches_behind_it(tmp_path: Path) -> None:
     assert _told([found]) == [("zero-hole", "error", SIZE, 3 * SIZE, (1, 2))]
     assert found.found == "2"
     assert found.message == (
-        "152 bytes are zero. Missing here: offsets 1 to 2. 2 batches behind, offsets 3 to 4: "
+        "152 bytes are zero. Missing here: offsets 1 to 2. 2 batches after, offsets 3 to 4: "
         "a restart that scans this segment deletes them."
     )
 

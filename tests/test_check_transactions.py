@@ -118,7 +118,7 @@ def test_a_marker_is_no_last_batch_of_its_producer(tmp_path: Path) -> None:
 def test_the_epoch_that_a_marker_brought_is_the_one_that_counts(tmp_path: Path) -> None:
     pieces = [_data(0, 0, epoch=1, in_txn=True), _marker(1, epoch=4), _data(2, 1, epoch=3)]
     assert _told(_of(tmp_path, pieces)) == [("producer-epoch-regression", "warning", *_at(pieces, 2), 2, 2, "4", "3")]
-    pieces[2] = _data(2, 77, epoch=4)  # behind a marker with a new epoch any sequence may follow
+    pieces[2] = _data(2, 77, epoch=4)  # after a marker with a new epoch any sequence may follow
     assert _of(tmp_path, pieces) == []
     pieces[2] = _data(2, 1, epoch=5)
     assert _of(tmp_path, pieces) == []
@@ -176,7 +176,7 @@ def test_what_started_anew_with_0_is_counted_and_named(tmp_path: Path) -> None:
     assert _told([found]) == [("sequence-gap", "info", start, end, 2, 4, None, None)]
     assert found.message == (
         "2 batches of several producers did not go on with the next sequence, first at offset 2: "
-        "the batches between are not in the log any more, or it started anew with 0."
+        "the batches between are not in the log any more, or it started again with 0."
     )
     (found,) = _of(tmp_path, pieces[:2])
     assert found.message.startswith("1 batch of producer 7 did not go on with the next sequence, first at offset 2: ")
@@ -279,7 +279,7 @@ def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float
     if minutes == 90:
         assert found[0].message.startswith(
             "Producer 7, epoch 0: its transaction is open since offset 0, and the log went on for 1 h 30 min and 2 offsets "
-            "behind its last data. The last stable offset stays at 0, 5 behind the log end: "
+            "after its last data. The last stable offset stays at 0, 5 after the log end: "
         )
 
 
@@ -484,7 +484,7 @@ def _entry(producer: int = 7, *, epoch: int = 0, sequence: int = 1, opened: int 
 
 
 def _snapshot_of(tmp_path: Path, entry: list[bytes], *, in_txn: bool = False, start: int = 0) -> list[Finding]:
-    """What is found of a snapshot of offset 2 behind two batches of producer 7."""
+    """What is found of a snapshot of offset 2 after two batches of producer 7."""
     segments = {
         start: [_data(start, 0, in_txn=in_txn), _data(start + 1, 1, in_txn=in_txn)],
         start + 2: [_data(start + 2, 2, in_txn=in_txn)],
@@ -674,7 +674,7 @@ def test_bytes_behind_the_last_entry_weigh_by_what_the_checksum_covers(
     path = tmp_path / SNAPSHOT
     path.write_bytes(data)
     (found,) = (one for one in _findings(path) if one.code == "snapshot-trailing-bytes")
-    assert found.message == f"3 bytes stand behind the last entry{words}"
+    assert found.message == f"3 bytes stand after the last entry{words}"
     assert found.broker_forecast.partition(" ")[0] == forecast
     assert ("snapshot-crc-mismatch" in _codes(_findings(path))) == (words == ".")
     assert "snapshot-crc-mismatch" not in _codes(_findings(path, level="quick"))

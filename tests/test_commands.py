@@ -763,7 +763,7 @@ def test_no_damage_keeps_a_log_from_being_listed(
 
 
 def _sound_at_start(data: bytes) -> tuple[int, bool]:
-    """How many batches stand at the start of a log one behind the other, their checksums right, and whether that is all."""
+    """How many batches stand at the start of a log one after the other, their checksums right, and whether that is all."""
     count = position = 0
     while len(data) - position >= 26:
         length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)

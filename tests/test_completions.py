@@ -132,7 +132,7 @@ class Shell:
         self.run(f"{setting_up}; echo R''EADY.", "READY.")
 
     def run(self, keys: str, word: str) -> str:
-        """Type this, and wait for a line with a word that is not typed like that; what stands behind the word."""
+        """Type this, and wait for a line with a word that is not typed like that; what stands after the word."""
         os.write(self._terminal, keys.encode() + b"\r")
         deadline = time.monotonic() + HANG
         while True:

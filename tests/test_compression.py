@@ -560,7 +560,7 @@ def _plain_block(size: int, *, is_last: bool) -> bytes:
 
 @pytest.mark.parametrize(
     ("sizes", "code"),
-    [  # as the tool of 2.3.1 does: its buffer has room for 2064 bytes, and is filled anew where fewer than 1024 are left
+    [  # as the tool of 2.3.1 does: its buffer has room for 2064 bytes, and is filled again where fewer than 1024 are left
         ((2064,), ""),
         ((2065,), "frame-damaged"),
         ((1040, 1025), "frame-damaged"),

@@ -245,7 +245,7 @@ def test_sequences_go_on_from_segment_to_segment(tmp_path: Path) -> None:
     }
     (gap,) = (row for row in found if row["topic"] == "gap")
     assert gap["message"] == (
-        "Producer 7, epoch 0, at offsets 2 to 3: sequence 5, where 2 was to follow behind offset 1: 3 sequences are missing."
+        "Producer 7, epoch 0, at offsets 2 to 3: sequence 5, where 2 was to follow after offset 1: 3 sequences are missing."
     )
 
 

@@ -205,7 +205,7 @@ def test_an_unclean_start_cuts_at_the_first_bad_batch_and_deletes_later_segments
 def test_offsets_that_other_batches_cover_are_not_lost(
     tmp_path: Path, covering: list[tuple[int, int]], lost: list[list[int]]
 ) -> None:
-    """A segment is cut at a damaged batch; what stands in front of that holds some of the offsets behind it."""
+    """A segment is cut at a damaged batch; what stands before that holds some of the offsets after it."""
     kept = [batch(base_offset=first, records=[record(value=b"other")] * count) for first, count in covering]
     cut = [_damaged(_batch(5)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
     row = _only(_partition(tmp_path, (0, [*kept, *cut])), after="unclean", recovery_point=0)
@@ -316,7 +316,7 @@ def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, topic_id: str, o
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("version: 0\n", "partition.metadata ends in front of line 2"),
+        ("version: 0\n", "partition.metadata ends before line 2"),
         ("version 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of partition.metadata is no name with a value"),
         ("version: 0\ntopic_id AAAAAAAAAAAAAAAAAAAAAQ\n", "line 2 of partition.metadata is no name with a value"),
     ],
@@ -456,7 +456,7 @@ def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path) -> None:
-    """A log of 1 TiB that is a hole, a segment with 2 GiB of zeros behind it, an index of 3 GiB."""
+    """A log of 1 TiB that is a hole, a segment with 2 GiB of zeros after it, an index of 3 GiB."""
     path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
     os.truncate(path / "00000000000000000001.log", 1 << 30)
     row = _only(path, after="unclean", recovery_point="zero")
@@ -726,7 +726,7 @@ def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
 
 
 def test_consumers_stop_at_the_first_offset_that_is_damaged(tmp_path: Path) -> None:
-    """At what the batch claims, where that is between its neighbours; if not, behind the batch before it."""
+    """At what the batch claims, where that is between its neighbours; if not, after the batch before it."""
     size = len(_batch(0))
     cases = {
         "gap-0": ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),

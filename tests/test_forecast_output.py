@@ -1,4 +1,4 @@
-"""The words of forecasts: each sentence, the word in front of them, and what to do instead."""
+"""The words of forecasts: each sentence, the word before them, and what to do instead."""
 
 import json
 from typing import Any
@@ -193,19 +193,19 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
             {"rescanned": {0: "its index is bad"}, "scanned": [0]},
             {"outcome": "rescan"},
             [
-                f"{_name(0)} is scanned because its index is bad; the index is made anew.",
+                f"{_name(0)} is scanned because its index is bad; the index is made again.",
                 "1 segment is scanned, from offset 0 on, nothing is lost; the log goes from offset 0 to 10.",
             ],
         ),
         (
             {"rescanned": dict.fromkeys([0, 1, 2], "its index is bad")},
             {"outcome": "delete", "also": ["rescan"], "end_differs": True, "log_end": None},
-            [f"{_name(0)}, {_name(1)}, {_name(2)} are scanned because its index is bad; the index is made anew."],
+            [f"{_name(0)}, {_name(1)}, {_name(2)} are scanned because its index is bad; the index is made again."],
         ),
         (
             {"rescanned": dict.fromkeys([0, 1, 2, 3], "its index is bad")},
             {"outcome": "rescan", "end_differs": True, "log_end": None},
-            [f"{_name(0)}, {_name(1)}, {_name(2)}, ... are scanned because its index is bad; the index is made anew."],
+            [f"{_name(0)}, {_name(1)}, {_name(2)}, ... are scanned because its index is bad; the index is made again."],
         ),
         ({"rescanned": {0: "why"}}, {"end_differs": True, "data_end": None}, []),  # nobody would notice: the word is not there
         (
@@ -240,7 +240,7 @@ def test_a_forecast_has_the_word_of_its_worst(changes: Values, word: str) -> Non
         (
             {},
             {"end_differs": True, "log_end": 9, "data_end": 7},
-            ["The log ends at offset 9, behind its data, which ends at 7."],
+            ["The log ends at offset 9, after its data, which ends at 7."],
         ),
         (
             {},
@@ -392,7 +392,7 @@ def test_a_directory_that_loses_records_is_told_with_what_to_do() -> None:
 
 
 def test_a_replica_is_advised_only_where_no_stop_and_no_remedy_helps() -> None:
-    advice = "  with a healthy replica: move /data/orders-0 away while the broker is stopped, and let it be fetched anew"
+    advice = "  with a healthy replica: move /data/orders-0 away while the broker is stopped, and let it be fetched again"
     assert advice in _report([_row(after="clean", **LOST), _row(**LOST)])
     assert advice not in _report([_row(after="clean"), _row(**LOST)])
     remedy = Remedy(Change(taken=["a.index"]), _row(after="clean"))

@@ -18,7 +18,7 @@ def _kinds(before: list[Golden], after: list[Golden]) -> dict[tuple[str, str], i
 def test_a_new_field_is_one_kind_of_change_in_all_runs_that_show_it() -> None:
     before = [_golden("a", BATCH.format(0) + BATCH.format(7)), _golden("b", BATCH.format(31))]
     after = [_golden("a", LATER_BATCH.format(0) + LATER_BATCH.format(7)), _golden("b", LATER_BATCH.format(31))]
-    assert _kinds(before, after) == {("stdout", "[+ isControl: BOOLEAN+] behind `isTransactional: BOOLEAN`"): 2}
+    assert _kinds(before, after) == {("stdout", "[+ isControl: BOOLEAN+] after `isTransactional: BOOLEAN`"): 2}
 
 
 def test_lines_that_come_and_go_are_kinds_of_their_own() -> None:
@@ -47,7 +47,7 @@ def test_the_report_shows_each_kind_with_its_shortest_example() -> None:
     assert text == (
         "== stdout: 1 kinds of changes\n"
         "\n"
-        "2 runs: [+ isControl: BOOLEAN+] behind `isTransactional: BOOLEAN`\n"
+        "2 runs: [+ isControl: BOOLEAN+] after `isTransactional: BOOLEAN`\n"
         "    short: --files 0.log\n"
         "    - baseOffset: 0 isTransactional: false position: 0 size: 68\n"
         "    + baseOffset: 0 isTransactional: false isControl: false position: 0 size: 68\n"

@@ -307,7 +307,7 @@ def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypat
 def test_batches_in_the_span_of_a_damaged_one_are_told_of_once(window_size: int, tmp_path: Path) -> None:
     inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
     outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
-    outer[30] ^= 1  # and with the batch behind it gone, its length leads nowhere
+    outer[30] ^= 1  # and with the batch after it gone, its length leads nowhere
     behind = batch(records=[record(value=b"behind")], base_offset=2)
     path = tmp_path / LOG_NAME
     path.write_bytes(batch(records=[record(value=b"first")]) + outer + b"?" * 30 + behind)

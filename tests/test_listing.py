@@ -551,9 +551,9 @@ def test_a_time_is_compared_with_the_batch_of_its_offset(
     ("second", "problem"),
     [
         ((15, 5), ""),
-        ((5, 5), f"comes behind an entry for timestamp {TIMESTAMP + 5}"),
-        ((4, 5), f"comes behind an entry for timestamp {TIMESTAMP + 5}"),
-        ((15, 1), "comes behind an entry for offset 3"),
+        ((5, 5), f"comes after an entry for timestamp {TIMESTAMP + 5}"),
+        ((4, 5), f"comes after an entry for timestamp {TIMESTAMP + 5}"),
+        ((15, 1), "comes after an entry for offset 3"),
     ],
 )
 def test_times_rise_and_offsets_do_not_fall(tmp_path: Path, listed: Listed, second: tuple[int, int], problem: str) -> None:

@@ -1,4 +1,4 @@
-"""What README.md shows behind `$ ` is what kdump prints."""
+"""What README.md shows after `$ ` is what kdump prints."""
 
 import os
 import re
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def _examples() -> list[tuple[str, str]]:
-    """Every command that the README shows, with the text behind it."""
+    """Every command that the README shows, with the text after it."""
     examples = []
     for block in re.findall(r"^```\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL):
         for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:

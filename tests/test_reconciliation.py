@@ -85,7 +85,7 @@ def _once(path: Path) -> bool:
 
 
 def _killing(name: str, read: Callable[..., Any], dies: Callable[[str], bool]) -> Any:
-    """A reader that kills its own process in front of a file, if it is to die there."""
+    """A reader that kills its own process before a file, if it is to die there."""
 
     def reader(source: Any, *others: Any, **more: Any) -> Any:
         if dies(source.path):

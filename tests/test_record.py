@@ -250,7 +250,7 @@ BAD_RECORDS = {
         varint(-5) + FIELDS + b"\1\1\0", "record-body-mismatch", "compressed-record-length-negative", {"size": -5}
     ),
     "length too small": Bad(_encoded(value=b"v", length=3), "record-body-mismatch", "record-structure-invalid", {}),
-    "bytes behind the headers": Bad(
+    "bytes after the headers": Bad(
         _encoded(value=b"v", trailing=b"xyz"), "record-body-mismatch", "record-body-mismatch", {"size": 10, "read": 7}
     ),
     "timestamp delta too long": Bad(

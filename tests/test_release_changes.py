@@ -129,7 +129,7 @@ def test_2_0_1_prints_whether_a_batch_is_a_control_batch() -> None:
         ("3.2.3", "3.3.0", "log heading: Starting offset: {offset} → Log starting offset: {offset}"),
         ("3.2.3", "3.3.0", "suffixes: .checkpoint added"),
         ("2.4.1", "2.5.0", "report order: scala-2.11 → scala-2.13"),
-        ("2.1.1", "2.2.0", "`--deep-iteration` shows each batch in front of its records, where others show records only"),
+        ("2.1.1", "2.2.0", "`--deep-iteration` shows each batch before its records, where others show records only"),
         ("2.0.1", "2.1.0", "no longer: a position past the end of the log leads to no batches, where others fail"),
         ("3.3.2", "3.4.1", "last offset version: 3 → 4"),
         ("4.0.2", "4.1.0", "later fields of OffsetCommitValue: topicId added"),

@@ -1,4 +1,4 @@
-"""Going on behind damage: what was not touched is listed, and every byte is accounted for once."""
+"""Going on after damage: what was not touched is listed, and every byte is accounted for once."""
 
 import os
 import random
@@ -405,7 +405,7 @@ def test_a_leader_epoch_out_of_line_is_salvaged(epochs: tuple[int, ...], statuse
 @pytest.mark.parametrize("distance", [-1, 0, 1])
 def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int) -> None:
     damaged = bytearray(_batch(1))
-    damaged[8:12] = struct.pack(">i", 3 * SIZE - 12 + distance)  # up to the start of the third batch behind, or so
+    damaged[8:12] = struct.pack(">i", 3 * SIZE - 12 + distance)  # up to the start of the third batch after, or so
     damaged[-1] ^= 1
     data = _batch(0) + bytes(damaged) + b"".join(_batch(offset) for offset in (2, 3, 4, 5))
     found = [(one.start // SIZE, one.status[:1]) for one in _ranges(data)]

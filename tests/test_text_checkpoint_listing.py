@@ -85,7 +85,7 @@ def test_rows_carry_the_line_and_its_status_in_every_form(tmp_path: Path, run: R
         ("x\n0\n", "line 1 has to be the version, and is no number"),
         ("0\nx\n", "line 2 has to be the count of entries, and is no number"),
         ("0\n5\norders 0 1\n", "line 2 says that 5 entries follow, and 1 do"),
-        ("0\n", "line 1: the file ends behind the version, without a count"),
+        ("0\n", "line 1: the file ends after the version, without a count"),
         ("0\n1\norders 0\n", "line 3 has 2 words, not 3"),
         ("0\n1\norders 0 9223372036854775808\n", "the offset in line 3 is no number of 64 bits"),
         ("0\n1\norders 0 \0\n", "line 3: zero bytes stand where text should be"),

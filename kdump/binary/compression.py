@@ -51,7 +51,7 @@ class OldReader:
     of snappy blocks, whose version is looked at; `any header` that begins with the right byte; or `streams`, as later.
 
     `zstd_by_record`: zstd frames are read by a byte or a record at a time; the next four matter then only.
-    `zstd_starts_anew`: behind a first frame, each read begins at what the one before it left of the input.
+    `zstd_starts_anew`: after a first frame, each read begins at what the one before it left of the input.
     `zstd_loses_last_read`: what a read gave is lost if it meets the end of the input.
     `zstd_wants_whole_blocks`: nothing comes out of a plain block that is cut off.
     `zstd_trusts_block_sizes`: a block may be larger than the window, as far as the buffer has room.
@@ -120,7 +120,7 @@ def pieces(
     """The decompressed payload, piece by piece.
 
     Raises CorruptData with the codes that `decompress` names. Among its values, `salvaged` is what the erring piece still gave,
-    and `lost` how many bytes in front of it a reader that takes blocks, as Kafka does, has lost by then.
+    and `lost` how many bytes before it a reader that takes blocks, as Kafka does, has lost by then.
     """
     left = limit
     for piece in _DECODERS[codec](compressed, magic, limit, old):
@@ -151,7 +151,7 @@ class WholeDecompressor:
         """The payload, or None where it is not plain, not sound, or larger than the limit."""
         if not self._room:
             self._room = bytearray(_SNAPPY_ROOM)
-            # glibc keeps memory of sizes that were given back once; else it may get it from the system anew for each batch
+            # glibc keeps memory of sizes that were given back once; else it may get it from the system again for each batch
             bytearray(_OFTEN_WANTED)
         return _WHOLE[codec](self, compressed) if codec in _WHOLE else None
 
@@ -272,7 +272,7 @@ _WHOLE: dict[int, Callable[[WholeDecompressor, bytes | memoryview], bytes | memo
 
 
 def _end_of_zstd_blocks(frame: bytes | memoryview, position: int) -> int:
-    """The position behind the blocks of a sound frame, the first of which is at `position`."""
+    """The position after the blocks of a sound frame, the first of which is at `position`."""
     is_last = 0
     while not is_last:
         header = int.from_bytes(frame[position : position + 3], "little")
@@ -328,7 +328,7 @@ def _first_piece_end(compressed: bytes, member: int) -> int:
 
 
 def _inflated_before_damage(compressed: bytes, member: int, calls: int) -> bytes:
-    """What a damaged member still gives behind so many calls: an erring call gives nothing, so it gets its input by the byte."""
+    """What a damaged member still gives after so many calls: an erring call gives nothing, so it gets its input by the byte."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     piece_end = _first_piece_end(compressed, member)
     pending = compressed[member:piece_end]
@@ -350,7 +350,7 @@ def _inflated_before_damage(compressed: bytes, member: int, calls: int) -> bytes
 
 
 def _gzip_header_end(compressed: bytes, start: int) -> int:
-    """The position behind a member's header (RFC 1952)."""
+    """The position after a member's header (RFC 1952)."""
 
     def bad(what: str) -> CorruptData:
         return CorruptData("frame-bad-header", what, cause="gzip")
@@ -616,7 +616,7 @@ _JAVA_ZSTD_INPUT = 131_075  # zstd's own recommendation, which the Java library 
 _ZSTD_MAX_WINDOW = 1 << 27
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_MAGIC_AND_DESCRIPTOR = 5
-_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # of its magic, behind a byte from 0x50 to 0x5f
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # of its magic, after a byte from 0x50 to 0x5f
 _ZSTD_SKIPPABLE_HEADER = 8
 _ZSTD_BLOCK_HEADER = 3
 _ZSTD_CHECKSUM = 4

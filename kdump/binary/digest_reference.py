@@ -182,8 +182,8 @@ RUN = (
 """What is told of a run: its `kind`, one of those below, the first and last sequence, of its first batch the first offset and
 where it starts and ends, of its last batch the first and the last offset; of a marker its type and the coordinator's epoch.
 
-A transactional run goes on behind its `commits`, markers of which it is told what the first and the last epoch of the coordinator
-is, and the offset of the last. What is told of its first batch is so of the first behind the last commit, if it `is_open`: if
+A transactional run goes on after its `commits`, markers of which it is told what the first and the last epoch of the coordinator
+is, and the offset of the last. What is told of its first batch is so of the first after the last commit, if it `is_open`: if
 there is one.
 """
 
@@ -200,7 +200,7 @@ def producer_runs(window: bytes, start: int, count: int, window_position: int) -
     """The runs of `count` batches of magic 2, in the order of their first batches, as 64-bit numbers, those of RUN for each.
 
     A run is of one producer: data of one kind and epoch, each sequence following the one before, or a marker; batches of others
-    may stand in between. Markers that commit what stands in front of them belong to its run. What has no producer is left out.
+    may stand in between. Markers that commit what stands before them belong to its run. What has no producer is left out.
     None where a batch is odd: control, but not the usual marker, or with a producer, but without sequence, or one whose sequences
     go beyond the last.
     """

@@ -24,7 +24,7 @@ BATCH_HEADER = Struct(">qiibIhiqqqhii")
 maxTimestamp, producerId, producerEpoch, baseSequence, recordsCount (Kafka: DefaultRecordBatch)."""
 
 BATCH_HEADER_SIZE = BATCH_HEADER.size
-LOG_OVERHEAD = 12  # offset and length stand in front of what the length counts
+LOG_OVERHEAD = 12  # offset and length stand before what the length counts
 CRC_COVERS_FROM = 21  # of a batch of magic 2
 MIN_BATCH_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
 
@@ -168,14 +168,14 @@ def walk_records(
     with_data: bool = True,
     known_headers: dict[bytes, Headers] | None = None,
 ) -> tuple[int, str, dict[str, int]]:
-    """Walk `count` records of magic 2, or fewer once one ends at or behind `pause`.
+    """Walk `count` records of magic 2, or fewer once one ends at or after `pause`.
 
     Varints of one and two bytes, as nearly all are, are read in place: a call costs as much as all else.
     Each appends to `rows`: timestamp delta, offset delta, key and value size as stored, headers, key, value.
     `limits_records`: a record's fields end with the record, as in a compressed batch, not with the batch.
     Without `with_data` keys and values are passed over: they are None. With `known_headers`, values of headers are; headers
     are then looked up by the bytes of their keys, and kept.
-    The answer is the position behind the last good record and, if the next is bad, the code of its fault with values.
+    The answer is the position after the last good record and, if the next is bad, the code of its fault with values.
     """
     append = rows.append
     number, step = _NUMBERS, _STEPS
@@ -289,7 +289,7 @@ def walk_records(
 
 
 def read_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[Headers, int, str, dict[str, int]]:
-    """The headers of a record, the position behind them and, if one is bad, the code of its fault with values.
+    """The headers of a record, the position after them and, if one is bad, the code of its fault with values.
 
     Raises IndexError and VarintTooLong as `read_varint`, and IndexError where a value reaches past `limit`.
     """
@@ -363,7 +363,7 @@ class VarintTooLong(Exception):
 
 
 def read_varint(data: Buffer, position: int, end: int, size: int = 5) -> tuple[int, int]:
-    """A zig-zag varint of at most `size` bytes (5 for 32 bits, 10 for 64), and the position behind it.
+    """A zig-zag varint of at most `size` bytes (5 for 32 bits, 10 for 64), and the position after it.
 
     Raises IndexError where it reaches past `end`, VarintTooLong where it does not end in time.
     """

@@ -57,7 +57,7 @@ class FileContext:
 
     @property
     def next_base_offset(self) -> int | None:
-        """The base offset of the segment behind this one, where the neighbours are known."""
+        """The base offset of the segment after this one, where the neighbours are known."""
         base_offset, partition = self.base_offset, self.partition
         if partition is None or base_offset is None or self.file_type != "log":
             return None

@@ -13,7 +13,7 @@ SEVERITIES = (ERROR, WARNING, INFO)
 """The worst first."""
 
 NONE, BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "none", "by-length", "by-repaired-length", "by-scan", "end"
-"""How a check went on behind what is wrong: there was nothing to step over, or to the end of the file."""
+"""How a check went on after what is wrong: there was nothing to step over, or to the end of the file."""
 
 EXACT, ESTIMATED = "exact", "estimated"
 
@@ -58,8 +58,8 @@ class Finding(Row):
 class FileReport(Row):
     """What became of a file: each of its bytes is counted once, so that the last five add up to `size`.
 
-    Batches are intact, salvaged (whole, but found behind damage and not beyond doubt) or lost; for files of entries, an entry
-    counts as a batch. Bytes not examined lie behind the point where a limit ended the check.
+    Batches are intact, salvaged (whole, but found after damage and not beyond doubt) or lost; for files of entries, an entry
+    counts as a batch. Bytes not examined lie after the point where a limit ended the check.
     """
 
     path: Text
@@ -119,7 +119,7 @@ class Summary(Row):
 
 
 class Accounts:
-    """Counts the bytes and batches of one file while it is checked, from its begin to its end without a gap.
+    """Counts the bytes and batches of one file while it is checked, from its start to its end without a gap.
 
     `cells` is a map of the file: for each of MAP_CELLS equal parts of `size` bytes, the statuses in it as bits of STATUS_BITS.
     """
@@ -178,7 +178,7 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "path": "The file or directory, as it was found under the path that was named.",
         "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
         "start": "The first byte of the range that the finding is about.",
-        "end": "The byte behind that range.",
+        "end": "The byte after that range.",
         "offset_first": "The first offset that is touched; null where none is known.",
         "offset_last": "The last offset that is touched; null where none is known.",
         "offset_certainty": "Whether these offsets were read (exact) or follow from the neighbours (estimated).",
@@ -196,7 +196,7 @@ DESCRIPTIONS: dict[type[Row], dict[str, str]] = {
         "file_type": "The suffix of the file's name without its dot, or all of the name where it has none.",
         "size": "Its size in bytes when it was opened: the sum of all bytes below.",
         "batches_intact": "Batches (entries in files of entries) that are whole, beyond doubt.",
-        "batches_salvaged": "Batches that are whole, but were found behind damage and are not beyond doubt.",
+        "batches_salvaged": "Batches that are whole, but were found after damage and are not beyond doubt.",
         "batches_lost": "Batches that are damaged.",
         "bytes_intact": "Bytes of intact batches.",
         "bytes_salvaged": "Bytes of salvaged batches.",

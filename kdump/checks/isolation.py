@@ -42,7 +42,7 @@ _TICK = 0.1  # seconds between two looks at how far all have come
 _GRACE = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
 
 _FRAME = struct.Struct(">I")
-_STATE = struct.Struct(">QQQH")  # position, bytes and files that are through, length of the path behind it
+_STATE = struct.Struct(">QQQH")  # position, bytes and files that are through, length of the path after it
 _STATE_SIZE = 8192
 _SIGKILL = 9
 _FAILED = 70  # the exit code of a process that has said why it ends
@@ -166,7 +166,7 @@ class Isolation:
             self._take_crash(worker, position, path)
 
     def _take_crash(self, worker: _Worker, position: int, path: str) -> None:
-        """A process died at its first job that is left: do that again without the file it was at, and all others behind it.
+        """A process died at its first job that is left: do that again without the file it was at, and all others after it.
 
         SIGKILL comes from outside, as where memory is short: the file is tried once more before it is left out.
         """

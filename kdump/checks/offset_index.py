@@ -24,7 +24,7 @@ _LEAST_MESSAGE = 27  # of which what is unpacked is a part
 
 
 def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_RULES, *, may_start_past_end: bool = False) -> Log:
-    """The log from `position` on, for `size` bytes at most; behind its end there is nothing if it may start there.
+    """The log from `position` on, for `size` bytes at most; after its end there is nothing if it may start there.
 
     Raises CorruptData with the codes `index-position-negative`, `index-position-past-log` or `size-negative`.
     """
@@ -39,7 +39,7 @@ def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_R
     if size < 0:
         raise bad("size-negative", f"a window of {size} bytes")
     if rules.fails_on_overflow and position > MAX_INT - HEADER_UP_TO_MAGIC and position + size > MAX_INT:
-        raise bad("log-header-cut", "an entry points behind the log")
+        raise bad("log-header-cut", "an entry points past the log")
     return Log(log, position, position + size, rules=rules, window_size=_LITTLE)
 
 

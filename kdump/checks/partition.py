@@ -53,7 +53,7 @@ class PartitionFacts:
 
     @property
     def log_end(self) -> int | None:
-        """The offset behind the last one, as far as the newest segment can be read; None where that was not read at all.
+        """The offset after the last one, as far as the newest segment can be read; None where that was not read at all.
 
         Without any log a broker begins at 0.
         """

@@ -26,10 +26,10 @@ MAX_PRODUCERS = 1 << 15
 """So many producers are known at once; then the half of them that was seen first is forgotten."""
 
 WRAPPED = 1 << 31
-"""Expected behind sequence 2147483647, where 0 is to follow."""
+"""Expected after sequence 2147483647, where 0 is to follow."""
 
 ANYTHING = WRAPPED + 1
-"""Expected where any sequence may follow: behind a marker with a new epoch."""
+"""Expected where any sequence may follow: after a marker with a new epoch."""
 
 
 MAX_IN_FLIGHT = 5
@@ -99,7 +99,7 @@ class Rows:
         return self._chunk is None
 
     def before(self, producer_id: int, row: int) -> list[int]:
-        """The rows of this producer's last few data batches in front of a row."""
+        """The rows of this producer's last few data batches before a row."""
         if self._rows is None:
             self._rows = {}
             for number, (producer, is_control) in enumerate(zip(*self.columns[:2], strict=True)):

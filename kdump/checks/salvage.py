@@ -1,4 +1,4 @@
-"""Goes on behind damage: every intact batch of a log is listed, and every damaged range is named."""
+"""Goes on after damage: every intact batch of a log is listed, and every damaged range is named."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SECTOR = 512  # the shortest run of zeros that is told apart inside a damaged r
 class Section:
     """Neighbouring batches with the status of each.
 
-    A batch is intact, salvaged (whole, but not beyond doubt: found behind damage and not yet confirmed by offsets that go on,
+    A batch is intact, salvaged (whole, but not beyond doubt: found after damage and not yet confirmed by offsets that go on,
     or out of line with the batches around it), or damaged (its CRC does not fit, or its magic does not exist).
 
     Batches that start before `nested_end` stand inside the span that a damaged batch claims: they may be its payload.
@@ -152,7 +152,7 @@ class _Walk:
                 yield from self.by_windows(pieces.next_try)
 
     def by_windows(self, until: int) -> Iterator[Section | Damage]:
-        """All to the end of the log, or behind `until` to the next batch."""
+        """All to the end of the log, or after `until` to the next batch."""
         source, window_size = self._source, WINDOW_SIZE
         while self._position < min(until, source.size):
             log = Log(source, self._position, window_size=window_size)
@@ -436,13 +436,13 @@ class _Order:
         return self._is_in_doubt or position < self.nested_end
 
     def take_salvaged(self, chunk: Chunk) -> None:
-        """Take note of a batch that is whole but for its length: if it is in order, the order goes on behind it."""
+        """Take note of a batch that is whole but for its length: if it is in order, the order goes on after it."""
         extent = _extents(chunk)[0]
         if not self._is_in_doubt and self.fits(extent):
             self._move(extent)
 
     def takes(self, digest: Digest) -> bool:
-        """Whether all batches of this digest follow the one before them and the one behind them: then all are beyond doubt."""
+        """Whether all batches of this digest follow the one before them and the one after them: then all are beyond doubt."""
         if self._is_in_doubt or self._stray is not None:
             return False
         if not self._last_offset < digest.first_offset or not digest.last_offset < self._ceiling:
@@ -519,7 +519,7 @@ class _Order:
         return INTACT
 
     def fits(self, extent: Extent) -> bool:
-        """Whether a batch goes on behind the last one beyond doubt."""
+        """Whether a batch goes on after the last one beyond doubt."""
         first, last, epoch = extent
         if not self._last_offset < first <= last < self._ceiling:
             return False
@@ -585,8 +585,8 @@ def _extents(chunk: Chunk) -> list[Extent]:
 # --- Search
 
 _CANDIDATE = (
-    # the magic at byte 16, and in front of it an offset >= 0 and a length below LONGEST_BATCH;
-    # behind it of magic 2 a CRC and attributes, of 0 and 1 attributes
+    # the magic at byte 16, and before it an offset >= 0 and a length below LONGEST_BATCH;
+    # after it of magic 2 a CRC and attributes, of 0 and 1 attributes
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
     rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?<=[\x00\x01])(?=[\x00-\x0f]))"
 )
@@ -630,7 +630,7 @@ class _Scan:
         return self._source.size
 
     def fitting_end(self, position: int, header: bytes, claimed_end: int | None) -> int:
-        """Where the batch here ends if its CRC is right: in front of one of the next headers, or with the file; 0 for nowhere.
+        """Where the batch here ends if its CRC is right: before one of the next headers, or with the file; 0 for nowhere.
 
         With a `claimed_end`, only ends before that are tried.
         """
@@ -639,7 +639,7 @@ class _Scan:
         min_size = kernel.BATCH_HEADER_SIZE if header[16] >= 2 else 26
         checksum, at, stored = self._crc_of(position, header)
         gave_up, crc, found = self._gave_up, 0, 0
-        # behind a batch stands another; in payloads much looks like an old message, which has a short header
+        # after a batch stands another; in payloads much looks like an old message, which has a short header
         ends = (end for end, other in self._candidates(position + min_size, limit) if header[16] < 2 or other[16] >= 2)
         for tried, end in enumerate(ends):
             if tried == _ENDS_TRIED or not self._spend(end - at):
@@ -820,7 +820,7 @@ def _may_be_header(header: bytes, rest: int) -> bool:
 
 
 def _is_plausible_message(header: bytes, length: int) -> bool:
-    key_at = 26 if header[16] else 18  # magic 1 has a timestamp in front of the key
+    key_at = 26 if header[16] else 18  # magic 1 has a timestamp before the key
     fixed_size = key_at + 8 - kernel.LOG_OVERHEAD  # with the sizes of key and value
     if length < fixed_size or header[17] & 7 > 4:
         return False

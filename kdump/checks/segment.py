@@ -33,7 +33,7 @@ class SegmentFacts:
     """What other files and segments are compared with: what the log itself says, of all batches that are not damaged.
 
     `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
-    `max_timestamps` are those of their headers. `end` is the position behind the last of them. `epochs` are leader epochs with
+    `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs with
     the first offset of each, in order. `last_thinned` is about where the cleaner changed a batch last, None if nowhere.
     `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
     """
@@ -83,7 +83,7 @@ def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGM
     except Unreadable as error:  # bytes that were looked at a moment ago are others now
         facts.is_damaged = True
         position = error.position or 0
-        message = f"Was cut off and written anew while it was read: from byte {position:,} on, it is not what it was."
+        message = f"Was cut off and written again while it was read: from byte {position:,} on, it is not what it was."
         context.report("file-shrank", position, context.source.size, message)
     return facts
 

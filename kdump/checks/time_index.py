@@ -44,8 +44,8 @@ class Landing:
 class Landings:
     """Finds the landings of all entries in one pass over the log.
 
-    `offsets` are the entries', `starts` the positions to search from. If `reads_to_end`, an entry fails when any batch behind
-    its start is bad, otherwise only when one in front of its landing is. If `may_start_past_end`, a start behind the log finds
+    `offsets` are the entries', `starts` the positions to search from. If `reads_to_end`, an entry fails when any batch after
+    its start is bad, otherwise only when one before its landing is. If `may_start_past_end`, a start past the log finds
     nothing, otherwise the entry fails.
     """
 
@@ -103,7 +103,7 @@ class Landings:
             ):
                 at = -1
                 while (at := at + 1) < len(batches):
-                    if not waiting:  # nothing happens in front of the next start
+                    if not waiting:  # nothing happens before the next start
                         at = bisect_left(batches, next_start - window_position, at)
                         if at == len(batches):
                             break

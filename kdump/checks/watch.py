@@ -99,7 +99,7 @@ class WatchedSource(Source):
                     break
                 try:
                     position = min(os.lseek(self._descriptor, hole, os.SEEK_DATA), self.size)
-                except OSError:  # there is no data behind it
+                except OSError:  # there is no data after it
                     position = self.size
                 count += 1
                 size += position - hole

@@ -243,7 +243,7 @@ _LOG = (
     *_REST,
     *_OFFSETS,
     *_TIMES,
-    click.option("--from-position", type=click.IntRange(min=0), help="Only batches that start at this byte or behind it."),
+    click.option("--from-position", type=click.IntRange(min=0), help="Only batches that start at this byte or after it."),
     click.option(
         "--tail", type=click.IntRange(min=1), metavar="N", help="Only the last N batches of each partition, or records."
     ),
@@ -272,7 +272,7 @@ _LOG = (
         "--keep-going/--no-keep-going",
         default=True,
         show_default=True,
-        help="Go on behind damage, or end all at the first with exit code 1.",
+        help="Go on after damage, or end all at the first with exit code 1.",
     ),
 )
 
@@ -305,7 +305,7 @@ def checkpoint(**options: Any) -> Request:
 def index(**options: Any) -> Request:
     """List offset indexes (.index) and compare them with their logs.
 
-    An entry is damaged if no batch stands where it points, or its offset is not found there or shortly behind.
+    An entry is damaged if no batch stands where it points, or its offset is not found there or shortly after.
     The zero tail is left out.
     """
     return Request(file_name.OFFSET_INDEX, **options)
@@ -534,7 +534,7 @@ def completions(shell: str) -> None:
 def main(arguments: list[str]) -> int:
     """Run a command; the exit code says how it went.
 
-    Click only reads the command line. The work is done behind it, where it does not take our interrupts and broken pipes.
+    Click only reads the command line. The work is done after it, where it does not take our interrupts and broken pipes.
     """
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:2], "--help"]

@@ -55,7 +55,7 @@ def words(*known: str) -> Completer:
 
 
 def tables(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
-    """Tables of a scan that are not given yet, behind those that are and a comma."""
+    """Tables of a scan that are not given yet, after those that are and a comma."""
     from kdump.output.arrow.rows import TABLES
 
     before, comma, _ = incomplete.rpartition(",")

@@ -97,7 +97,7 @@ def main() -> int:
 def is_dropin(arguments: list[str]) -> bool:
     """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise.
 
-    Kafka's tool passes over words in front of its options, so what is nearly a command's name counts as one only without --files.
+    Kafka's tool passes over words before its options, so what is nearly a command's name counts as one only without --files.
     """
     if not arguments or arguments[0] in ("--help", "-h", "--version", "help"):
         return False

@@ -36,7 +36,7 @@ class CoordinatorRecord:
 
 
 def read(records: Records, key: bytes, value: bytes | None, *, checks_version: bool = True) -> CoordinatorRecord:
-    """A record of one of these types. Bytes behind the messages are ignored, as Kafka does.
+    """A record of one of these types. Bytes after the messages are ignored, as Kafka does.
 
     Raises CorruptData with the codes `record-type-unknown`, `record-version-unknown`, and, for the part
     (`key` or `value`) that is named in `values`, `record-version-short` and `record-unreadable` (with the `inner` fault).

@@ -26,7 +26,7 @@ TRANSACTION_CODE = "transaction-log-version-unknown"
 
 
 def versioned(data: bytes, *, bounds_sizes: bool = True) -> tuple[int, schema.Reader]:
-    """The version in front of a key or value, and a reader of what follows. Raises CorruptData as Reader says."""
+    """The version before a key or value, and a reader of what follows. Raises CorruptData as Reader says."""
     reader = schema.Reader(data, bounds_sizes=bounds_sizes)
     return int(reader.fixed(_INT16)), reader
 

@@ -48,13 +48,13 @@ def read(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: b
     version = _number(reader, "version")
     record = _record(records, record_id, version, reader)
     if reader.remaining:
-        text = f"{reader.remaining} bytes stand behind the {record.message.name}"
+        text = f"{reader.remaining} bytes stand after the {record.message.name}"
         raise CorruptData("metadata-garbage", text, id=record_id, size=reader.remaining)
     return record
 
 
 def read_preview(records: Mapping[int, Message], value: bytes | None, *, bounds_sizes: bool = True) -> MetadataRecord:
-    """A record with one of these ids as the preview of KRaft had it: with frame version 0. What stands behind it is ignored.
+    """A record with one of these ids as the preview of KRaft had it: with frame version 0. What stands after it is ignored.
 
     Raises CorruptData with the codes `metadata-value-null`, `metadata-frame-unknown`, `metadata-id-unknown`,
     `metadata-unreadable`, and `metadata-out-of-memory`. Kafka: MetadataRecordSerde (2.8).

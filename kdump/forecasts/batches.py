@@ -206,7 +206,7 @@ class LogReader:
 
 
 def find(log: LogReader, target: int, position: int, *, by_first_offset: bool) -> int | None:
-    """Where the batch stands that holds an offset, or the first behind it; None where there is none from `position` on.
+    """Where the batch stands that holds an offset, or the first after it; None where there is none from `position` on.
 
     Kafka: FileRecords.searchForOffsetFromPosition, up to 4.0 searchForOffsetWithSize.
     """

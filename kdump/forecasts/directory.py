@@ -113,7 +113,7 @@ class Directory:
     def source(self, file: File) -> Source:
         """The file on disk that holds the bytes of this one."""
         source = self._sources.pop(file.path, None) or Source(file.path)
-        self._sources[file.path] = source  # behind all others: the first is the one that was not asked for longest
+        self._sources[file.path] = source  # after all others: the first is the one that was not asked for longest
         if len(self._sources) > _OPEN_SOURCES:
             self._sources.pop(next(iter(self._sources))).close()
         return source
@@ -141,7 +141,7 @@ class Directory:
 
 
 def name_of(base_offset: int, suffix: str) -> str:
-    """The name Kafka gives a file: twenty digits, and a sign in front of them where the number is negative."""
+    """The name Kafka gives a file: twenty digits, and a sign before them where the number is negative."""
     return f"{'-' if base_offset < 0 else ''}{abs(base_offset):020d}{suffix}"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Changes = list[dict[str, str | int | None]]
 
 _MAX_CHECKPOINT = 64 << 20
-_CUT_CHECKPOINT = "checkpoint-cut"  # behind the version: to a broker it has no entries
+_CUT_CHECKPOINT = "checkpoint-cut"  # after the version: to a broker it has no entries
 
 
 def _no_remedy() -> Remedy | None:
@@ -57,7 +57,8 @@ class Forecast(Row):
     loaded log; `data_end` is behind the last intact batch of the newest segment: where `end_differs`, new records get offsets
     that exist, or go missing. Bytes lost are counted in logs, before less after; records and offsets lost are those of intact
     batches. `damaged_batches` stay in the logs after the start, and consumers get no further than `consumers_stop_at`. `segments`
-    are base offset and size of each afterwards, `files` those that change in name or size, indexes and snapshots made anew aside.
+    are base offset and size of each afterwards, `files` those that change in name or size, but for
+    indexes and snapshots that are made again.
     `exception` is what ends the loading, `reason` says in plain words why all this happens. `conditions` are what this depends on
     and could not be found out.
     """
@@ -115,13 +116,13 @@ DESCRIPTIONS = {
     "path": "The partition directory, as it was found under the path that was named.",
     "release": "The release of the broker: the nearest to the one asked for of those that are known.",
     "after": "The stop before the start.",
-    "recovery_point": "The offset up to which segments count as flushed: an unclean start scans those behind it.",
+    "recovery_point": "The offset up to which segments count as flushed: an unclean start scans those after it.",
     "recovery_point_is_assumed": "Whether the recovery point is noted nowhere: one row has zero, another the end of the log.",
     "outcome": "What happens, in a word: the first that holds.",
     "also": "The further words that hold.",
     "log_start": "The log start offset of the loaded log; null where it is not loaded.",
     "log_end": "The log end offset of the loaded log; null where it is not loaded.",
-    "data_end": "The offset behind the last intact batch of the newest segment, after the start; its base where it has none.",
+    "data_end": "The offset after the last intact batch of the newest segment, after the start; its base where it has none.",
     "end_differs": "Whether the log end is not the data end: offsets are given a second time, or a hole is left.",
     "bytes_lost": "The bytes of all logs before, less those after; negative where files come in under another name.",
     "lost_offsets": "Ranges of offsets of lost intact batches that no other batch covers.",
@@ -199,7 +200,7 @@ def forecast(
 
 
 def log_directory_of(path: str) -> str:
-    """The directory around that of a partition, with or without a slash behind its name."""
+    """The directory around that of a partition, with or without a slash after its name."""
     return tree.parent(path.rstrip("/") or path)
 
 

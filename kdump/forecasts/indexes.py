@@ -1,4 +1,4 @@
-"""Indexes of a segment: what a broker finds in them, how recovery makes them anew, and when they refuse."""
+"""Indexes of a segment: what a broker finds in them, how recovery makes them again, and when they refuse."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OffsetIndex:
         self._directory = directory
         self._file = file
         self._base_offset = base_offset
-        self._made: array[int] | None = None  # relative offsets and positions in turn, once made anew
+        self._made: array[int] | None = None  # relative offsets and positions in turn, once made again
         self._remake: Callable[[], None] | None = None
         self._count = file.size // offset_index.ENTRY_SIZE
         self._max_entries = self._count

@@ -47,7 +47,7 @@ class LeaderEpochs:
 
 
 def _entries(data: bytes, rules: StartRules) -> list[tuple[int, int]]:
-    """All entries. A file that ends in front of the count has none."""
+    """All entries. A file that ends before the count has none."""
     lines = _lines(data)
     if not lines:
         return []

@@ -1,6 +1,6 @@
 """Files that a broker left under another name when it stopped: .deleted, .cleaned and .swap.
 
-Kafka: LogLoader.removeTempFilesAndCollectSwapFiles and the passes behind it (since 3.0), Log (2.8).
+Kafka: LogLoader.removeTempFilesAndCollectSwapFiles and the passes after it (since 3.0), Log (2.8).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Intact = tuple[int, int, int, int, int]
 
 _CANDIDATE = re.compile(
-    # the magic at byte 16, and in front of it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
+    # the magic at byte 16, and before it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
     rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})"
 )
 _MAGIC_AT = 16
@@ -88,7 +88,7 @@ def of(directory: Directory) -> Losses:
 
 
 def data_end(directory: Directory, read_from: int = 0) -> int | None:
-    """The offset behind the last intact batch of the newest segment, or its base; None where there is no segment.
+    """The offset after the last intact batch of the newest segment, or its base; None where there is no segment.
 
     Headers are read from the position on from which the broker reads them; all of the segment only where they do not lead to an
     intact batch that the log ends with.
@@ -153,7 +153,7 @@ def _kept(directory: Directory) -> list[File]:
 
 
 def _intact(directory: Directory, file: File) -> Iterator[Intact]:
-    """First and last offset, records, size and CRC of each batch whose CRC fits, those behind damage among them."""
+    """First and last offset, records, size and CRC of each batch whose CRC fits, those after damage among them."""
     log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
     position = 0
     budget = log.size + _FIRST_CRC_BYTES

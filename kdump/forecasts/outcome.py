@@ -99,7 +99,7 @@ def reason(events: Events) -> str | None:
         for text in reasons.values():
             return text
     if events.deleted_all:
-        return "the log ends in front of the log start offset that is noted for it"
+        return "the log ends before the log start offset that is noted for it"
     if events.split:
         return "an offset is too far from the base of its segment"
     if events.swapped_in:

@@ -45,9 +45,9 @@ def topic_id(directory: Directory, rules: StartRules) -> bytes | None:
 
 
 def _value(lines: list[str], row: int) -> str:
-    """What stands behind the colon of a line."""
+    """What stands after the colon of a line."""
     if row >= len(lines):
-        raise BrokerException(f"{_NAME} ends in front of line {row + 1}", NULL_POINTER)
+        raise BrokerException(f"{_NAME} ends before line {row + 1}", NULL_POINTER)
     words = re.split(r":[ \t\n\x0b\f\r]+", lines[row])
     while len(words) > 1 and not words[-1]:
         words.pop()

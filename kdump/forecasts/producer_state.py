@@ -198,7 +198,7 @@ class ProducerStates:
         self._ongoing.update((first, producer_id) for producer_id, first in self._open_from.items())
 
     def truncate_fully(self, offset: int) -> None:
-        """Forget all, and begin anew at an offset."""
+        """Forget all, and begin again at an offset."""
         self._open_from.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
@@ -208,7 +208,7 @@ class ProducerStates:
         self.end_offset = offset
 
     def remove_strays(self, base_offsets: Iterable[int]) -> None:
-        """Remove the snapshots that belong to no segment, but the latest of them where it lies behind all segments."""
+        """Remove the snapshots that belong to no segment, but the latest of them where it lies after all segments."""
         bases = set(base_offsets)
         self.snapshots = self._listed()
         strays = sorted(offset for offset in self.snapshots if offset not in bases)

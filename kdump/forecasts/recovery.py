@@ -1,4 +1,4 @@
-"""Recovering a segment: every batch is checked, the indexes are made anew, and the log is cut at the first bad batch.
+"""Recovering a segment: every batch is checked, the indexes are made again, and the log is cut at the first bad batch.
 
 Kafka: LogSegment.recover.
 """

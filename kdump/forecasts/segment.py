@@ -70,12 +70,12 @@ class Segment:
         return self._directory.create(self._name(suffix))
 
     def position_of(self, offset: int) -> int | None:
-        """Where in the log the batch stands that holds an offset, or the first behind it."""
+        """Where in the log the batch stands that holds an offset, or the first after it."""
         position = self.offset_index.position_of(offset)
         return batches.find(self.log, offset, position, by_first_offset=self._settings.rules.finds_by_first_offset)
 
     def next_offset(self) -> int:
-        """The offset that comes behind the log, as it is read from the last entry of the index on. Kafka: readNextOffset."""
+        """The offset that comes after the log, as it is read from the last entry of the index on. Kafka: readNextOffset."""
         start = self.position_of(self.offset_index.last_offset)
         if start is None:
             return self.base_offset
@@ -111,7 +111,7 @@ class Segment:
         return lost
 
     def truncate_to(self, offset: int) -> int:
-        """Cut the segment in front of an offset."""
+        """Cut the segment before an offset."""
         position = self.position_of(offset)
         self.offset_index.truncate_to(offset)
         return 0 if position is None else self.truncate(position)
@@ -142,7 +142,7 @@ class Segment:
             self._index(suffix).made_size = index.size
 
     def rename(self, mark: str) -> None:
-        """Give all files another mark behind their names."""
+        """Give all files another mark after their names."""
         for suffix in SUFFIXES:
             old = self._name(suffix)
             if old in self._directory.files:

@@ -94,7 +94,7 @@ def summary(row: Forecast) -> str:
 
 
 def _offsets(ranges: list[list[int]]) -> str:
-    """The first of some ranges of offsets, behind a comma."""
+    """The first of some ranges of offsets, after a comma."""
     if not ranges:
         return ""
     more = f" and {len(ranges) - 1:,} more ranges" if len(ranges) > 1 else ""
@@ -114,7 +114,7 @@ def _segments(row: Forecast, words: set[str]) -> Iterator[str]:
     if sound and RESCAN in words:
         shown = ", ".join(_log(base) for base in sound[:3]) + (", ..." if len(sound) > 3 else "")
         verb = "is scanned" if len(sound) == 1 else "are scanned"
-        yield f"{shown} {verb} because {events.rescanned[sound[0]]}; the index is made anew."
+        yield f"{shown} {verb} because {events.rescanned[sound[0]]}; the index is made again."
     for base in dict.fromkeys(events.split):
         if SPLIT in words and row.outcome != DIE:
             yield f"{_log(base)} is split in place, for its offsets outgrow it."
@@ -164,7 +164,7 @@ def _wrong_end(log_end: int, data_end: int) -> str:
         taken = offset_range(log_end, data_end - 1)
         trap = f"The log ends at offset {log_end:,}, though there is data up to {data_end - 1:,}"
         return f"{trap}: new records get {taken} a second time, and what stands there can no longer be fetched as it should."
-    return f"The log ends at offset {log_end:,}, behind its data, which ends at {data_end:,}."
+    return f"The log ends at offset {log_end:,}, after its data, which ends at {data_end:,}."
 
 
 def _set_aside(row: Forecast) -> str:

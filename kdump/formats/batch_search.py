@@ -30,7 +30,7 @@ _BUDGET = 8 << 20  # bytes under checksums, so that bytes made to look like head
 def first_batch(source: Reader, start: int, end: int, is_legacy: bool) -> int:
     """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
 
-    It may reach behind the range. What is found may stand in a payload: its checksum fits, no more.
+    It may reach past the range. What is found may stand in a payload: its checksum fits, no more.
     """
     size = _FIRST_WINDOW
     while size <= _LARGEST_WINDOW:

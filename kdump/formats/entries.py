@@ -1,4 +1,4 @@
-"""Files of fixed entries, one behind the other, without header or checksum: what the index formats share."""
+"""Files of fixed entries, one after the other, without header or checksum: what the index formats share."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def at(source: Source, layout: Struct, row: int) -> tuple[Any, ...]:
 
 
 def used_entries(index: Source, entry_size: int) -> int:
-    """How many entries there are in front of the zero tail."""
+    """How many entries there are before the zero tail."""
     end = index.size - index.size % entry_size
     while end > 0:
         start = max(0, end - WINDOW_SIZE)

@@ -15,7 +15,7 @@ LOG, CHECKPOINT, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT 
     ".snapshot",
 )
 SEGMENT_SUFFIXES = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)
-"""What stands behind the number in the names of a segment's files."""
+"""What stands after the number in the names of a segment's files."""
 
 MARKED_DIRECTORIES = ("-delete", "-future", "-stray")
 """How the names of partitions' directories end that are to be deleted, being moved here, or not this broker's any more."""

@@ -1,4 +1,4 @@
-"""A log (`.log`, `.checkpoint`): record batches of any magic, one behind the other."""
+"""A log (`.log`, `.checkpoint`): record batches of any magic, one after the other."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ class Log:
                 yield lone(magic, size)
                 self.position += size
                 if self.position > MAX_INT and self._rules.fails_on_overflow:
-                    raise self._fault("position-overflow", "a length leads behind any log", size)
+                    raise self._fault("position-overflow", "a length leads past any log", size)
 
     def _read_again(self, position: int, size: int) -> memoryview:
         """As `source.read`, into the memory of the window before: new memory takes as long as the bytes that are read into it."""

@@ -32,7 +32,7 @@ class MessageRules:
 
     `knows_timestamps`: magic 1 has its own layout; otherwise any magic is read as 0.
     `codec_mask` tells which bits of the attributes are the codec, `codec_count` how many codecs there are.
-    `ends` says where a log's end is looked for: in the `file` only, where a `message` begins, or behind its `overhead`, too.
+    `ends` says where a log's end is looked for: in the `file` only, where a `message` begins, or after its `overhead`, too.
     `checks_size_first`: a message too small throws, and one too large does even if it reaches past the end.
     `unwraps` says when a wrapper's messages come out: `whole`, after all of it was decompressed, and those inside wrappers inside
     opened as well; `lazily`, one by one; `eagerly`, after all were read; `by magic`, lazily
@@ -40,7 +40,7 @@ class MessageRules:
     `wants_equal_magic`: messages inside a wrapper must have its magic. `refuses_nested`: they must not be wrappers, and a wrapper
     of magic 1 must not be empty.
     `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
-    `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends behind 2147483647 is empty.
+    `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends after 2147483647 is empty.
     `frames` says how compressed payloads are taken. `wrappers_give_timestamp_type`: those of magic 0, too: none.
     """
 
@@ -184,7 +184,7 @@ class MessageLog:
         if ends == "message" and position >= self._end or ends == "overhead" and self._end <= position + _OVERHEAD <= MAX_INT:
             return None
         if position > MAX_INT - _OVERHEAD and self._rules.checks_size_first:
-            raise self._fault("log-header-cut", "a position behind the log", 0)
+            raise self._fault("log-header-cut", "a position past the log", 0)
         head = self._bytes(position, _OVERHEAD)
         if len(head) < _OVERHEAD:
             return None
@@ -222,7 +222,7 @@ class MessageLog:
 def messages_in(message: Message, rules: MessageRules) -> Iterator[Placed]:
     """The message itself, or the messages in it if it is a wrapper, as far as they can be had.
 
-    Raises CorruptData with the codes of `compression.decompress`, behind `wrapper-` for what damages a stream already open,
+    Raises CorruptData with the codes of `compression.decompress`, after `wrapper-` for what damages a stream already open,
     and with `codec-unknown`, `inner-message-size-too-small` and the codes `legacy-wrapper-...`.
     """
     codec = rules.codec_of(message)

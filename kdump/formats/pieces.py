@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
 
 _UNIT = 4 << 20
-"""Where a piece ends: behind the last batch that starts before a multiple of this."""
+"""Where a piece ends: after the last batch that starts before a multiple of this."""
 
 _MOST_BATCHES = 1 << 14  # of a piece: their columns take a few MiB when all are asked for
 _WORTH_THREADS = 16 << 20  # bytes
@@ -90,7 +90,7 @@ def digest_piece(source: Source, position: int, stop: int, window: bytearray) ->
 
 
 class _Ahead:
-    """Threads that take the units in front of a walk, one at a time, and digest what seems to start there."""
+    """Threads that take the units before a walk, one at a time, and digest what seems to start there."""
 
     def __init__(self, source: Source, threads: int) -> None:
         import threading

@@ -156,7 +156,7 @@ def _walk_plain(
     if not 0 <= count <= MAX_ROWS or not data or header[1] < kernel.MIN_BATCH_LENGTH:
         return None
     if not count:
-        return 0  # Kafka looks at nothing behind the header
+        return 0  # Kafka looks at nothing after the header
     start = chunk.starts[row]
     position, end = start + kernel.BATCH_HEADER_SIZE, start + kernel.LOG_OVERHEAD + header[1]
     size = 0
@@ -260,7 +260,7 @@ class BatchRecords:
     def parts(self) -> Iterator[list[RecordTuple]]:
         """All records, at most MAX_ROWS at a time and no more than some MiB.
 
-        Raises CorruptData at a bad record, or behind the last if bytes are left; `good_rows` among its values are those of the
+        Raises CorruptData at a bad record, or after the last if bytes are left; `good_rows` among its values are those of the
         part that it ends.
         """
         self._stream_error = None

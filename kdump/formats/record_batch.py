@@ -177,7 +177,7 @@ def _timestamp_type(attributes: int) -> str:
 
 
 def increment_sequence(sequence: int, increment: int) -> int:
-    """The sequence number `increment` later: behind 2147483647 follows 0 (Kafka: DefaultRecordBatch)."""
+    """The sequence number `increment` later: after 2147483647 follows 0 (Kafka: DefaultRecordBatch)."""
     if sequence > as_int32(0x7FFFFFFF - increment):
         return as_int32(increment - as_int32(0x7FFFFFFF - sequence) - 1)
     return as_int32(sequence + increment)

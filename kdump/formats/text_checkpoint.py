@@ -44,10 +44,10 @@ _BLANKS = str.maketrans("\t\x0b\f", "   ")
 
 
 class Line:
-    """A line: its number, counted from 1, its first byte and the one behind it, and what it says.
+    """A line: its number, counted from 1, its first byte and the one after it, and what it says.
 
     `values` are those of an entry, empty where the line is none; then `fault` says what is wrong with it, or with all lines:
-    `checkpoint-version-unknown`, `checkpoint-line-malformed`, `checkpoint-count-mismatch` or `checkpoint-cut` (behind the
+    `checkpoint-version-unknown`, `checkpoint-line-malformed`, `checkpoint-count-mismatch` or `checkpoint-cut` (after the
     version). `is_number_wanted` where the line has as many fields as an entry, but no number where one has to be.
     """
 
@@ -105,7 +105,7 @@ class TextCheckpoint:
                 if bad >= _MAX_BAD_LINES:
                     return
         if number == 1 and version is not None:
-            yield Line(1, start, stop, fault=CorruptData("checkpoint-cut", "the file ends behind the version, without a count"))
+            yield Line(1, start, stop, fault=CorruptData("checkpoint-cut", "the file ends after the version, without a count"))
         if expected is not None and found != expected and self._end == self._source.size:
             message = f"line 2 says that {expected:,} entries follow, and {found:,} do"
             yield Line(2, 0, stop, fault=CorruptData("checkpoint-count-mismatch", message, expected=expected, found=found))
@@ -178,13 +178,13 @@ def _text(data: bytes) -> str:
 
 
 def words(text: str) -> list[str]:
-    """As Java splits at white space: what stands behind a blank at the begin is the second word."""
+    """As Java splits at white space: what stands after a blank at the start is the second word."""
     found = text.translate(_BLANKS).split(" ") if text else []
     return found if all(found) else [found[0], *filter(None, found[1:])]
 
 
 def _lines(source: Source, size: int) -> Iterator[tuple[int, int, int, bytes]]:
-    """Number, first byte, byte behind it (its line end counted) and text of each line. Very long lines are cut into pieces."""
+    """Number, first byte, byte after it (its line end counted) and text of each line. Very long lines are cut into pieces."""
     number, start, data = 0, 0, b""
     position = 0
     while position < size or data:

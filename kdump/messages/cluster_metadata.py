@@ -254,7 +254,7 @@ RECORDS: dict[int, Message] = {
         last_version=0,
     ),
 }
-"""The messages by the id in front of them."""
+"""The messages by the id before them."""
 
 EARLIER_RECORDS: dict[int, Message] = {
     6: Message(

@@ -77,4 +77,4 @@ RECORDS: dict[int, Message] = {
     ),
     14: Message("QuotaRecord", *CLIENT_QUOTA, last_version=0),
 }
-"""The messages by the id in front of them."""
+"""The messages by the id before them."""

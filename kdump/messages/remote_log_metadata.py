@@ -45,4 +45,4 @@ RECORDS: dict[int, Message] = {
     ),
     3: Message("RemoteLogSegmentMetadataSnapshotRecord", Field("segmentId", "uuid"), *_SEGMENT, flexible_since=0, last_version=0),
 }
-"""The messages by the id in front of them."""
+"""The messages by the id before them."""

@@ -37,7 +37,7 @@ class Field:
     field, `until` the first without it again; it may be null from `nullable_since` on, and is tagged with `tag` from
     `tagged_since` on.
     Without a `default` of its own a field has that of its type: 0, empty, a struct of defaults; `default_is_null` says null.
-    A struct that Kafka has in its `commonStructs` `is_common`, and read in versions behind the last, too.
+    A struct that Kafka has in its `commonStructs` `is_common`, and read in versions after the last, too.
     Arrays with Kafka's `mapKey` keep elements with equal keys; `is_keyed` says that Kafka makes room for twice as many.
     """
 
@@ -114,7 +114,7 @@ class Message:
 
 
 def as_before(message: Message, last_version: int, unknown: frozenset[str], names: Mapping[str, str]) -> Message:
-    """The message before versions behind the last and fields of unknown names came, and when fields had these names.
+    """The message before versions after the last and fields of unknown names came, and when fields had these names.
 
     What is there with the tags of fields that are not known is passed over.
     """
@@ -152,7 +152,7 @@ def _copy(field: Field) -> Field:
 
 
 class Reader:
-    """Reads values one behind the other.
+    """Reads values one after the other.
 
     What cannot be read raises CorruptData: `message-underflow`, `message-bytes-past-end`, `message-null`,
     `message-string-too-long`, `message-array-too-large`, `message-varint-too-long`, `message-size-negative`,

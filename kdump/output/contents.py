@@ -1,4 +1,4 @@
-"""What a release prints behind the fields of a record: its key and value, or what a control record says."""
+"""What a release prints after the fields of a record: its key and value, or what a control record says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Column = Sequence[bytes | None]
 
     Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
-    """What stands behind the fields of each record's line, up to a record whose contents cannot be had."""
+    """What stands after the fields of each record's line, up to a record whose contents cannot be had."""
 
 _PAYLOAD_PREFIX = " payload: "
 
@@ -95,7 +95,7 @@ def kernel_contents(profile: Profile, *, skips_metadata: bool) -> kernel_text.Co
 
 
 def _prefixes(profile: Profile, skips_metadata: bool) -> tuple[str, str]:
-    """What stands in front of a key, and of a payload without a key."""
+    """What stands before a key, and of a payload without a key."""
     has_bar = skips_metadata and profile.skipped_metadata_prefixes_payload
     return "| key: " if skips_metadata else " key: ", "| payload: " if has_bar else _PAYLOAD_PREFIX
 
@@ -137,7 +137,7 @@ def _raise_fault_of(faults: dict[str, CorruptData], profile: Profile) -> None:
 
 
 def control_text(key: bytes | None, value: bytes | None, profile: Profile) -> str:
-    """What a release prints behind the fields of a control record. Raises CorruptData as the functions above."""
+    """What a release prints after the fields of a control record. Raises CorruptData as the functions above."""
     from kdump.decoders import control_record
 
     type_id = control_record.type_of(key)

@@ -108,7 +108,7 @@ def _aligned(
     """Rows of cells as lines under their headings, the columns in `right` to the right.
 
     Where a width is given, names in the first column are shortened to fit it; where that is not enough, each row becomes two or
-    more lines, of which those behind the first are indented.
+    more lines, of which those after the first are indented.
     """
     columns = [
         Column(heading, cells, is_right=number in right, is_text=number == 0)

@@ -323,7 +323,7 @@ class TextReport:
             self._steps.append(end_by_itself + damage)
         elif not told:
             self._steps.append(
-                f"with a healthy replica: move {quoted} away while the broker is stopped, and let it be fetched anew"
+                f"with a healthy replica: move {quoted} away while the broker is stopped, and let it be fetched again"
             )
         self._steps.append(f"kdump check {quoted}   # what is damaged, and where")
 

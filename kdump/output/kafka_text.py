@@ -126,7 +126,7 @@ class KafkaText:
     # Records
 
     def record_lines(self, chunk: RecordChunk, contents: Contents | None, skips_metadata: bool, lines: list[str]) -> None:
-        """Append one line a record to `lines`; `contents` gives what stands behind the fields.
+        """Append one line a record to `lines`; `contents` gives what stands after the fields.
 
         Raises Fault if the contents of a record cannot be had: its line is then there up to the contents, and all lines before.
         """
@@ -217,7 +217,7 @@ class KafkaText:
 
 
 def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[str], *, is_whole: bool) -> list[str]:
-    """The lines of batches, each in front of those of its records; they end with the last of these where not all are there."""
+    """The lines of batches, each before those of its records; they end with the last of these where not all are there."""
     lines: list[str] = []
     if is_whole and not part.continues and part.counts.count(1) == len(batch_lines) == len(record_lines):
         lines = [""] * (2 * len(batch_lines))

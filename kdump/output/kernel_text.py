@@ -40,7 +40,7 @@ _STOPPED, FULL, _COMPRESSED, _PAUSED = range(4)
 
 
 class Contents:
-    """How keys and values stand behind the fields of a record, if they are shown at all: the words around their text."""
+    """How keys and values stand after the fields of a record, if they are shown at all: the words around their text."""
 
     __slots__ = ("key_prefix", "lone_value_prefix", "needs_value", "value_prefix")
 
@@ -76,7 +76,7 @@ class Words:
         Raises KeyError where the kernel does not have the column.
         """
         line = Template.parse("".join(pieces))
-        steps: list[tuple[str, str]] = []  # a literal, and the column behind it
+        steps: list[tuple[str, str]] = []  # a literal, and the column after it
         literal = line.literals[0]
         for field, behind in zip(line.fields, line.literals[1:], strict=True):
             name = names.get(field, field)
@@ -88,7 +88,7 @@ class Words:
         return self._joined(steps, literal)
 
     def _joined(self, steps: Sequence[tuple[str, str]], last_literal: str) -> bytes:
-        """The steps of a program; what stands behind a choice becomes part of its texts, so that it is put with them."""
+        """The steps of a program; what stands after a choice becomes part of its texts, so that it is put with them."""
         program = b""
         literals = [*(literal for literal, _ in steps), last_literal]
         for at, (_, name) in enumerate(steps):
@@ -287,6 +287,6 @@ class KernelText:
             from kdump.binary.compression import WholeDecompressor
 
             self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
-            bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps anew
+            bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
         return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + kernel.BATCH_HEADER_SIZE : end])

@@ -72,12 +72,12 @@ _LOOKS = 3  # at who is running: some only run for a moment
 _BETWEEN_LOOKS = 0.001  # seconds
 
 _NO_SLOT = -1
-_BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset in front of a piece: not -1, which means that there is none
+_BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset before a piece: not -1, which means that there is none
 
 _TICKET_SIZE = 4
 _HEAD = Struct("=qqqqBqqII")
 """Of what is said of a piece: its first unit and how many it has, where it starts and how far the walk has come, what follows,
-the first and the last offset of its records, and how many numbers about parts and about gaps stand behind all this."""
+the first and the last offset of its records, and how many numbers about parts and about gaps stand after all this."""
 
 _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
 
@@ -135,7 +135,7 @@ class ParallelText:
         return end - position >= (least if kernel.native is not None else least // _SLOWER)
 
     def show_log(self, text: LogText, position: int, end: int) -> int:
-        """Write the lines from `position` on, but for a while behind what was irregular; `text` shows what lies between.
+        """Write the lines from `position` on, but for a while after what was irregular; `text` shows what lies between.
 
         The answer is where in the log that ends.
         """
@@ -279,7 +279,7 @@ class _Run:
             return start
         try:
             return first_batch(self.source, start, end, self._is_legacy)
-        except KdumpError:  # who goes on in front of it meets it again, in good order
+        except KdumpError:  # who goes on before it meets it again, in good order
             return NOWHERE
 
     # What comes of the pieces
@@ -424,7 +424,7 @@ class Worker:
             self._outlet.keep()
 
     def _first_offset(self) -> int | None:
-        """The offset of the first record, None if there was none; the gap in front of it is taken out of the others.
+        """The offset of the first record, None if there was none; the gap before it is taken out of the others.
 
         It is told by the place of a gap, not by numbers alone: any offset may occur.
         """

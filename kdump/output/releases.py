@@ -67,7 +67,7 @@ def _group_lines(group: Group, width: int) -> list[str]:
         return textwrap.wrap("; ".join(kept + rest), room, break_long_words=False, break_on_hyphens=False)
 
     kept: list[str] = []
-    for phrase in phrases:  # a long one does not keep out the short ones behind it
+    for phrase in phrases:  # a long one does not keep out the short ones after it
         if not kept or len(lines_of([*kept, phrase])) <= _MAX_LINES:
             kept.append(phrase)
     first, *others = lines_of(kept)

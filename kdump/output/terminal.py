@@ -131,7 +131,7 @@ class TerminalOutput:
                 self._write(line + "\n")
 
     def _show_upright(self, columns: list[Column]) -> None:
-        """Each row as lines of `name: value`; long text goes on beneath its begin."""
+        """Each row as lines of `name: value`; long text goes on beneath its start."""
         assert self._width is not None
         label_width = max(len(column.heading) for column in columns) + 2
         room = self._width - label_width
@@ -198,7 +198,7 @@ def _batch_cells(row: Row) -> list[str]:
 
 
 def _record_cells(row: Row) -> list[str]:
-    """Keys and values as what they were decoded to, as text, or as Base64; behind `?` stands why a value was not decoded."""
+    """Keys and values as what they were decoded to, as text, or as Base64; after `?` stands why a value was not decoded."""
     record: Any = row
     cells = {name: _cell(name, getattr(record, name)) for name in _RECORD_COLUMNS}
     for name in ("key", "value"):

@@ -69,7 +69,7 @@ def offsets(profile: Profile) -> RecordDecoder:
 
 
 def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) -> tuple[int, dict[str, Value] | None]:
-    """The version of a key and its fields, None where the version is not known and the release goes on behind such keys."""
+    """The version of a key and its fields, None where the version is not known and the release goes on after such keys."""
     from kdump.messages.consumer_offsets import RECORDS
 
     if key is None:
@@ -204,7 +204,7 @@ def _check_members(words: DecoderWords, group: dict[str, Value]) -> None:
             text = f"the instance {instance} stands in the group twice"
             raise CorruptData("group-instance-repeated", text, instance=instance, group=group["group"])
         if words.counts_members and is_repeated:
-            raise CorruptData("group-member-repeated", "a member stands in the group twice, and others behind it")
+            raise CorruptData("group-member-repeated", "a member stands in the group twice, and others after it")
         is_repeated = is_repeated or member_id in ids
         ids.add(member_id)
         if instance is not None:

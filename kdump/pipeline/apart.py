@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     ReadPiece = Callable[[Piece, Options, SliceReport], Iterator[Part]]
     Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
-_STATE = struct.Struct(">II")  # the number of the piece that is read, bytes of the error behind it
-_HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes behind this; its size in bytes
+_STATE = struct.Struct(">II")  # the number of the piece that is read, bytes of the error after it
+_HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes after this; its size in bytes
 _BEHIND, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
 _PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all

@@ -33,8 +33,8 @@ _MAGIC_AT = 16
 _MAGIC, _ATTRIBUTES, _ATTRIBUTES_OF_MESSAGE = 3, 5, 4  # of unpacked headers
 
 _HELD_PAYLOAD = 32 << 20  # bytes of a payload that are decompressed at once
-_SAMPLE_FROM = 64 << 10  # what is in front of this position in a log is part of any sample
-_SAMPLE_ONE_IN = 16  # batches behind it
+_SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
+_SAMPLE_ONE_IN = 16  # batches after it
 _SAMPLE_MOST = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
@@ -62,8 +62,8 @@ class Batches:
 def walk(source: Source, piece: Piece) -> Iterator[Batches | salvage.Damage]:
     """The batches and damaged ranges that start in a piece.
 
-    Behind its begin a file is walked from a little earlier on. Where all is in order, that shows what a walk through all of
-    the file would; at the first thing that is not, the file is walked from its begin, for then it may matter what was there.
+    After its start a file is walked from a little earlier on. Where all is in order, that shows what a walk through all of
+    the file would; at the first thing that is not, the file is walked from its start, for then it may matter what was there.
     """
     start = piece.start
     if start:
@@ -75,7 +75,7 @@ def walk(source: Source, piece: Piece) -> Iterator[Batches | salvage.Damage]:
                 inside = held.between(start, piece.end)
                 if inside is not None:
                     yield inside
-                start = max(start, _end(held.chunk))  # batches that are looked back at may all end in front of the cut
+                start = max(start, _end(held.chunk))  # batches that are looked back at may all end before the cut
                 if piece.end is not None and start >= piece.end:
                     return
             held = Batches(item.chunk, item.statuses)
@@ -304,7 +304,7 @@ def unread_row(skipped: Skipped, options: Options) -> Iterator[tuple[Columns, in
 class _Scales:
     """Measures what batches of one log hold uncompressed, all of them or a sample.
 
-    A sample are the batches at the begin of a log, and behind it those with certain checksums, as if by lot: the same ones
+    A sample are the batches at the start of a log, and after it those with certain checksums, as if by lot: the same ones
     whatever the pieces, and on every replica. It goes no further than so many bytes, for a log may be full of bombs.
     """
 

@@ -29,7 +29,7 @@ OPEN_COST = 64 << 10
 _SMALLEST_TASK = 4 << 20  # bytes; what is smaller takes longer to hand out than to read
 _TASKS_A_CORE = 4
 _SPLIT_FROM = 1.5  # times the target
-_LOOK_BACK = 8  # batches in front of a cut that are to be in order
+_LOOK_BACK = 8  # batches before a cut that are to be in order
 _SPLIT_TABLES = ("records",)  # reading only headers is quick enough for any segment
 _SPLIT_VALUES = ("auto", "true", "false")
 
@@ -49,7 +49,7 @@ _KINDS = {
 class Piece(NamedTuple):
     """The batches of a file that start from `start` up to but not including `end`, all of them where that is None.
 
-    Batches in front of `start` are in order from `look_back` on, unless their checksums tell otherwise.
+    Batches before `start` are in order from `look_back` on, unless their checksums tell otherwise.
     """
 
     item: FileItem
@@ -195,7 +195,7 @@ def _pieces(items: Sequence[FileItem], options: Options) -> list[Piece]:
 def split(item: FileItem, target: int) -> list[Piece]:
     """A log cut where batches start, into pieces of about `target` bytes.
 
-    It is cut only as far as lengths lead from batch to batch from its begin on, and offsets ascend: what stands behind is a
+    It is cut only as far as lengths lead from batch to batch from its start on, and offsets ascend: what stands after is a
     part of the last piece. That takes a look at all headers, and at no checksum.
     """
     cuts: list[tuple[int, int]] = []  # where to cut, and from where on to look back

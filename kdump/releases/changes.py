@@ -1,7 +1,7 @@
 """What changed from one release of Kafka's tool to another, read off the history itself: there is no second list.
 
 Whatever the modules of the history declare by release is a fact: each line, option, text, exception and behaviour, under the name
-it has there. What a fact means is said by the docstring behind it.
+it has there. What a fact means is said by the docstring after it.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def _phrase(names: list[str], verb: str) -> list[str]:
 
 
 def _docstrings(module: ModuleType) -> dict[str, str]:
-    """The strings behind the assignments of a module, by the name assigned to; none where its source is not there."""
+    """The strings after the assignments of a module, by the name assigned to; none where its source is not there."""
     try:
         body = ast.parse(inspect.getsource(module)).body
     except OSError:

@@ -67,7 +67,7 @@ ESCAPES_JSON = {FIRST: False, "1.0.1": True}
 """Whether quotes and control characters are escaped in JSON."""
 
 SHOWS_UNKNOWN_KEYS = {FIRST: False, "3.4.1": True}
-"""Whether text decoders go on behind keys of unknown versions (KIP-915)."""
+"""Whether text decoders go on after keys of unknown versions (KIP-915)."""
 
 ALLOWS_NULL_PROTOCOL = {FIRST: False, "0.10.1.0": True}
 """Whether a group may have no protocol and no leader."""
@@ -79,7 +79,7 @@ ALLOWS_NULL_USER_DATA = {FIRST: False, "2.4.1": True}
 """Whether a member's assignment without user data is shown, where others throw."""
 
 COUNTS_MEMBERS = {FIRST: False, "2.1.0": True}
-"""Whether the tool trips over a group that goes on behind a member that it has already."""
+"""Whether the tool trips over a group that goes on after a member that it has already."""
 
 READS_SUBSCRIPTIONS = {FIRST: False, "2.7.0": True}
 """Whether the tool trips over subscriptions that are no such thing, though it does not show them."""
@@ -291,7 +291,7 @@ WORDS: dict[str, dict[str, Words]] = {
             _NULL_PARTITIONS.format(package="org.apache.kafka.coordinator.transaction.generated"),
         ),
     },
-    # the framing of metadata; these stand behind `Error at` and the offset
+    # the framing of metadata; these stand after `Error at` and the offset
     "metadata-number-short": {FIRST: Words("", "Error while reading {number}")},
     "metadata-number-too-large": {FIRST: Words("", "Value for {number} was too large.")},
     "metadata-frame-zero": {

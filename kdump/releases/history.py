@@ -333,10 +333,10 @@ ACCEPTS_ABBREVIATIONS = {FIRST: True, "0.11.0.0": False}
 """Whether an option may be cut off where no other begins like it."""
 
 TAKES_EMPTY_VALUES = {FIRST: False, "1.0.0": True}
-"""Whether nothing behind `--option=` is an empty value, where others take the next word for the value."""
+"""Whether nothing after `--option=` is an empty value, where others take the next word for the value."""
 
 CONVERTS_VALUES_LAZILY = {FIRST: False, "2.3.0": True}
-"""Whether the values of options are looked at only when a file needs them, behind its `Dumping` line."""
+"""Whether the values of options are looked at only when a file needs them, after its `Dumping` line."""
 
 MAX_MESSAGE_SIZE_IS_READ_EVERYWHERE = {FIRST: True, "3.2.0": False}
 """Whether logs and time indexes, too, look at `--max-message-size`, if only to refuse what is no number."""
@@ -501,7 +501,7 @@ DECOMPRESSED_IN_BLOCKS: dict[str, tuple[str, ...]] = {
 """The codecs with which damage in a compressed batch is met a block ahead of the record that it is in."""
 
 ZSTD_STARTS_ANEW = {FIRST: True, "2.3.0": False}
-"""Whether each read behind the first frame of a zstd payload begins anew, in the middle of what follows it, and loses bytes."""
+"""Whether each read after the first frame of a zstd payload begins again, in the middle of what follows it, and loses bytes."""
 
 ZSTD_LOSES_LAST_READ = {FIRST: True, "2.5.0": False}
 """Whether a record is lost that a zstd payload gives but a part of, where it ends inside a further frame."""
@@ -513,13 +513,13 @@ ZSTD_TRUSTS_BLOCK_SIZES = {FIRST: True, "2.4.0": False}
 """Whether a zstd block may be larger than the window of its frame, as far as there is room for what it gives."""
 
 ZSTD_WANTS_WHOLE_MAGIC = {FIRST: True, "3.5.0": False}
-"""Whether fewer than five bytes behind a zstd frame are ignored, although no frame begins like them."""
+"""Whether fewer than five bytes after a zstd frame are ignored, although no frame begins like them."""
 
 MARKER_SIZE_IS_CHECKED_FIRST = {FIRST: True, "4.1.0": False}
 """Whether the size of a transaction marker is looked at before its version."""
 
 DEEP_SHOWS_BATCHES = {FIRST: False, "2.2.0": True}
-"""Whether `--deep-iteration` shows each batch in front of its records, where others show records only."""
+"""Whether `--deep-iteration` shows each batch before its records, where others show records only."""
 
 SHOWS_KEYS_OF_NULL_VALUES = {FIRST: False, "2.4.0": True}
 """Whether the key of a record without a value is shown."""
@@ -535,7 +535,7 @@ FAILS_ON_LENGTH_OVERFLOW = {FIRST: True, "1.1.1": False}
 
 
 class ControlType:
-    """A type of control records: its `name`, and how the value is shown: `marker`, or as JSON behind a `heading`.
+    """A type of control records: its `name`, and how the value is shown: `marker`, or as JSON after a `heading`.
 
     Without either, the type itself is shown.
     """
@@ -583,7 +583,7 @@ INDEX_CHECKS_ZERO_ENTRY = {FIRST: True, "2.3.0": False}
 """Whether the first entry of a zero tail is still compared before it ends the index."""
 
 INDEX_LOOKUP_TRIES_END_FIRST = {FIRST: False, "2.1.0": True}
-"""Whether a lookup searches the last 1024 entries before it searches those in front of them."""
+"""Whether a lookup searches the last 1024 entries before it searches those before them."""
 
 SANITY_ALLOWS_BASE_OFFSET = {FIRST: False, "2.0.0": True}
 """Whether the last entry may hold the base offset itself, as a zero tail does."""
@@ -601,7 +601,7 @@ SLICE_MAY_START_PAST_END = {FIRST: True, "2.1.0": False}
 """Whether a position past the end of the log leads to no batches, where others fail."""
 
 TIME_INDEX_READS_TO_END = {FIRST: False, "4.3.0": True}
-"""Whether every batch up to the end of the log is read before the one looked for is taken: damage behind it then throws."""
+"""Whether every batch up to the end of the log is read before the one looked for is taken: damage after it then throws."""
 
 TRANSACTION_LINE = (
     Part("version: {version} producerId: {producer_id} firstOffset: {first_offset} lastOffset: {last_offset}"),
@@ -729,7 +729,7 @@ SLICES_ARE_CHECKED = {FIRST: False, "0.8.1": True}
 """Whether a position or size below 0 is refused before the log is read."""
 
 SLICES_OVERFLOW = {FIRST: True, "0.10.1.0": False}
-"""Whether a slice of a log that ends behind 2147483647 is empty."""
+"""Whether a slice of a log that ends after 2147483647 is empty."""
 
 LIMITS_MESSAGE_SIZE = {FIRST: False, "0.8.2.0": True}
 """Whether a message of a log that is larger than `--max-message-size` throws."""
@@ -741,7 +741,7 @@ CODEC_MASK = {FIRST: 3, "0.8.2.0": 7}
 """The bits of a message's attributes that tell its codec."""
 
 MESSAGES_END = {FIRST: "file", "0.8.1": "message", "0.10.0.0": "overhead"}
-"""Where a log's end is looked for: nowhere (the file ends when it is read), where a message begins, or behind its size, too."""
+"""Where a log's end is looked for: nowhere (the file ends when it is read), where a message begins, or after its size, too."""
 
 CHECKS_MESSAGE_SIZE_FIRST = {FIRST: False, "0.10.2.0": True}
 """Whether a message too small throws, and one too large does although it reaches past the end."""

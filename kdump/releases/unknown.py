@@ -10,7 +10,7 @@ _DIGITS = "0123456789"
 
 
 def unknown_release(release: str, where: str = "--release ") -> UsageError:
-    """The error for a release that is none of RELEASES; `where` it was given stands in front of it.
+    """The error for a release that is none of RELEASES; `where` it was given stands before it.
 
     The start of a number is answered with the releases that go on from it: patch releases differ, so none is chosen.
     Any other number is answered with its neighbours, and with all there are.

@@ -38,7 +38,7 @@ def _invalid_record(message: str, since: str = FIRST) -> dict[str, Words]:
 
 
 def _changed(*timelines: dict[str, Words]) -> dict[str, Words]:
-    """One timeline behind the other: each holds until the next begins."""
+    """One timeline after the other: each holds until the next begins."""
     merged: dict[str, Words] = {}
     for timeline in timelines:
         start = _numbers(next(iter(timeline)))

@@ -60,7 +60,7 @@ def snappy_xerial(
     compatible_version: int = 1,
     trailing: bytes = b"",
 ) -> bytes:
-    """Snappy blocks behind the xerial header; `is_header_repeated` puts the header before every block.
+    """Snappy blocks after the xerial header; `is_header_repeated` puts the header before every block.
 
     `block_size` counts uncompressed bytes (old producers: 1024).
     """

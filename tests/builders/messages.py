@@ -1,4 +1,4 @@
-"""Values of Kafka's message schemas, one behind the other."""
+"""Values of Kafka's message schemas, one after the other."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Damages Kafka's files, at random but repeatably: from bit flips to records edited behind a CRC that is right again.
+"""Damages Kafka's files, at random but repeatably: from bit flips to records edited after a CRC that is right again.
 
 It takes files apart on its own, puts them together with the builders of the tests, and shares no code with kdump.
 """
@@ -143,7 +143,7 @@ class Entry(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position behind the entry."""
+        """The position after the entry."""
         return self.position + self.size
 
 
@@ -297,7 +297,7 @@ def attribute_bit(data: bytes, _other: bytes, chance: random.Random) -> Damaged 
 
 
 def entry_byte_sealed(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
-    """A byte behind the CRC, with the CRC made right."""
+    """A byte after the CRC, with the CRC made right."""
     entry = _any_entry(data, chance)
     if entry is None:
         return None
@@ -362,7 +362,7 @@ def payload_damaged(data: bytes, other: bytes, chance: random.Random) -> Damaged
 
 
 def codec_swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
-    """A payload compressed anew, perhaps by another codec or with another framing."""
+    """A payload compressed again, perhaps by another codec or with another framing."""
     entry = _any_entry(data, chance)
     records = records_of(data, entry) if entry else None
     if entry is None or records is None:
@@ -372,7 +372,7 @@ def codec_swapped(data: bytes, _other: bytes, chance: random.Random) -> Damaged 
     changed[entry.position + (22 if entry.magic >= 2 else 17)] &= ~CODEC_BITS
     changed[entry.position + (22 if entry.magic >= 2 else 17)] |= codec
     payload, way = _compress(codec, records, chance)
-    return _with_payload(bytes(changed), entry, payload, f"compressed anew by {way}")
+    return _with_payload(bytes(changed), entry, payload, f"compressed again by {way}")
 
 
 def records_edited(data: bytes, other: bytes, chance: random.Random) -> Damaged | None:
@@ -542,18 +542,18 @@ def index_field(entry_fields: Sequence[Field], header_size: int = 0) -> Damage:
 
 
 def index_entries(size: int) -> Damage:
-    """A damage to whole entries: swapped, doubled, dropped, zeros behind."""
+    """A damage to whole entries: swapped, doubled, dropped, zeros after."""
 
     def entries_changed(data: bytes, _other: bytes, chance: random.Random) -> Damaged | None:
         rows = [data[position : position + size] for position in range(0, len(data), size)]
         if len(rows) < 2:
-            return Damaged(data + bytes(size), "a zero entry behind")
+            return Damaged(data + bytes(size), "a zero entry after")
         first, second = sorted(chance.sample(range(len(rows)), 2))
         ways = [
             ([*rows[:first], rows[second], *rows[first + 1 : second], rows[first], *rows[second + 1 :]], "swapped"),
-            ([*rows[: second + 1], rows[first], *rows[second + 1 :]], "first repeated behind second"),
+            ([*rows[: second + 1], rows[first], *rows[second + 1 :]], "first repeated after second"),
             ([*rows[:first], *rows[second:]], "dropped from first to second"),
-            ([*rows, *[bytes(size)] * chance.randrange(1, 5)], "zeros behind the last"),
+            ([*rows, *[bytes(size)] * chance.randrange(1, 5)], "zeros after the last"),
             ([*rows[:second], bytes(size), *rows[second + 1 :]], "second zero"),
         ]
         changed, what = chance.choice(ways)

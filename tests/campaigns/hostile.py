@@ -73,7 +73,7 @@ class Chance(random.Random):
         return self.changed(plan) if self.random() < 0.05 else plan
 
     def changed(self, data: bytes) -> bytes:
-        """These bytes with one of them changed, cut off or with more behind."""
+        """These bytes with one of them changed, cut off or with more after."""
         if not data:
             return b"\0"
         at = self.randrange(len(data))
@@ -81,7 +81,7 @@ class Chance(random.Random):
 
 
 def exact(data: bytes) -> Buffer:
-    """A buffer with nothing behind it."""
+    """A buffer with nothing after it."""
     return array("B", data)[:]  # a copy has no room left to grow
 
 

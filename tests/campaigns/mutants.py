@@ -311,7 +311,7 @@ def _too_long(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _forget_peak() -> None:
-    """Let the kernel measure the peak of memory anew (Linux)."""
+    """Let the kernel measure the peak of memory again (Linux)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

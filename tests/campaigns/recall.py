@@ -293,7 +293,7 @@ def insertion(original: Original, chance: random.Random) -> tuple[list[Piece], s
 def zeros_behind(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:
     """As a preallocated file ends."""
     size = chance.choice((1, 17, 18, 511, 4096, 1 << 20))
-    return [Piece(original.data, 0), Piece(bytes(size), None)], f"{size} zeros behind", False
+    return [Piece(original.data, 0), Piece(bytes(size), None)], f"{size} zeros after", False
 
 
 def swapped_batches(original: Original, chance: random.Random) -> tuple[list[Piece], str, bool]:

@@ -244,7 +244,7 @@ def _rows(slices: Sequence[planning.Piece], options: Options) -> list[dict[str, 
 
 
 def _place(row: dict[str, Any]) -> tuple[int, int | None, int | None]:
-    """Where a row is from. How sure it is that a batch behind damage is one may depend on the window that it is met in."""
+    """Where a row is from. How sure it is that a batch after damage is one may depend on the window that it is met in."""
     return row["position"], row.get("offset"), row.get("lastOffset")
 
 

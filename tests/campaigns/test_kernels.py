@@ -72,7 +72,7 @@ def test_sanitizers_find_nothing(build: Path, module: str, work: list[str]) -> N
 @pytest.mark.slow
 def test_sanitizers_would_find_something(tmp_path: Path, build: Path) -> None:
     (tmp_path / "kdump").symlink_to(build / "kdump")
-    # one byte behind a buffer: what the sanitizers are for
+    # one byte after a buffer: what the sanitizers are for
     (tmp_path / "overread.py").write_text(
         "from array import array; import ctypes; from kdump.binary import _kernel\n"
         "data = array('B', bytes(64))[:]; _kernel.crc32c((ctypes.c_char * 65).from_address(data.buffer_info()[0]))\n"

@@ -246,7 +246,7 @@ CASES = (
         broker="1",
         at=warning((0, len(data(1))), file=f"orders-3/{file_name(1, '.log')}", offsets=(1, 1), found=str(TIMESTAMP - DAY)),
         message=(
-            "The segment at 1 holds a record that is younger than those behind it, of 2023-11-13 22:13:20 UTC. Retention by "
+            "The segment at 1 holds a record that is younger than those after it, of 2023-11-13 22:13:20 UTC. Retention by "
             f"time deletes nothing from there on before 2023-11-20 22:13:20 UTC: 2 segments of {2 * len(data(1))} bytes."
         ),
         settings={"retention_ms": 7 * DAY},

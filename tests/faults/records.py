@@ -24,12 +24,12 @@ _OLD = [message_of(value=b"first", magic=0), message_of(value=b"second", magic=0
 
 
 def _with(second: Record | bytes) -> Files:
-    """Three records, the second as given, and a sound batch behind them."""
+    """Three records, the second as given, and a sound batch after them."""
     return {_LOG: batch(records=[_RECORDS[0], second, _RECORDS[2]], last_offset_delta=2) + _AFTER}
 
 
 def _compressed(codec: Codec, payload: bytes, records: list[Record] = _RECORDS) -> Files:
-    """A batch with this payload, and a sound one behind it."""
+    """A batch with this payload, and a sound one after it."""
     after = batch(records=[record(value=b"after")], base_offset=len(records))
     return {_LOG: batch(records=records, codec=codec, payload=payload) + after}
 
@@ -46,7 +46,7 @@ def _wrapped(**changes: object) -> Files:
 
 
 def _raw(body: bytes) -> bytes:
-    """A record of these bytes behind its length."""
+    """A record of these bytes after its length."""
     return varint(len(body)) + body
 
 
@@ -228,7 +228,7 @@ CASES = (
     FaultCase(
         "key-missing-compacted",
         shown=_with(record(value=b"second")),
-        at=warning(_FIRST, offsets=(1, 1), found="2"),  # the batch behind has no key either
+        at=warning(_FIRST, offsets=(1, 1), found="2"),  # the batch after has no key either
         near_miss={_LOG: _SOUND},
         settings={"level": "deep", "cleanup_policy": "compact,delete"},
     ),

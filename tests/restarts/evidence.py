@@ -63,7 +63,7 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
     ),
     (r"a swap was not finished", r"from interrupted swap operation|by renaming from \.swap files"),
     (
-        r"the log ends in front of the log start offset that is noted for it",
+        r"the log ends before the log start offset that is noted for it",
         r"Deleting all segments because logEndOffset \(-?\d+\) is smaller than logStartOffset",
     ),
     (
@@ -95,7 +95,7 @@ EVIDENCE: tuple[tuple[str, str], ...] = (
         rf"line \d+ of {METADATA} is no name with a value",
         rf"Malformed line in (checkpoint|partition metadata) file [\[(]{METADATA}",
     ),
-    (rf"{METADATA} ends in front of line \d+", r"NullPointerException"),
+    (rf"{METADATA} ends before line \d+", r"NullPointerException"),
     (rf"the topic id in {METADATA} is all zeros", rf"Invalid topic ID in partition metadata file \({METADATA}\)"),
     (rf"the topic id in {METADATA} is no UUID in base64", r"Input string .*UUID"),
     # Producers.

@@ -297,7 +297,7 @@ PHRASES = (
     ),
     Phrase(
         r"inconsistent snapshot state|latest snapshot was not found",
-        "a KRaft log begins behind its snapshots",
+        "a KRaft log begins after its snapshots",
         "snapshot-gap-metadata",
     ),
     Phrase(r"is not a snapshot header", "a KRaft snapshot does not begin with its header", "checkpoint-no-header"),

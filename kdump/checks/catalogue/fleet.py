@@ -21,7 +21,7 @@ FAULTS = (
         loss="which records a consumer gets depends on the leader; with this replica as leader, what the others have there",
         remedy=(
             "find out which replica is right by the checksums and leader epochs told here; keep a copy; let a healthy one lead, "
-            "delete the other and let it be replicated anew"
+            "delete the other and let it be replicated again"
         ),
         see=("crc-mismatch", "replica-missing-batches", "replica-epoch-divergence"),
     ),
@@ -33,7 +33,7 @@ FAULTS = (
         cause="bit rot in the leader epoch, which no checksum covers, or a replica that was put together by hand",
         kafka=f"{_TOOL}; a replica that finds where to cut its log by leader epochs may cut too much or too little",
         loss="nothing yet: the records are the same",
-        remedy="let a healthy replica lead, delete this one and let it be replicated anew",
+        remedy="let a healthy replica lead, delete this one and let it be replicated again",
         see=("uncovered-header-rot", "replica-divergence"),
     ),
     FaultKind(
@@ -41,10 +41,10 @@ FAULTS = (
         ERROR,
         BLIND,
         "a broker lacks batches that other replicas hold, amid its log.",
-        cause="damaged bytes, a lost segment, or a restart that cut the log and a follower that went on behind the cut",
+        cause="damaged bytes, a lost segment, or a restart that cut the log and a follower that went on after the cut",
         kafka=f"{_TOOL}; a broker that serves the offsets goes on with the next batch it has",
         loss="these records, once this replica is the leader",
-        remedy="let a replica that has them lead, delete this one and let it be replicated anew",
+        remedy="let a replica that has them lead, delete this one and let it be replicated again",
         see=("segments-gap", "offset-gap", "replica-divergence"),
     ),
     FaultKind(
@@ -54,7 +54,7 @@ FAULTS = (
         "a replica ends long before the others.",
         cause="a broker that was down or is slow, a fetcher thread that died, a disk gone offline, or a copy of another day",
         kafka="a follower that is not in sync may become the leader only by an unclean election",
-        loss="nothing; with an unclean election all behind its end",
+        loss="nothing; with an unclean election all after its end",
         remedy="look at the broker's log for fetch errors before any other replica of this partition is stopped",
         see=("replica-missing-batches",),
     ),
@@ -75,7 +75,7 @@ FAULTS = (
         WARNING,
         IGNORE,
         "a segment that retention by time cannot delete keeps all later ones.",
-        cause="a record from the future, or much later than those behind it: segments go oldest first, and none is passed over",
+        cause="a record from the future, or much later than those after it: segments go oldest first, and none is passed over",
         kafka="retention by time waits until then, and says nothing; retention by size goes on",
         loss="nothing is lost; the disk may fill",
         remedy=(
@@ -92,7 +92,7 @@ FAULTS = (
         cause="a cleaner thread that died of a batch it could not read, a partition marked as uncleanable, or too few threads",
         kafka="the broker goes on without cleaning; the metric uncleanable-partitions-count tells",
         loss="nothing; the log grows, and starting a broker or loading a group takes longer and longer",
-        remedy="look for the partition in log-cleaner.log; mend what stopped it, or copy the replica anew; restart the broker",
+        remedy="look for the partition in log-cleaner.log; mend what stopped it, or copy the replica again; restart the broker",
         see=("compaction-duplicate", "txn-hanging"),
     ),
     FaultKind(
@@ -101,7 +101,7 @@ FAULTS = (
         IGNORE,
         "a key has several records in the part of a log that was cleaned.",
         cause="segments brought back from a copy, a swap that was interrupted, or a checkpoint that does not belong to this log",
-        kafka=f"{_TOOL}; the next cleaning begins behind that point, and meets these records only as what it copies",
+        kafka=f"{_TOOL}; the next cleaning begins after that point, and meets these records only as what it copies",
         loss="nothing; readers meet old values of these keys once more",
         remedy="delete the partition's line in cleaner-offset-checkpoint while the broker is down, so that all is cleaned again",
         see=("cleaner-behind", "segments-overlap"),

@@ -6,7 +6,7 @@ from kdump.checks.catalogue.entry import BLIND, CUT, DIE, IGNORE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _OTHER_REPLICA = (
-    "keep a copy; compare with another replica; let a healthy one serve, delete this one and let it be replicated anew"
+    "keep a copy; compare with another replica; let a healthy one serve, delete this one and let it be replicated again"
 )
 _CUT = "a broker that scans the segment cuts it here and deletes all later ones"
 _ROT = "bit rot, a torn or stale page after a crash, bad memory"
@@ -38,7 +38,7 @@ FAULTS = (
         "truncated-at-boundary",
         ERROR,
         IGNORE,
-        "the file ends behind a whole batch, but other files know of more.",
+        "the file ends after a whole batch, but other files know of more.",
         cause="a cut copy or a lost extent that happened to end between two batches, or a truncation by hand",
         kafka="its tool sees nothing; after a clean stop an index that points past the end resets the log end to the base offset",
         loss="all batches from the end of the file up to the offset that the other files attest",
@@ -60,7 +60,7 @@ FAULTS = (
         "zero-hole",
         ERROR,
         CUT,
-        "zeros where batches should be, and batches behind them.",
+        "zeros where batches should be, and batches after them.",
         cause="pages or extents lost in a power failure, a bad RAID stripe, a broken copy of a sparse file",
         kafka=f"its tool ends with an exception at the first zero length; {_CUT}",
         loss="the batches that were in the hole; by a restart also all that are behind it",
@@ -95,7 +95,7 @@ FAULTS = (
         CUT,
         "a batch says its length is negative.",
         cause=_ROT,
-        kafka=f"its tool ends with an exception; {_CUT}; behind the last index entry of the newest segment it may fail to start",
+        kafka=f"its tool ends with an exception; {_CUT}; after the last index entry of the newest segment it may fail to start",
         loss="nothing but the length where the CRC fits with another one; else this batch",
         remedy=_OTHER_REPLICA,
         see=("batch-length-mismatch", "garbage-region"),

@@ -52,12 +52,12 @@ FAULTS = (
         "index-position-past-log",
         ERROR,
         BLIND,
-        "an entry points behind the end of the log.",
+        "an entry points past the end of the log.",
         cause="the log was cut off, or torn in a crash that the index outlived; or log and index were copied while a "
         "broker wrote",
         kafka="its tool throws; brokers find nothing there. Where it is the last entry of the newest segment, a broker "
         "that stopped "
-        "cleanly takes the base of the segment for the end of the log, and writes these offsets anew",
+        "cleanly takes the base of the segment for the end of the log, and writes these offsets again",
         loss="nothing yet; after a clean stop and start the segment may be written over by new offsets",
         remedy="find out what happened to the log first (another replica has it); then " + _REBUILD,
         see=("torn-tail", "index-stale"),
@@ -83,7 +83,7 @@ FAULTS = (
         "an entry's offset does not belong to the batch at its position.",
         cause="bit rot, or an index that was made for another log. Lawful, and not reported where a whole file is so: "
         "brokers up to 1.1 "
-        "store the first offset; followers and the cleaner up to 3.9 the last one of all they append at once, at its begin",
+        "store the first offset; followers and the cleaner up to 3.9 the last one of all they append at once, at its start",
         kafka='its tool lists "Mismatches in", the lawful ones too; brokers read on from the entry, and may start too late',
         loss="nothing in the log; where the offset is too low, readers miss batches",
         remedy=_REBUILD,
@@ -304,7 +304,7 @@ FAULTS = (
         IGNORE,
         "the size of a transaction index is no multiple of 34.",
         cause="an append that was torn by a crash or a full disk, or a cut copy",
-        kafka="its tool and brokers pass over the bytes behind the last whole entry",
+        kafka="its tool and brokers pass over the bytes after the last whole entry",
         loss="the entry of one aborted transaction: consumers that read committed data only may be given its records",
         remedy="compare with another replica; " + _REBUILD,
         action=REBUILD,
@@ -327,8 +327,8 @@ FAULTS = (
         ERROR,
         BLIND,
         "entries of a transaction index are not in order, or out of their bounds.",
-        cause="bit rot, or an index that was made anew from half of what is needed (as around KAFKA-13727)",
-        kafka="its tool prints it; a broker scans the segment anew if an entry ends below its base, and sees nothing else",
+        cause="bit rot, or an index that was made again from half of what is needed (as around KAFKA-13727)",
+        kafka="its tool prints it; a broker scans the segment again if an entry ends below its base, and sees nothing else",
         loss="nothing in the log; consumers that read committed data only may be given aborted records",
         remedy=_REBUILD,
         action=REBUILD,

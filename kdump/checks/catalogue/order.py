@@ -6,7 +6,7 @@ from kdump.checks.catalogue.entry import BLIND, DIE, IGNORE, SPLIT, WIPE, FaultK
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _OTHER_REPLICA = (
-    "keep a copy; compare with another replica; let a healthy one serve, delete this one and let it be replicated anew"
+    "keep a copy; compare with another replica; let a healthy one serve, delete this one and let it be replicated again"
 )
 _WIPE = "a broker that scans the segment empties it if an index entry falls there, and deletes all later ones"
 

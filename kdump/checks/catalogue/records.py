@@ -9,7 +9,7 @@ _STOPS = (
     "its tool stops at it with an exception if asked for records; a broker does not look into batches when it "
     "starts, and consumers fail here"
 )
-_SEEK = "compare with another replica; consumers get past it by seeking behind the batch"
+_SEEK = "compare with another replica; consumers get past it by seeking past the batch"
 _ALL = "the records of this batch"
 _REST = "the records of this batch from here on"
 
@@ -19,7 +19,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "a record has a length that cannot be.",
-        cause="a client of its own making, or rot whose CRC was written anew",
+        cause="a client of its own making, or rot whose CRC was written again",
         kafka=_STOPS,
         loss=_REST,
         remedy=_SEEK,
@@ -30,7 +30,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "the fields of a record take more or fewer bytes than its length says.",
-        cause="a client of its own making, or rot whose CRC was written anew",
+        cause="a client of its own making, or rot whose CRC was written again",
         kafka=_STOPS,
         loss=_REST,
         remedy=_SEEK,
@@ -41,7 +41,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "a number inside a record does not end in time.",
-        cause="rot whose CRC was written anew, or a hostile client",
+        cause="rot whose CRC was written again, or a hostile client",
         kafka=_STOPS,
         loss=_REST,
         remedy=_SEEK,
@@ -52,7 +52,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "the bytes end inside a record, in or before one of its numbers.",
-        cause="rot whose CRC was written anew, or a torn frame",
+        cause="rot whose CRC was written again, or a torn frame",
         kafka=_STOPS,
         loss=_REST,
         remedy=_SEEK,
@@ -75,7 +75,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "the length of a key or a value cannot be.",
-        cause="a client of its own making, or rot whose CRC was written anew",
+        cause="a client of its own making, or rot whose CRC was written again",
         kafka="below -1, readers take it for null; past the end, they stop with an exception, and consumers fail here",
         loss="the value, where it was not null; past the end, the rest of the batch",
         remedy=_SEEK,
@@ -86,7 +86,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "the number of headers of a record cannot be.",
-        cause="rot whose CRC was written anew, or a hostile client",
+        cause="rot whose CRC was written again, or a hostile client",
         kafka=_STOPS,
         loss=_REST,
         remedy=_SEEK,
@@ -100,7 +100,7 @@ FAULTS = (
         cause="a client of its own making",
         kafka=_STOPS,
         loss=_REST,
-        remedy="find the client; consumers get past it by seeking behind the batch",
+        remedy="find the client; consumers get past it by seeking past the batch",
         see=("header-count-bad",),
     ),
     FaultKind(
@@ -144,7 +144,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "a batch is compressed with a codec that does not exist.",
-        cause="a codec of the future, or rot whose CRC was written anew",
+        cause="a codec of the future, or rot whose CRC was written again",
         kafka=(
             "its tool stops at the batch line; a broker passes over it, and consumers fail here; with magic 0 and 1, "
             "4.3.1 does not start if it looks up an offset here"
@@ -185,7 +185,7 @@ FAULTS = (
         "a compressed payload ends early.",
         cause="a torn write under a CRC of what was left, or a wrong length",
         kafka=_STOPS,
-        loss="the records behind the cut",
+        loss="the records after the cut",
         remedy=_SEEK,
         see=("frame-damaged", "payload-empty-compressed"),
     ),
@@ -194,9 +194,9 @@ FAULTS = (
         ERROR,
         BLIND,
         "a compressed payload cannot be decompressed to its end.",
-        cause="bad memory of the client that compressed it, a faulty codec library, rot whose CRC was written anew",
+        cause="bad memory of the client that compressed it, a faulty codec library, rot whose CRC was written again",
         kafka=_STOPS,
-        loss="the records behind the damage",
+        loss="the records after the damage",
         remedy=_SEEK,
         see=("frame-checksum-mismatch", "frame-truncated"),
     ),
@@ -205,7 +205,7 @@ FAULTS = (
         ERROR,
         BLIND,
         "the checksum inside a compressed payload does not fit.",
-        cause="bad memory of the client, a faulty codec library (KAFKA-9203), rot whose CRC was written anew",
+        cause="bad memory of the client, a faulty codec library (KAFKA-9203), rot whose CRC was written again",
         kafka=(
             "its tool stops at it with an exception if asked for records; a broker does not look into batches when it "
             "starts, and consumers fail here; the checksum over the content of LZ4 is not looked at"
@@ -220,9 +220,9 @@ FAULTS = (
         IGNORE,
         "bytes follow the end of a compressed stream.",
         cause="a client that pads, or a length that is too large",
-        kafka="ignored behind gzip and LZ4 and up to 3 bytes behind snappy; otherwise readers fail behind the last record",
+        kafka="ignored after gzip and LZ4 and up to 3 bytes after snappy; otherwise readers fail after the last record",
         loss="nothing",
-        remedy="where readers fail, consumers get past it by seeking behind the batch",
+        remedy="where readers fail, consumers get past it by seeking past the batch",
         see=("frame-multi-member",),
     ),
     FaultKind(

@@ -85,7 +85,7 @@ FAULTS = (
         ERROR,
         IGNORE,
         "the timestamp of a record is more than 64 bits hold.",
-        cause="rot whose CRC was written anew, or a hostile client",
+        cause="rot whose CRC was written again, or a hostile client",
         kafka="readers wrap around without a word",
         loss="the time of these records",
         remedy="find the client that wrote the batch",

@@ -11,9 +11,7 @@ _BAD_CONTROL_KAFKA = (
     "because the batch is counted before it is read and so is never cut off"
 )
 _BAD_CONTROL_LOSS = "the end of one transaction: consumers do not learn whether its records count"
-_BAD_CONTROL_REMEDY = (
-    "delete this replica and let it be copied from a healthy one; without one, cut the log in front of the batch"
-)
+_BAD_CONTROL_REMEDY = "delete this replica and let it be copied from a healthy one; without one, cut the log before the batch"
 
 FAULTS = (
     FaultKind(
@@ -89,7 +87,7 @@ FAULTS = (
         "a transaction has no marker by the end of what was read.",
         cause="a transaction that was running, or a later segment that was not looked at",
         kafka="its tool does not show it; a broker counts it as running and aborts it when its time is up",
-        loss="nothing; read-committed consumers wait in front of it",
+        loss="nothing; read-committed consumers wait before it",
         remedy="nothing; check the whole partition to tell a running transaction from one that hangs",
         see=("txn-hanging",),
     ),
@@ -168,7 +166,7 @@ FAULTS = (
         WARNING,
         IGNORE,
         "a producer's batch does not begin with the sequence that was to follow.",
-        cause="lawful where batches were cleaned away or the producer started anew; otherwise a batch is missing",
+        cause="lawful where batches were cleaned away or the producer started again; otherwise a batch is missing",
         kafka="its tool prints it; recovery does not look at it",
         loss="the records of the missing sequences, if they were ever acknowledged",
         remedy="compare with another replica",

@@ -1,6 +1,6 @@
 """The rules of checks, by what they look at.
 
-Rules for segments see each batch as it is read. Other files are checked one at a time, behind the segments they belong to; then
+Rules for segments see each batch as it is read. Other files are checked one at a time, after the segments they belong to; then
 the partition as a whole, and the log directory.
 """
 

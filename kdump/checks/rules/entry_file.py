@@ -1,4 +1,4 @@
-"""Files of fixed entries under check: windows of them, runs of zeros between and behind them, and their account."""
+"""Files of fixed entries under check: windows of them, runs of zeros between and after them, and their account."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class EntryFile:
         return self.count * self.entry_size < self._end
 
     def windows(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Neighbouring entries: the row of the first, their bytes, and those of the one behind them, if there is one.
+        """Neighbouring entries: the row of the first, their bytes, and those of the one after them, if there is one.
 
         Each window is to be handed to `count_window` or `count_sound` before the next one is asked for.
         """
@@ -90,7 +90,7 @@ class EntryFile:
                 accounts.take(status, end, batches=rows)
 
     def finish(self, misaligned_code: str) -> None:
-        """Report what concerns the file as a whole: its size, and zeros behind the last entry."""
+        """Report what concerns the file as a whole: its size, and zeros after the last entry."""
         context, size = self.context, self.context.source.size
         self._flush_zeros()
         if context.accounts.position < self.count * self.entry_size:
@@ -142,7 +142,7 @@ class EntryFile:
 
 
 def _used_size(source: Source, end: int, extents: list[tuple[int, int]]) -> int:
-    """The position behind the last byte before `end` that is not zero."""
+    """The position after the last byte before `end` that is not zero."""
     for start, stop in reversed(extents):
         position = min(stop, end)
         while position > start:

@@ -59,7 +59,7 @@ class Framing(SegmentRule):
         self._crc32c = crc32c_for(context.source.size)
         self._holes: list[tuple[Damage, int]] = []
         self._held: list[tuple[Damage, str, str | None, object, object, int]] = []  # findings, until it is known what follows
-        self._gap_told = -1  # how many batches stood in front of the last range of which was told what is missing
+        self._gap_told = -1  # how many batches stood before the last range of which was told what is missing
         self._decoded = 0
         self._is_damaged_at_end = False
         self._magic = -1  # of the batch before
@@ -334,7 +334,7 @@ class Framing(SegmentRule):
             self._tell(damage, message + words, severity=severity, offsets=offsets, expected=expected, found=found)
 
     def _missing(self, count: int) -> tuple[str, tuple[int, int] | None]:
-        """Which offsets are missing behind the first `count` batches, in words, too; said once of ranges side by side."""
+        """Which offsets are missing after the first `count` batches, in words, too; said once of ranges side by side."""
         facts, base_offset = self.facts, self.context.base_offset
         first = facts.last_offsets[count - 1] + 1 if count else base_offset
         behind = facts.first_offsets[count] if len(facts.positions) > count else self.context.next_base_offset
@@ -446,14 +446,14 @@ class Framing(SegmentRule):
     # Other files
 
     def _look_for_witnesses(self) -> None:
-        """A log that ends behind a whole batch may still be cut: the files beside it tell how far it went."""
+        """A log that ends after a whole batch may still be cut: the files beside it tell how far it went."""
         context, facts = self.context, self.facts
         found = [] if self._is_damaged_at_end else witnesses.after(context, self._last_offset())
         if not found:
             return
         last, attested = self._last_offset(), max(witness.offset for witness in found)
         message = (
-            f"The file ends behind offset {last:,}, at the end of a batch, but {witnesses.words(found)} "
+            f"The file ends after offset {last:,}, at the end of a batch, but {witnesses.words(found)} "
             f"of offset {attested:,}: batches seem to be cut off."
         )
         values = {"offsets": (last + 1, attested), "is_estimated": True, "expected": attested, "found": last, "resync": END}
@@ -485,7 +485,7 @@ class Framing(SegmentRule):
             if behind > 0:
                 last = max(islice(facts.last_offsets, count, None))
                 message += (
-                    f" {counted(behind, 'batch', 'batches')} behind, offsets {facts.first_offsets[count]:,} to {last:,}: "
+                    f" {counted(behind, 'batch', 'batches')} after, offsets {facts.first_offsets[count]:,} to {last:,}: "
                     "a restart that scans this segment deletes them."
                 )
             self._tell(damage, message, offsets=offsets, found=behind)

@@ -77,7 +77,7 @@ class Snapshot(SegmentRule):
             return
         start, end, control_type = self._first
         if control_type != SNAPSHOT_HEADER and not self._begins_with_damage:
-            message = "The first record is no snapshot header. This is no snapshot, or its begin is gone."
+            message = "The first record is no snapshot header. This is no snapshot, or its start is gone."
             context.report("checkpoint-no-header", start, end, message, expected=SNAPSHOT_HEADER, found=control_type)
         assert self._last is not None
         start, end, control_type = self._last

@@ -184,7 +184,7 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
         return
     if first_log is None:
         message = (
-            "There is no log here, though leaders have been elected: all segments are lost. A broker begins anew, at offset 0."
+            "There is no log here, though leaders have been elected: all segments are lost. A broker begins again, at offset 0."
         )
         context.report("segment-missing", epochs.lines[0], context.source.size, message)
         return

@@ -78,7 +78,7 @@ class LogBeside:
         return row < len(self.facts.damage_ends) and self.facts.damage_starts[row] < end
 
     def end_of(self, row: int) -> int:
-        """Where the batch in this row ends, or what is damaged behind it."""
+        """Where the batch in this row ends, or what is damaged after it."""
         return self.positions[row + 1] if row + 1 < len(self.positions) else self.facts.end
 
     def bytes_of(self, row: int, count: int) -> bytes:

@@ -54,7 +54,7 @@ def _forecast(partition: PartitionFacts, base_offset: int) -> str:
     facts = partition.segments.get(base_offset)
     if facts is not None and facts.is_damaged:
         return "A restart scans the segment, and cuts it at its first bad batch."
-    return "A restart scans the segment and makes it anew."
+    return "A restart scans the segment and makes it again."
 
 
 def _report(partition: PartitionFacts, name: str, code: str, message: str, severity: str | None = None) -> None:

@@ -68,7 +68,7 @@ def _log(partition: PartitionFacts, base_offset: int) -> str:
 
 
 def _end(facts: SegmentFacts) -> int | None:
-    """The offset behind the highest, None where offsets are there that no segment of this base offset can hold."""
+    """The offset after the highest, None where offsets are there that no segment of this base offset can hold."""
     assert facts.base_offset is not None
     if not facts.last_offsets:
         return facts.base_offset

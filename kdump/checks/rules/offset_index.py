@@ -275,7 +275,7 @@ class _AgainstLog:
                 else:
                     self._report_odd_position(first_row + row, position)
                 continue
-            if endings is None:  # behind the batches in which each append and the offset end
+            if endings is None:  # after the batches in which each append and the offset end
                 endings = list(zip(rows_of(facts.positions, ends), rows_of(facts.last_offsets, entry_offsets), strict=True))
             first = first_offsets[row]
             if offset < first == last_offset:

@@ -49,7 +49,7 @@ class Order(SegmentRule):
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
         self._last: _Batch | None = None  # the last batch in line
-        self._suspect: _Batch | None = None  # one behind it that may be out of line
+        self._suspect: _Batch | None = None  # one after it that may be out of line
         self._break: tuple[_Batch, _Batch] | None = None  # the batches on both sides of the last jump
         self._is_behind_damage = False
         self._gaps: list[tuple[int, int, int, int]] = []  # first and last: positions, offsets missing
@@ -227,7 +227,7 @@ class Order(SegmentRule):
         return True
 
     def _settle(self, following: _Batch | None) -> None:
-        """Tell what is wrong with the suspect, now that the batch behind it is known."""
+        """Tell what is wrong with the suspect, now that the batch after it is known."""
         suspect, self._suspect = self._suspect, None
         if suspect is None:
             return
@@ -262,7 +262,7 @@ class Order(SegmentRule):
             if not offsets_fit and is_amid:
                 return
         if suspect.first > before and not offsets_fit:
-            self._accept(suspect)  # it is the one behind it that goes back
+            self._accept(suspect)  # it is the one after it that goes back
             return
         if last is None and not offsets_fit:
             self._accept(suspect)
@@ -456,7 +456,7 @@ class RecordOrder(SegmentRule):
                 f"The batch of offsets {first:,} to {batch.last_offset:,} says it has {batch.count:,} records, and holds fewer."
             )
         else:
-            message = f"The batch of offsets {first:,} to {batch.last_offset:,} has bytes behind its {batch.count:,} records."
+            message = f"The batch of offsets {first:,} to {batch.last_offset:,} has bytes after its {batch.count:,} records."
         end = batch.position + batch.size
         self.context.report(code, batch.position, end, message, offsets=(first, batch.last_offset), found=batch.count)
 

@@ -63,7 +63,7 @@ def _checked_count(context: FileContext) -> int | None:
         message = f"The file says that it has {count:,} entries; there is room for {whole:,}."
         context.report("snapshot-count-absurd", CRC_COVERS_FROM, HEADER.size, message, expected=whole, found=count)
     else:
-        message = f"The file ends behind {whole:,} of {count:,} entries."
+        message = f"The file ends after {whole:,} of {count:,} entries."
         start = HEADER.size + whole * ENTRY.size
         context.report("snapshot-truncated", start, size, message, expected=HEADER.size + count * ENTRY.size, found=size)
     context.accounts.take(Accounts.SALVAGED, HEADER.size + whole * ENTRY.size, batches=whole)
@@ -84,7 +84,7 @@ def _check_unknown_version(context: FileContext, version: int, count: int) -> No
 
 
 def _has_good_crc(context: FileContext, entries_end: int) -> bool:
-    """Whether the checksum fits the entries; reported if not, and so are bytes behind the last of them."""
+    """Whether the checksum fits the entries; reported if not, and so are bytes after the last of them."""
     source = context.source
     stored = _stored_crc(context)
     of_entries = _crc(context, entries_end) if context.settings.checks_crcs else stored
@@ -93,7 +93,7 @@ def _has_good_crc(context: FileContext, entries_end: int) -> bool:
         if context.settings.checks_crcs:
             computed = _crc(context, source.size)
         is_covered = stored == computed != of_entries
-        message = f"{source.size - entries_end:,} bytes stand behind the last entry"
+        message = f"{source.size - entries_end:,} bytes stand after the last entry"
         if is_covered:
             message += "; the checksum covers them, so that a broker takes the file."
         elif stored == of_entries:

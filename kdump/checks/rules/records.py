@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _KNOWN = frozenset(CODECS)
 _MAX_HELD = 32 << 20  # bytes of a batch that are looked at again
-_IGNORED_BY_SNAPPY = 3  # bytes behind the last block
+_IGNORED_BY_SNAPPY = 3  # bytes after the last block
 
 
 class Codecs(SegmentRule):
@@ -130,7 +130,7 @@ class Frames(SegmentRule):
                 note += ", of which readers see the first only"
             self._several.add(start, end, offsets, note)
         if found.count and trailing and (codec in (GZIP, LZ4) or codec == SNAPPY and trailing <= _IGNORED_BY_SNAPPY):
-            message = f"{counted(trailing, 'byte')} behind the end of the {CODECS[codec]} stream, which readers ignore."
+            message = f"{counted(trailing, 'byte')} after the end of the {CODECS[codec]} stream, which readers ignore."
             self.context.report("frame-trailing-bytes", end - trailing, end, message, offsets=offsets, expected=0, found=trailing)
 
     def end(self) -> None:
@@ -305,7 +305,7 @@ def _named_frame(source: Source, chunk: Chunk, fault: CorruptData, code: str) ->
         all_there = fault.values["decoded"] >= (chunk.batches["count"][0] or 0) > 0
         if all_there and codec in (SNAPPY, ZSTD) and 0 < found.end < len(payload):
             fault.values["trailing"] = len(payload) - found.end
-            return "frame-trailing-bytes", f"{counted(len(payload) - found.end, 'byte')} behind the end of the {name} stream."
+            return "frame-trailing-bytes", f"{counted(len(payload) - found.end, 'byte')} after the end of the {name} stream."
         if codec == ZSTD and "checksum" in fault.message:
             return "frame-checksum-mismatch", sentence
     return _OF_FRAMES[code], sentence

@@ -225,7 +225,7 @@ class _AgainstLog:
         self.context.report(_MISMATCH, row * ENTRY_SIZE, (row + 1) * ENTRY_SIZE, "")
 
     def _is_hidden(self, offset: int, batch_row: int) -> bool:
-        """Whether the offset may be that of a damaged batch in front of this row, or cannot be looked for."""
+        """Whether the offset may be that of a damaged batch before this row, or cannot be looked for."""
         facts = self.facts
         if not self.log.is_ordered():
             return True

@@ -75,7 +75,7 @@ class _Check:
         return not wrong
 
     def _check_stable_offset(self, row: int, first: int, last: int, stable: int) -> None:
-        """Everything below the last stable offset is decided: it never goes back, nor behind what is still open."""
+        """Everything below the last stable offset is decided: it never goes back, nor past what is still open."""
         wrong = ""
         if stable > last + 1:
             wrong = f"its marker is at offset {last:,}"
@@ -167,5 +167,5 @@ def _marker_at(log: LogBeside, batch_row: int) -> tuple[int | None, bool]:
         _, position = kernel.read_varint(data, position, len(data))  # size of the key
     except (IndexError, kernel.VarintTooLong):
         return None, False
-    control_type = data[position + 2 : position + 4]  # behind its version
+    control_type = data[position + 2 : position + 4]  # after its version
     return (producer_id if control_type == _ABORT else None), False

@@ -234,7 +234,7 @@ class Transactions(SegmentRule):
     def _may_follow(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> bool:
         """Whether to go on from a batch with another sequence than was expected of its epoch; not if it came twice."""
         base = rows.columns[3][row]
-        # a coordinator starts each of its batches anew
+        # a coordinator starts each of its batches again
         if expected == ANYTHING or base <= NO_SEQUENCE or self.has_coordinator_sequences:
             return True
         if expected == WRAPPED:
@@ -258,7 +258,7 @@ class Transactions(SegmentRule):
             _, _, epochs, bases, lasts, base_offsets, last_offsets = before.columns
             for number in before.before(producer_id, end):
                 if (epochs[number], bases[number], lasts[number]) == sought and (
-                    # what starts at 0 with other contents is a producer that started anew, or a coordinator
+                    # what starts at 0 with other contents is a producer that started again, or a coordinator
                     bases[number] or before.crcs[number] == rows.crcs[row]
                 ):
                     return base_offsets[number], last_offsets[number]
@@ -418,7 +418,7 @@ class Transactions(SegmentRule):
                 gaps.start,
                 gaps.end,
                 f"{counted(gaps.count, 'batch', 'batches')} of {gaps.who()} did not go on with the next sequence, first at "
-                f"offset {gaps.first_offset:,}: the batches between are not in the log any more, or it started anew with 0.",
+                f"offset {gaps.first_offset:,}: the batches between are not in the log any more, or it started again with 0.",
                 severity=INFO,
                 offsets=(gaps.first_offset, gaps.last_offset),
             )
@@ -479,8 +479,8 @@ class Transactions(SegmentRule):
                 code = "txn-hanging"
                 message = (
                     f"{who}: its transaction is open since offset {first_offset:,}, and the log went on for "
-                    f"{_duration(latest - timestamp)} and {log_end - transaction.last_offset:,} offsets behind its last data. "
-                    f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} behind the log end: "
+                    f"{_duration(latest - timestamp)} and {log_end - transaction.last_offset:,} offsets after its last data. "
+                    f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} after the log end: "
                     "read-committed consumers and the cleaner wait there."
                 )
             else:

@@ -142,7 +142,7 @@ def read_plain(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _value_of(option: Option, text: str) -> object | None:
-    """What stands behind an option, None where it is not as it has to be."""
+    """What stands after an option, None where it is not as it has to be."""
     if text.startswith("-"):
         return None
     if option.kind == CHOICE:

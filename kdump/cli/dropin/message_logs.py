@@ -73,7 +73,7 @@ class _Lines:
     def add(self, position: int, placed: Placed, rules: MessageRules) -> None:
         """Add the line of a message. Raises CorruptData where a field cannot be read, with what stands before it written."""
         message = placed.message
-        key_size, value_size = message.key_size, message.value_size  # behind their faults, that of the codec
+        key_size, value_size = message.key_size, message.value_size  # after their faults, that of the codec
         codec_text = self._profile.codec_names[codec_name(rules.codec_of(message))]
         is_valid = "true" if message.is_valid else "false"
         self._rows.append(

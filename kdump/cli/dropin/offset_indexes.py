@@ -69,7 +69,7 @@ def _dump_table(
     is_first: bool,
     is_quiet: bool,
 ) -> bool:
-    """Dump entries; whether they go on behind these."""
+    """Dump entries; whether they go on after these."""
     checks_zero_entry = tool.profile.index_checks_zero_entry
     shown = 0
     try:

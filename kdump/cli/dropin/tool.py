@@ -77,7 +77,7 @@ class DumpTool:
         return SUCCESS
 
     def say(self, text: str) -> None:
-        """Write to stderr, behind what was written to stdout before."""
+        """Write to stderr, after what was written to stdout before."""
         self.out.flush()
         self.err.write(text)
         self.err.flush()
@@ -207,7 +207,7 @@ class DumpTool:
         self.say(self.message_of(self._as_met(fault)) + "\n")
         if not self._is_strict and isinstance(fault, CorruptData) and fault.position is not None:
             command = _COMMANDS.get(file_name.suffix(self._path), "log --keep-going")
-            self.say(f"kdump: Kafka's tool ends here; `kdump {command} {self._path}` goes on behind the damage\n")
+            self.say(f"kdump: Kafka's tool ends here; `kdump {command} {self._path}` goes on after the damage\n")
 
     def _as_met(self, fault: Fault) -> Fault:
         """The fault that this release meets first."""

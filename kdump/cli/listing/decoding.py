@@ -94,7 +94,7 @@ class Decoding:
         self._run.say_once(f"{folder}: {what}")
 
     def contents(self) -> Contents:
-        """What stands behind the fields of a record's line."""
+        """What stands after the fields of a record's line."""
         run, request = self._run, self._run.request
         if not request.prints_data:
             return contents(request.profile, None, skips_metadata=request.skips_metadata)

@@ -89,9 +89,9 @@ def list_time_index(run: Run, path: str) -> None:
             for timestamp, offset in zip(timestamps, offsets, strict=True):
                 latest, problem = None, ""
                 if timestamp <= previous_timestamp:
-                    problem = f"comes behind an entry for timestamp {previous_timestamp}"
+                    problem = f"comes after an entry for timestamp {previous_timestamp}"
                 elif offset < previous_offset:
-                    problem = f"comes behind an entry for offset {previous_offset}"
+                    problem = f"comes after an entry for offset {previous_offset}"
                 previous_timestamp, previous_offset = max(previous_timestamp, timestamp), max(previous_offset, offset)
                 if not run.request.holds_offsets(offset, offset) or not run.request.holds_times(timestamp, timestamp):
                     continue

@@ -66,12 +66,12 @@ class LogLister:
         self._source = source
         self.decoding = Decoding(run, source.path)
         self._contents = self.decoding.contents() if run.output is None else None
-        self._held: list[salvage.Damage] = []  # until the offset behind them is known
+        self._held: list[salvage.Damage] = []  # until the offset after them is known
         self._last_offset = -1  # of the last batch that is not damaged
         self._shown_position = -1  # of the last batch some of whose records are listed
         self._begin = begin
         self._from_position = self._request.from_position if self._begin is None else self._begin.position
-        self._left_out = 0 if self._begin is None else self._begin.skipped  # records in front of those that are listed
+        self._left_out = 0 if self._begin is None else self._begin.skipped  # records before those that are listed
         self._around = None if self._request.offset is None else Around(self._request.offset)
 
     def list_all(self) -> None:
@@ -155,7 +155,7 @@ class LogLister:
             self._held.append(damage)
 
     def _list_held_damages(self) -> None:
-        """List the damaged ranges behind which nothing showed that they are not asked for."""
+        """List the damaged ranges after which nothing showed that they are not asked for."""
         held, self._held = self._held, []
         for damage in held:
             self._list_damage(damage)
@@ -216,7 +216,7 @@ class LogLister:
             )
 
     def _settle(self, section: salvage.Section) -> None:
-        """Drop the held ranges if a batch behind them starts at or before what is asked for, or else list them."""
+        """Drop the held ranges if a batch after them starts at or before what is asked for, or else list them."""
         sound_rows = (row for row, status in enumerate(section.statuses) if status != salvage.DAMAGED)
         row = next(sound_rows, None)
         if row is None:
@@ -386,7 +386,7 @@ class LogLister:
         return selected, [statuses[row] for row in rows]
 
     def _write_lines(self, part: RecordChunk) -> None:
-        """Kafka's lines. What a record holds that cannot be shown is a finding behind its fields; the next record goes on."""
+        """Kafka's lines. What a record holds that cannot be shown is a finding after its fields; the next record goes on."""
         run = self._run
         assert self._contents is not None
         while len(part.batches):

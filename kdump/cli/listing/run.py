@@ -135,7 +135,7 @@ class Run:
             self.say(message)
 
     def say(self, message: str) -> None:
-        """Write a line to stderr, behind what was written to stdout before."""
+        """Write a line to stderr, after what was written to stdout before."""
         if not self.request.is_strict:
             self.out.flush()
             self.err.write(f"kdump: {escaped(message) if self._is_error_terminal else message}\n")

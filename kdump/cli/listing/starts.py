@@ -21,11 +21,11 @@ _NEAR = 16 << 10  # bytes that mostly hold the batch an index points to
 
 
 def start_position(log: Source, request: Request) -> int:
-    """A position in front of all that is asked for by offset or position; 0 where the index does not help.
+    """A position before all that is asked for by offset or position; 0 where the index does not help.
 
     The entry before the last one in question is taken, so that what a batch is worth that begins a range is known from those
-    before it. It counts only if a batch with a CRC that fits stands where it points, in front of the range.
-    Times do not lead to a position: no entry of a time index can be proved without the batches in front of it.
+    before it. It counts only if a batch with a CRC that fits stands where it points, before the range.
+    Times do not lead to a position: no entry of a time index can be proved without the batches before it.
     """
     if request.from_offset is None and request.from_position is None:
         return 0

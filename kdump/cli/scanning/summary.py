@@ -127,7 +127,7 @@ def _columns(folder: str, table: str, columns: list[str]) -> pa.Table:
 
 
 def _worst(folder: str) -> list[dict[str, Any]]:
-    """Findings to tell people: the first errors, and warnings behind them."""
+    """Findings to tell people: the first errors, and warnings after them."""
     columns = ["broker", "topic", "partition", "path", "code", "severity", "offsetFirst", "offsetLast", "message"]
     found: dict[str, list[dict[str, Any]]] = {ERROR: [], WARNING: []}
     for batch in written.rows(folder, "findings", columns):

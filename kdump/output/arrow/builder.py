@@ -143,7 +143,7 @@ def record_batch(
 
 
 def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROWS) -> Iterator[tuple[dict[str, Any], int]]:
-    """The same columns with their counts of rows, few rows put together with those behind them: it is arrays that cost.
+    """The same columns with their counts of rows, few rows put together with those after them: it is arrays that cost.
 
     For tables of numbers and short texts: what is held is bounded in rows only.
     """

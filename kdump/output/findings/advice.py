@@ -57,7 +57,7 @@ class Advice:
             self._whole[_segment(report.path)] = report.bytes_intact == report.size
 
     def steps(self) -> Iterator[str]:
-        """Commands, each a line with what it does behind it."""
+        """Commands, each a line with what it does after it."""
         whole = [segment for segment in self._indexes if self._is_sound(segment)]
         for segment in whole[:_MOST_COMMANDS]:
             index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])

@@ -20,7 +20,7 @@ _ROWS_AT_ONCE = 100
 
 
 def as_json(row: Row, **more: object) -> str:
-    """A row as a JSON object on one line, its keys in camel case, `more` in front of them."""
+    """A row as a JSON object on one line, its keys in camel case, `more` before them."""
     return json_text({**more, **{column.key: getattr(row, column.name) for column in row.schema}})
 
 

@@ -36,7 +36,7 @@ _MOST_LOST_RANGES = 6  # of what consumers cannot read of a directory
 
 _NOT_RECOGNIZED = "file-not-recognized"
 
-_INDENT = 9  # of what is said of a finding: behind its severity
+_INDENT = 9  # of what is said of a finding: after its severity
 _MAP_WIDTH = 40
 _MIN_MAP_WIDTH = 12
 _NUMBERS_WIDTH = 14  # what stands around a map: gaps, and the percentage
@@ -74,7 +74,7 @@ _HIDE_WHAT_FOLLOWS = frozenset(
         "zero-hole",
     )
 )
-"""A broker finds no batch behind these before the next entry of its index, so consumers may lack intact ones, too."""
+"""A broker finds no batch after these before the next entry of its index, so consumers may lack intact ones, too."""
 _OFFSETS_A_BYTE = 100  # that a damaged range may hold: records that are well compressed, or cleaned away
 _MOST_OFFSET = 1 << 60  # that a header is believed
 _KINDS_WITH_MAP = (_LOG, "checkpoint")

@@ -7,7 +7,7 @@ from kdump.pipeline.fleet.query import PLACE, Query, counted, findings, moment
 from kdump.pipeline.fleet.replicas import CHECKPOINT_COLUMNS
 
 OVERDUE_MS = 7 * 86_400_000
-"""So long may tombstones stay behind their time: the cleaner comes only where there is enough to clean."""
+"""So long may tombstones stay past their time: the cleaner comes only where there is enough to clean."""
 
 _POINTS = f"""
   SELECT broker, topic, `partition`, max(`offset`) AS point FROM {{checkpoints}} WHERE kind = '{CLEANER_OFFSETS}'
@@ -15,9 +15,9 @@ _POINTS = f"""
 
 
 def duplicates() -> Query:
-    """Partitions with keys that have several records in front of the point up to which they were cleaned.
+    """Partitions with keys that have several records before the point up to which they were cleaned.
 
-    Behind a pass of the cleaner each key stands once there; control records, damaged ones and keys that were cut do not count.
+    After a pass of the cleaner each key stands once there; control records, damaged ones and keys that were cut do not count.
     """
     return findings(
         "duplicates",

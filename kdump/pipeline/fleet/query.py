@@ -27,7 +27,7 @@ class Query:
     """A question: which columns of which tables it reads, its text, and the rows that come out.
 
     In the text, `{batches}` stands for the table of that name. Rows are those of `row_classes` side by side, in that order.
-    `steps` are questions of which the answers are few rows, and are tables for those behind them and for the text.
+    `steps` are questions of which the answers are few rows, and are tables for those after them and for the text.
     """
 
     __slots__ = ("columns", "name", "row_classes", "steps", "text")

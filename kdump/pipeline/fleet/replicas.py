@@ -36,7 +36,7 @@ CHECKPOINT_COLUMNS = ("broker", "topic", "partition", "kind", "offset")
 def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
     """Where replicas differ: in what batches hold, in their leader epochs only, or in whether they are there.
 
-    Compared is what several brokers have to hold: between the begin and the end of each. The end of a log is that of its last
+    Compared is what several brokers have to hold: between the start and the end of each. The end of a log is that of its last
     intact batch, or of a damaged one where another broker tells that there is such an offset. What the cleaner of any broker
     went through is left out, for brokers clean at different times; where no checkpoint tells, but batches look cleaned or the
     topic is one of `compacted`, what differs is a warning. What most brokers hold is taken for right, but nothing damaged,

@@ -27,7 +27,7 @@ def blocked(now: int, retention_ms: int | None = None, compacted: Sequence[str] 
         is_held = "1 = 1"
     else:
         is_blocking = f"try_subtract(maxTimestamp, {now - retention_ms}) > 0 AND earliestBehind < {now - retention_ms}"
-        until, what = f"try_add(maxTimestamp, {retention_ms})", "a record that is younger than those behind it"
+        until, what = f"try_add(maxTimestamp, {retention_ms})", "a record that is younger than those after it"
         is_held = f"c.maxTimestamp < {now - retention_ms}"
     return findings(
         "blocked",

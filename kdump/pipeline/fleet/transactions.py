@@ -12,7 +12,7 @@ def missing_markers(grace_ms: int = GRACE_MS) -> Query:
     """Transactions that are open in one partition, though a later marker ended them in another one.
 
     That marker is of the same producer and of no earlier epoch, it is younger than all that the producer wrote here, and
-    batches of others that are younger still say that it did not just stay behind.
+    batches of others that are younger still say that it did not just fall behind.
     """
     message = (
         "printf('Producer %,d, epoch %d: its transaction is open since offset %,d, but a marker ended it in %s-%d on broker %s',"
@@ -127,7 +127,7 @@ SELECT broker, topic, `partition`, segmentBase, path,
   position AS `start`, try_add(position, size) AS `end`, baseOffset AS offsetFirst, lastOffset AS offsetLast,
   printf('%d', wanted) AS expected, printf('%d', baseSequence) AS found,
   printf('Producer %,d, epoch %d, at ', producerId, producerEpoch) || {span}
-    || printf(': sequence %,d, where %,d was to follow behind offset %,d', baseSequence, wanted, offsetBefore)
+    || printf(': sequence %,d, where %,d was to follow after offset %,d', baseSequence, wanted, offsetBefore)
     || CASE WHEN missing < 1073741824 THEN ': ' || {counted("missing", "sequence is", "sequences are")} || ' missing.'
       ELSE ': written twice.' END AS message
 FROM breaks
