@@ -216,7 +216,14 @@ def test_there_are_codes() -> None:
     assert {"record-size-too-small", "frame-damaged", "header-key-null", "index-missing", "option-unknown"} <= _raised_codes()
 
 
-@pytest.mark.parametrize("code", sorted(_raised_codes() - _NEVER_RAISED - _OPTIONS))
+# Of checks, verdicts and of what stands around a log: no run of Kafka's tool raises them.
+_NOT_OF_THE_TOOL = {"crc-mismatch", "file-not-recognized"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    sorted(code for code in _raised_codes() - _NEVER_RAISED - _OPTIONS - _NOT_OF_THE_TOOL if not code.startswith("meta-")),
+)
 def test_every_fault_has_its_words(code: str) -> None:
     assert code in words.WORDS | decoder_words.WORDS
 

@@ -44,7 +44,7 @@ def enter(rows: Iterable[Forecast], log_directory: LogDirectory, neighbours: Nei
 def enter_log_directory(row: Forecast, log_directory: str, neighbours: Neighbours) -> None:
     """Enter what log directories side by side make of the start."""
     for condition in neighbours.conditions_of(log_directory):
-        _depend(row, condition, is_likely=neighbours.is_doubtful(log_directory))
+        row.conditions.append(condition)
     failure = neighbours.failure_of(log_directory)
     if failure is not None:
         _fail_before_loading(row, failure)

@@ -107,7 +107,6 @@ class Neighbours:
         self._members = {path: Member(path) for path in dict.fromkeys(filter(None, map(_log_directory, paths)))}
         members = list(self._members.values())
         self._paths = frozenset(paths)  # and not log directories around partitions
-        self._doubtful: set[str] = set()
         self._has_none = all(member.is_missing for member in members)
         self._is_of_kraft = rules.is_always_kraft or any(member.is_of_kraft for member in members)
         for member in members:
@@ -122,10 +121,6 @@ class Neighbours:
     def conditions_of(self, path: str) -> list[str]:
         """What would keep the broker from starting, if it were so; nobody says whether it is."""
         return self._conditions.get(path, [])
-
-    def is_doubtful(self, path: str) -> bool:
-        """Whether a condition of a log directory is likely to hold."""
-        return path in self._doubtful
 
     def duplicate_of(self, partition: str) -> str | None:
         """Where another log directory of the same broker has the same partition."""
@@ -183,7 +178,6 @@ class Neighbours:
             elif member.properties.has_reserved_directory_id:
                 self._fail(member, f"the directory.id in {_NAME} is one of those that Kafka keeps for itself")
         elif self._needs_properties(member):
-            self._doubtful.add(member.path)
             self._note(member, f"there is no {_NAME}: a KRaft broker starts only where that is in each of its log directories")
 
     def _note_fault(self, member: Member, fault: CorruptData) -> None:

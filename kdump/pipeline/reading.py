@@ -11,7 +11,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kdump.checks.check import Job
+from kdump.checks.check import Job, jobs
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.isolation import Isolation
 from kdump.errors import CorruptData, KdumpError, Unreadable
@@ -24,6 +24,7 @@ from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.planning import CheckPiece, Piece
 from kdump.pipeline.slice_report import SliceReport, ignore
+from kdump.verdicts import surroundings
 from kdump.verdicts.check import run
 
 if TYPE_CHECKING:
@@ -263,12 +264,26 @@ def _found(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[Che
         for piece in pieces:
             found: list[Row] = []
             run(piece.job, options.settings, found.append, tries_failing=False)
+            found += _around(piece, options)
             yield piece, [row for row in found if isinstance(row, Finding)]
         return
     piece_of = {piece.job: piece for piece in pieces}
     with closing(Isolation(list(piece_of), options.settings, do=partial(run, tries_failing=False)).results()) as results:
         for job, rows in results:
             yield piece_of[job], [row for row in rows if isinstance(row, Finding)]
+    for piece in pieces:
+        if around := _around(piece, options):
+            yield piece, around
+
+
+def _around(piece: CheckPiece, options: Options) -> list[Finding]:
+    """What stands around the partitions of a log directory: for that all are looked at together."""
+    found: list[Finding] = []
+    if surroundings.is_place(piece.job):
+        paths = tuple(tree.matching(options.paths))
+        places = surroundings.places_of([job for path in paths for job in jobs(path)])
+        surroundings.report(piece.job, places, paths, options.settings, found.append)
+    return found
 
 
 def _place_of(

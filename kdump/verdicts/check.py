@@ -84,18 +84,15 @@ def _findings(path: str, settings: Settings) -> Iterator[Finding]:
 
 
 def _rows(path: str, settings: Settings) -> Iterator[Row]:
-    """All rows of a path, those of one piece of work after the other, and what stands around them at the end."""
+    """All rows of a path: those of one piece of work after the other, each with what stands around it."""
     rows: list[Row] = []
-    failing: set[str] = set()
     all_jobs = jobs(path)
+    places = surroundings.places_of(all_jobs)
     for job in all_jobs:
         run(job, settings, rows.append)
-        if any(isinstance(row, Finding) and row.severity == ERROR for row in rows):
-            failing.add(job.path)
+        surroundings.report(job, places, (path,), settings, rows.append)
         yield from rows
         rows.clear()
-    surroundings.report(all_jobs, [path], failing, settings, rows.append)
-    yield from rows
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None, *, tries_failing: bool = True) -> None:

@@ -2,69 +2,83 @@
 
 from __future__ import annotations
 
+import functools
+
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.entry import BLIND
 from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
+from kdump.checks.rules.partition_metadata import topic_id_of
 from kdump.errors import KdumpError
 from kdump.formats import tree
 from kdump.verdicts.verdict import START_LOSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from kdump.checks.settings import Settings
     from kdump.forecasts.forecast import Forecast
+    from kdump.forecasts.neighbours import Neighbours
     from kdump.tables import Row
 
     Emit = Callable[[Finding], None]
 
 
-def report(jobs: Sequence[Job], named: Sequence[str], failing: Collection[str], settings: Settings, emit: Emit) -> None:
+def places_of(jobs: Sequence[Job]) -> tuple[str, ...]:
+    """The log directories of brokers that pieces of work stand for, and partitions in one that were named themselves."""
+    return tuple(job.path for job in jobs if is_place(job))
+
+
+def report(job: Job, places: tuple[str, ...], named: tuple[str, ...], settings: Settings, emit: Emit) -> None:
     """Report why a start fails, or serves not all, for what is not in the files of one partition: other log directories, ids.
 
-    Only log directories that a broker made are looked at. `named` are the paths that were named, `failing` the partitions of
-    which a check has reported errors anyway.
+    A log directory stands for its partitions, too. `places` are those looked at together, `named` the paths that were named.
     """
-    places = [job.path for job in jobs if job.kind == Job.LOG_DIR and tree.is_log_directory(job.path)]
-    partitions = [job for job in jobs if job.kind == Job.PARTITION and tree.is_log_directory(tree.parent(job.path.rstrip("/")))]
-    if not places and not partitions:
+    if not is_place(job):
         return
-    from kdump.checks.rules.partition_metadata import topic_id_of
     from kdump.forecasts import circumstances
     from kdump.forecasts.forecast import LogDirectory, Request, uneventful
-    from kdump.forecasts.neighbours import Neighbours
     from kdump.forecasts.settings import UNCLEAN
 
     request = Request()
-    alone = [job.path for job in partitions if job.root == job.path]
-    neighbours = Neighbours([*places, *alone], request.rules, named=named)
-    told: set[str] = set()
-    log_directories = {path: LogDirectory(path) for path in dict.fromkeys([*places, *map(_log_directory, partitions)])}
-    for path in log_directories:
-        row = uneventful(path, request, UNCLEAN)
-        circumstances.enter_log_directory(row, path, neighbours)
-        if not row.is_safe:
-            _report(row, path, settings, emit)
-            told.add(path)
-    for job in partitions:
-        log_directory = log_directories[_log_directory(job)]
-        if log_directory.path in told or job.path in failing:
-            continue
-        row = uneventful(job.path, request, UNCLEAN)
-        row.topic_id = topic_id_of(job.path)
+    neighbours = _neighbours(places, named)
+    path = job.path if job.kind == Job.LOG_DIR else _above(job)
+    row = uneventful(path, request, UNCLEAN)
+    circumstances.enter_log_directory(row, path, neighbours)
+    if not row.is_safe:
+        _report(row, job.path, settings, emit)
+        return
+    log_directory = LogDirectory(path)
+    for partition in tree.partitions(path) if job.kind == Job.LOG_DIR else [job.path]:
+        row = uneventful(partition, request, UNCLEAN)
+        row.topic_id = topic_id_of(partition)
         try:
             circumstances.enter([row], log_directory, neighbours)
         except (KdumpError, OSError):
             continue  # which the check has said
         if not row.is_safe:
-            _report(row, job.path, settings, emit)
+            _report(row, partition, settings, emit)
 
 
-def _log_directory(job: Job) -> str:
-    return tree.parent(job.path.rstrip("/"))
+@functools.lru_cache(maxsize=4)
+def _neighbours(places: tuple[str, ...], named: tuple[str, ...]) -> Neighbours:
+    from kdump.forecasts.forecast import Request
+    from kdump.forecasts.neighbours import Neighbours
+
+    return Neighbours(places, Request().rules, named=named)
+
+
+def is_place(job: Job) -> bool:
+    """Whether a piece of work stands for a log directory that a broker made, or for one partition of it."""
+    if job.kind == Job.LOG_DIR:
+        return tree.is_log_directory(job.path)
+    return job.kind == Job.PARTITION and job.root == job.path and tree.is_log_directory(_above(job))
+
+
+def _above(job: Job) -> str:
+    return tree.parent(job.path.rstrip("/") or job.path)
 
 
 def _report(row: Forecast, path: str, settings: Settings, emit: Emit) -> None:

@@ -27,6 +27,13 @@ _BAD_RECORDS = ("record-length-bad", "record-body-mismatch", "record-count-too-h
 _BAD_FRAMES = ("frame-bad-header", "frame-truncated", "frame-damaged", "frame-checksum-mismatch")
 
 PHRASES = (
+    # directories
+    Phrase(
+        r"loaded stray log|is stray|stray partition|stray replica",
+        "the directory is no replica of this broker",
+        "dir-odd",
+        "start-loses",
+    ),
     # batches
     Phrase(r"record (batch )?is corrupt \(stored crc", "the checksum of a batch does not fit its bytes", "crc-mismatch"),
     Phrase(

@@ -80,8 +80,9 @@ class _Run:
                     is_group = job.kind != Job.FILE or len(all_jobs) == 1
                     self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
                     self._progress.findings = sum(self._counts.values())
-                around: list[Finding] = []
-                surroundings.report(all_jobs, self._request.paths, self._failing_groups, self._request.settings, around.append)
+                places, around = surroundings.places_of(all_jobs), list[Finding]()
+                for job in all_jobs:
+                    surroundings.report(job, places, tuple(self._request.paths), self._request.settings, around.append)
                 for finding in around:
                     self._take([finding], finding.path)
             finally:
