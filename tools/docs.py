@@ -121,9 +121,11 @@ def _option(option: click.Option) -> tuple[str, str, str]:
     value = "" if option.is_flag else f" {_metavar(option)}"
     default = str(option.default) if option.show_default and not option.is_flag else ""
     if option.secondary_opts:
-        default = next(iter(option.opts if option.default else option.secondary_opts))
-    shown = " ".join(f"`{name}{value}`" if name == names[-1] else f"`{name}`," for name in names)
-    return shown.replace("|", "\\|"), f"`{default}`" if default else "", _cell(option.help or "")
+        default = (option.opts if option.default else option.secondary_opts)[0]
+    what = _cell(option.help or "")
+    if isinstance(option.type, click.Choice):
+        what += " One of " + ", ".join(f"`{choice}`" for choice in option.type.choices) + "."
+    return ", ".join(f"`{name}{value}`" for name in names), f"`{default}`" if default else "", what
 
 
 def _metavar(parameter: click.Parameter) -> str:
@@ -131,7 +133,8 @@ def _metavar(parameter: click.Parameter) -> str:
     if parameter.metavar:
         return parameter.metavar
     if isinstance(parameter.type, click.Choice):
-        return "|".join(map(str, parameter.type.choices))
+        choices = "|".join(map(str, parameter.type.choices))
+        return choices if isinstance(parameter, click.Argument) else parameter.opts[-1].lstrip("-").rpartition("-")[2].upper()
     if isinstance(parameter, click.Argument):
         return f"[{(parameter.name or '').upper()}]"
     return {"integer range": "N", "integer": "N", "float range": "N"}.get(parameter.type.name, parameter.type.name.upper())
@@ -163,7 +166,7 @@ def _cell(text: str) -> str:
     """A text as Markdown, in which only code in backticks is marked up."""
     parts = text.split("`")
     plain = [re.sub(r"([\\*_<\[\]|])", r"\\\1", part) for part in parts[::2]]
-    code = [f"`{part}`".replace("|", "\\|") for part in parts[1::2]]
+    code = [f"`{part}`" for part in parts[1::2]]
     return "".join(part for pair in zip(plain, [*code, ""], strict=True) for part in pair)
 
 

@@ -369,8 +369,9 @@ _FORECAST = (
         "--recovery-point",
         metavar="WHERE",
         shell_complete=completion.words(*POINTS),
-        help="Up to where data counts as flushed: " + ", ".join(POINTS) + " or an offset. If not given, as the log directory"
-        " has noted in its checkpoint, and where it has none, end. An unclean start scans all segments from there on.",
+        help="Up to where data counts as flushed: " + ", ".join(POINTS) + " or an offset. If not given: what the checkpoint"
+        " of the log directory says, zero for a log directory without one, and elsewhere both zero and end. An unclean start"
+        " scans all segments from there on.",
     ),
     click.option(
         "--broker",
