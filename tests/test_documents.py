@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import docs
+from tools import docs, modules
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -50,6 +50,28 @@ def test_dead_links_are_seen(tmp_path: Path) -> None:
         "[e](gone.md) [f](other.md#gone) [g](#gone) [h](other.md#more--more)\n```\n[not a link](in-code.md)\n```\n"
     )
     assert list(_dead_links(page)) == ["gone.md", "other.md#gone", "#gone", "other.md#more--more"]
+
+
+@pytest.mark.parametrize(("page", "lines"), [("README.md", 120), ("ARCHITECTURE.md", 150)])
+def test_the_first_pages_stay_short(page: str, lines: int) -> None:
+    assert (ROOT / page).read_text().count("\n") <= lines, "what few readers need belongs in docs/"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_modules_that_a_page_names_are_there(page: Path) -> None:
+    names = set(re.findall(r"`([\w/]+/\w+\.py)`", page.read_text()))
+    folders = (ROOT, ROOT / "kdump", page.parent)
+    assert [name for name in sorted(names) if not any((folder / name).exists() for folder in folders)] == []
+
+
+def test_the_site_leads_to_every_page() -> None:
+    named = set(re.findall(r"^ +- [^:]+: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert named == {str(path.relative_to(docs.DOCS)) for path in docs.DOCS.glob("**/*.md")}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [path for path, first_line in modules.summaries(ROOT / "kdump").items() if not first_line]
+    assert [path for path in silent if (ROOT / path).read_text().strip()] == []
 
 
 def _dead_links(page: Path) -> Iterator[str]:
