@@ -96,6 +96,7 @@ def test_a_remade_screen_leaves_out_what_the_old_one_did() -> None:
         == "one\n...\nthe 2nd part\n3\n...\n"
     )
     assert _remade("...\nlast\n", "first\nthe last\n") == "...\nthe last\n"
+    assert _remade("...\nthe last\n", "first\nthe last\nand more\n") == "...\nthe last\nand more\n"
     assert _remade("all\nof it\n", "all\nof this\nand more\n") == "all\nof this\nand more\n"
 
 
@@ -117,13 +118,14 @@ def _remade(shown: str, printed: str) -> str:
     if "..." not in shown.splitlines():
         return printed
     lines, at, remade = printed.splitlines(), 0, []
-    for part in re.split(r"^(\.\.\.)\n", shown, flags=re.MULTILINE):
+    parts = [part for part in re.split(r"^(\.\.\.)\n", shown, flags=re.MULTILINE) if part]
+    for number, part in enumerate(parts):
         if part == "...":
-            remade.append("...")
-        elif part:
-            old = part.splitlines()
-            starts = range(at, max(len(lines) - len(old), at) + 1)
-            best = max(starts, key=lambda start: SequenceMatcher(None, part, "\n".join(lines[start : start + len(old)])).ratio())
-            remade += lines[best : best + len(old)]
-            at = best + len(old)
+            remade.append(part)
+            continue
+        count = len(part.splitlines())
+        starts = range(at, max(len(lines) - count, at) + 1) if number else range(1)
+        start = max(starts, key=lambda start: SequenceMatcher(None, part, "\n".join(lines[start : start + count])).ratio())
+        at = len(lines) if part is parts[-1] else start + count
+        remade += lines[start:at]
     return "\n".join(remade) + "\n"
