@@ -1,43 +1,131 @@
-"""What README.md shows after `$ ` is what kdump prints."""
+"""What README.md and the pages of docs/ show after `$ ` is what kdump prints."""
 
 import os
 import re
 import subprocess
 import sys
+from difflib import SequenceMatcher
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from tests.cookbook_fleet import write_cookbook_fleet
+
 ROOT = Path(__file__).parent.parent
+REMAKE = "KDUMP_REMAKE_SCREENS"
+"""Set to write the screens again, with what kdump prints now. The tests then fail; read what changed in the diff."""
+
+_BLOCK = re.compile(r"^(```+)(\w*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+_ELAPSED = re.compile(r"\b\d+\.\d s\b")  # differs from run to run
 
 
-def _examples() -> list[tuple[str, str]]:
-    """Every command that the README shows, with the text after it."""
-    examples = []
-    for block in re.findall(r"^```\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL):
-        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, shown = example.partition("\n")
-            examples.append((command, shown))
-    return examples
+class Screen(NamedTuple):
+    """A command that a page shows, and what it shows as printed: `...` stands for lines that are left out."""
+
+    page: Path
+    command: str
+    shown: str
 
 
-def test_the_readme_shows_examples() -> None:
-    assert len(_examples()) > 5
+def _screens() -> list[Screen]:
+    return [
+        Screen(page, *example.split("\n", 1))
+        for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))
+        for _, language, block in _BLOCK.findall(page.read_text())
+        if language in ("", "console")
+        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    ]
 
 
-@pytest.mark.parametrize(("command", "shown"), _examples(), ids=[command for command, _ in _examples()])
-def test_the_readme_shows_what_is_printed(command: str, shown: str) -> None:
-    program, *arguments = command.split()
+SCREENS = _screens()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands run: beside the files of this repository, and three brokers."""
+    here = tmp_path_factory.mktemp("screens")
+    write_cookbook_fleet(here / "brokers")
+    for name in ("examples", "golden_outputs"):
+        (here / name).symlink_to(ROOT / name)
+    return here
+
+
+def test_the_readme_shows_a_screen_of_each_kind() -> None:
+    commands = [screen.command.split()[1] for screen in SCREENS if screen.page.name == "README.md"]
+    assert commands == ["--files", "check", "scan"]
+
+
+def test_pages_show_screens() -> None:
+    pages = {screen.page.name for screen in SCREENS}
+    assert pages >= {"drop-in.md", "commands.md", "check.md", "forecast.md", "fleet.md"}
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=[f"{screen.page.stem}: {screen.command}" for screen in SCREENS])
+def test_a_page_shows_what_is_printed(screen: Screen, folder: Path) -> None:
+    program, *arguments = screen.command.split()
     assert program == "kdump"
-    done = subprocess.run(
+    if "scan" in arguments:
+        pytest.importorskip("pyarrow")
+    printed = subprocess.run(
         [sys.executable, "-m", "kdump", *arguments],
-        cwd=ROOT,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=60,
         check=False,
+    ).stdout
+    if REMAKE in os.environ:
+        _remake(screen, printed)
+        pytest.fail(f"{screen.page.name} was written, not compared: unset {REMAKE}, and read what changed")
+    assert re.fullmatch(_pattern(screen.shown), _ELAPSED.sub("0.0 s", printed)), printed
+
+
+def test_lines_that_are_left_out_may_be_any_and_others_not() -> None:
+    assert re.fullmatch(_pattern("a\n...\nd 1.2 s\n"), "a\nb\nc\nd 0.0 s\n")
+    assert re.fullmatch(_pattern("a\n...\nd\n"), "a\nd\n")
+    assert not re.fullmatch(_pattern("a\n...\nd\n"), "a\nb\nd\ne\n")
+    assert not re.fullmatch(_pattern("a\nd\n"), "a\nb\nd\n")
+
+
+def test_a_remade_screen_leaves_out_what_the_old_one_did() -> None:
+    assert (
+        _remade("one\n...\nthe second part\nthree\n...\n", "one\nx\ny\nthe 2nd part\n3\nz\n")
+        == "one\n...\nthe 2nd part\n3\n...\n"
     )
-    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + "\n" for line in shown.splitlines())
-    assert re.fullmatch(pattern, done.stdout), done.stdout
+    assert _remade("...\nlast\n", "first\nthe last\n") == "...\nthe last\n"
+    assert _remade("...\nthe last\n", "first\nthe last\nand more\n") == "...\nthe last\nand more\n"
+    assert _remade("all\nof it\n", "all\nof this\nand more\n") == "all\nof this\nand more\n"
+
+
+def _pattern(shown: str) -> str:
+    """What matches a text as a page shows it."""
+    lines = _ELAPSED.sub("0.0 s", shown).splitlines()
+    return "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + "\n" for line in lines)
+
+
+def _remake(screen: Screen, printed: str) -> None:
+    before = f"$ {screen.command}\n"
+    text = screen.page.read_text()
+    if not re.fullmatch(_pattern(screen.shown), _ELAPSED.sub("0.0 s", printed)):
+        screen.page.write_text(text.replace(before + screen.shown, before + _remade(screen.shown, printed)))
+
+
+def _remade(shown: str, printed: str) -> str:
+    """What is printed now, without the parts that the old screen left out: its parts are found where they are most alike."""
+    if "..." not in shown.splitlines():
+        return printed
+    lines, at, remade = printed.splitlines(), 0, []
+    parts = [part for part in re.split(r"^(\.\.\.)\n", shown, flags=re.MULTILINE) if part]
+    for number, part in enumerate(parts):
+        if part == "...":
+            remade.append(part)
+            continue
+        count = len(part.splitlines())
+        starts = range(at, max(len(lines) - count, at) + 1) if number else range(1)
+        start = max(starts, key=lambda start: SequenceMatcher(None, part, "\n".join(lines[start : start + count])).ratio())
+        at = len(lines) if part is parts[-1] else start + count
+        remade += lines[start:at]
+    return "\n".join(remade) + "\n"

@@ -76,7 +76,7 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", "shows_version", is_flag=True, help="Show the version and exit.")
-@click.option("--verbose", "is_verbose", is_flag=True, help="With --version: what is in use, too.")
+@click.option("--verbose", "is_verbose", is_flag=True, help="With --version: also show the kernel and packages in use.")
 @click.pass_context
 def kdump(context: click.Context, shows_version: bool, is_verbose: bool) -> None:
     """Reads Kafka's files on disk."""
@@ -140,7 +140,7 @@ def _decoder_name(_context: click.Context, _option: click.Parameter, value: str 
 
 
 def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
-    return click.option(name, type=click.Choice(decoding.PLAIN), help=f"What {what} are, in place of --decode.")
+    return click.option(name, type=click.Choice(decoding.PLAIN), help=f"How to decode {what}; overrides --decode.")
 
 
 def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -184,7 +184,7 @@ _FILE = click.option(
     callback=_take_file,
     expose_value=False,
     shell_complete=completion.file_names,
-    help="Write the output to FILE, which must not exist yet, and not to stdout.",
+    help="Write the output to FILE instead of stdout; FILE must not exist yet.",
 )
 
 
@@ -201,23 +201,26 @@ _REST = (
         default=history.RELEASES[-1],
         show_default=True,
         shell_complete=completion.releases,
-        help="Whose words the lines are in.",
+        help="Print Kafka's lines in the words of this release.",
     ),
-    click.option("--limit", type=click.IntRange(min=1), help="Stop after so many rows."),
-    click.option("--strict-stderr", is_flag=True, help="Only Kafka's own words on stderr."),
+    click.option("--limit", type=click.IntRange(min=1), help="Stop after N rows."),
+    click.option("--strict-stderr", is_flag=True, help="Print only Kafka's own words on stderr."),
     click.option(
         "--nice",
         is_flag=True,
         callback=_be_polite,
         expose_value=False,
-        help="Run at the lowest priority, and leave the page cache as it was: for a broker that is at work.",
+        help="Run at the lowest priority and leave the page cache as it was, for use beside a running broker.",
     ),
-    click.option("--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster, such as 50MB/s."),
+    click.option(
+        "--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster than this, for example 50MB/s."
+    ),
 )
 _COMMON = (
     _PATHS,
     _output(
-        _FORMS, "Kafka's lines, one JSON object or CSV line a row, or aligned columns: as wide as the terminal, uncut in a pipe."
+        _FORMS,
+        "Kafka's lines; one JSON object or CSV line a row; or aligned columns, as wide as the terminal and uncut in a pipe.",
     ),
     _FILE,
     *_REST,
@@ -225,37 +228,42 @@ _COMMON = (
 
 
 _OFFSETS = (
-    click.option("--from-offset", type=int, help="Only what holds this offset or later ones."),
-    click.option("--to-offset", type=int, help="Only what holds this offset or earlier ones."),
+    click.option("--from-offset", type=int, help="List only what holds this offset or later ones."),
+    click.option("--to-offset", type=int, help="List only what holds this offset or earlier ones."),
 )
 _TIMES = (
-    click.option("--from-time", help="Only what may hold this time or later: a date, a date and time (UTC), or milliseconds."),
-    click.option("--to-time", help="Only what may hold this time or earlier."),
+    click.option(
+        "--from-time", help="List only what may hold this time or later: a date, a date and time (UTC), or milliseconds."
+    ),
+    click.option("--to-time", help="List only what may hold this time or earlier."),
 )
 _LOG = (
     _PATHS,
     _output(
         (*_FORMS, *EXPORTS),
-        "Kafka's lines, one JSON object or CSV line a row, or aligned columns (as wide as the terminal, uncut in a pipe); or a"
-        " file of Parquet or Arrow, with -o FILE.",
+        "Kafka's lines; one JSON object or CSV line a row; aligned columns, as wide as the terminal and uncut in a pipe; or a"
+        " Parquet or Arrow file, with -o FILE.",
     ),
     _FILE,
     *_REST,
     *_OFFSETS,
     *_TIMES,
-    click.option("--from-position", type=click.IntRange(min=0), help="Only batches that start at this byte or after it."),
+    click.option("--from-position", type=click.IntRange(min=0), help="List only batches that start at this byte or later."),
     click.option(
-        "--tail", type=click.IntRange(min=1), metavar="N", help="Only the last N batches of each partition, or records."
+        "--tail",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="List only the last N batches of each partition, or with --deep the last N records.",
     ),
     click.option(
         "--offset",
         type=int,
         metavar="N",
-        help="Only the batch, or record, that holds offset N; what lies around where none does.",
+        help="List only the batch or record that holds offset N; if there is none, say what lies around it.",
     ),
     click.option("--deep", "--deep-iteration", "is_deep", is_flag=True, help="List records, not only batches."),
     click.option(
-        "--print-data-log", "prints_data", is_flag=True, help="Print keys and values in Kafka's lines, too; implies --deep."
+        "--print-data-log", "prints_data", is_flag=True, help="Also print keys and values in Kafka's lines; implies --deep."
     ),
     click.option("--skip-record-metadata", "skips_metadata", is_flag=True, help="Print nothing but keys and values of records."),
     click.option(
@@ -263,8 +271,8 @@ _LOG = (
         metavar="NAME",
         callback=_decoder_name,
         shell_complete=completion.words(*decoding.NAMES),
-        help="What keys and values are: " + ", ".join(decoding.NAMES) + ". 'auto' goes by the directory's name, and is the"
-        " default except for Kafka's lines. Any but 'none' implies --deep and --print-data-log.",
+        help="How to decode keys and values: " + ", ".join(decoding.NAMES) + ". 'auto' goes by the name of the directory and is"
+        " the default, except for Kafka's lines. All but 'none' imply --deep and --print-data-log.",
     ),
     _decoder_option("--key-decoder", "keys"),
     _decoder_option("--value-decoder", "values"),
@@ -272,7 +280,7 @@ _LOG = (
         "--keep-going/--no-keep-going",
         default=True,
         show_default=True,
-        help="Go on after damage, or end all at the first with exit code 1.",
+        help="Go on after damage, or stop at the first with exit code 1.",
     ),
 )
 
@@ -294,8 +302,8 @@ def checkpoint(**options: Any) -> Request:
     """List the batches or records of KRaft snapshots (.checkpoint), as `kdump log` does.
 
     Also the lines of Kafka's checkpoints in text: recovery-point-offset-checkpoint, replication-offset-checkpoint,
-    log-start-offset-checkpoint, cleaner-offset-checkpoint and leader-epoch-checkpoint; of a log directory without snapshots all
-    but the last.
+    log-start-offset-checkpoint, cleaner-offset-checkpoint and leader-epoch-checkpoint; in a log directory without snapshots,
+    all of these but the last.
     """
     return Request(file_name.CHECKPOINT, **options)
 
@@ -305,7 +313,7 @@ def checkpoint(**options: Any) -> Request:
 def index(**options: Any) -> Request:
     """List offset indexes (.index) and compare them with their logs.
 
-    An entry is damaged if no batch stands where it points, or its offset is not found there or shortly after.
+    An entry is damaged if there is no batch where it points, or its offset is not found there or shortly after.
     The zero tail is left out.
     """
     return Request(file_name.OFFSET_INDEX, **options)
@@ -353,7 +361,7 @@ _CHECK = (_PATHS, *check_options.decorators(click.option, click.Choice, click.In
 @kdump.command()
 @_options(*_CHECK)
 def check(**options: Any) -> object:
-    """Tell what is wrong with files, partition directories and log directories.
+    """Report what is wrong with files, partition directories and log directories.
 
     PATH may also be a pattern in quotes, or - for stdin: a log, unless --as says otherwise. Exit codes: 0 clean, 1 findings,
     2 usage, 3 something could not be examined, 4 the output failed.
@@ -370,8 +378,9 @@ _FORECAST = (
         "--recovery-point",
         metavar="WHERE",
         shell_complete=completion.words(*POINTS),
-        help="Up to where data counts as flushed: " + ", ".join(POINTS) + " or an offset. If not given, as the log directory"
-        " has noted in its checkpoint, and where it has none, end. An unclean start scans all segments from there on.",
+        help="Up to where data counts as flushed: " + ", ".join(POINTS) + " or an offset. If not given: what the checkpoint"
+        " of the log directory says, zero for a log directory without one, and elsewhere both zero and end. An unclean start"
+        " scans all segments from there on.",
     ),
     click.option(
         "--broker",
@@ -379,14 +388,14 @@ _FORECAST = (
         default=PROVED[-1],
         shell_complete=completion.releases,
         show_default=True,
-        help=f"The broker's release. Starts of {', '.join(PROVED)} are known; others are told as the nearest of these.",
+        help=f"The broker's release. Starts of {', '.join(PROVED)} are known; for others, the nearest of these is used.",
     ),
     click.option(
         "--config",
         multiple=True,
         metavar="NAME=VALUE",
         shell_complete=completion.words(*(f"{name}=" for name in CONFIG)),
-        help="A setting of the broker or topic that matters: " + ", ".join(CONFIG) + ".",
+        help="A setting of the broker or topic: " + ", ".join(CONFIG) + ".",
     ),
     _output(FORECAST_FORMS, "Text for people; lines or documents for programs."),
     _FILE,
@@ -399,43 +408,59 @@ _SCAN = (
         "out",
         metavar="DIR",
         shell_complete=completion.directories,
-        help="Where the tables go; there must be nothing yet. Without it, there is only the summary.",
+        help="Write the tables to DIR, which must not exist yet. Without it, print only the summary.",
     ),
     click.option(
         "--engine",
         type=click.Choice(["spark", "local"]),
-        help="Spark, in this process or on a cluster; or processes of this machine. If not given: Spark where it is installed"
-        " with a Java to run on, or where --master is given.",
+        help="Use Spark, in this process or on a cluster, or processes of this machine. If not given: Spark if it is installed"
+        " with a Java to run on, or if --master is given.",
     ),
     click.option(
-        "--master", metavar="URL", help="A cluster, such as spark://host:7077, which finds PATH and DIR as this machine does."
+        "--master",
+        metavar="URL",
+        help="A cluster, such as spark://host:7077, on which PATH and DIR are the same as on this machine.",
     ),
     click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark."),
-    click.option("--tables", metavar="NAME,...", shell_complete=completion.tables, help="Which; by default all but records."),
-    click.option("--records", "with_records", is_flag=True, help="Also the table of records: all keys and values."),
+    click.option(
+        "--tables", metavar="NAME,...", shell_complete=completion.tables, help="The tables to write; by default all but records."
+    ),
+    click.option("--records", "with_records", is_flag=True, help="Also write the table of records, with all keys and values."),
     click.option(
         "--savings",
         type=click.Choice(["sample", "all", "none"]),
         default="sample",
         show_default=True,
-        help="Which compressed batches to decompress, to tell what codecs save.",
+        help="Which compressed batches to decompress, to measure what codecs save.",
     ),
-    click.option("--topics", metavar="GLOB,...", help="Only these topics."),
-    click.option("--partitions", metavar="0,4-7", help="Only these partitions."),
-    click.option("--broker", metavar="NAME", help="The broker that PATH is of; by default as its directories tell."),
-    click.option("--include-deleted", is_flag=True, help="Also files that are on their way out."),
-    click.option("--target-bytes", default="64m", show_default=True, metavar="SIZE", help="How much one task is to read."),
+    click.option("--topics", metavar="GLOB,...", help="Examine only these topics."),
+    click.option("--partitions", metavar="0,4-7", help="Examine only these partitions."),
     click.option(
-        "--level", type=click.Choice(LEVELS), default=FULL, show_default=True, help="How deep to check; as of `kdump check`."
+        "--broker", metavar="NAME", help="The name of the broker that PATH belongs to; by default taken from its directories."
+    ),
+    click.option("--include-deleted", is_flag=True, help="Also examine files that are about to be deleted."),
+    click.option("--target-bytes", default="64m", show_default=True, metavar="SIZE", help="How much one task reads."),
+    click.option(
+        "--level", type=click.Choice(LEVELS), default=FULL, show_default=True, help="How deep to check, as for `kdump check`."
     ),
     click.option(
-        "--cleanup-policy", type=click.Choice(CLEANUP_POLICIES), default=UNKNOWN, show_default=True, help="That of the topics."
+        "--cleanup-policy",
+        type=click.Choice(CLEANUP_POLICIES),
+        default=UNKNOWN,
+        show_default=True,
+        help="The policy of the topics.",
     ),
     click.option(
-        "--fail-on", type=click.Choice(SEVERITIES), default=ERROR, show_default=True, help="Exit with 1 from this severity on."
+        "--fail-on",
+        type=click.Choice(SEVERITIES),
+        default=ERROR,
+        show_default=True,
+        help="Exit with code 1 for findings of this severity or worse.",
     ),
-    click.option("--jobs", type=click.IntRange(min=0), default=0, help="Cores to use; 0, the default: as suits the machine."),
-    _output(("text", "json"), "The summary for people, or for programs."),
+    click.option(
+        "--jobs", type=click.IntRange(min=0), default=0, help="Cores to use; 0, the default: as many as suit the machine."
+    ),
+    _output(("text", "json"), "Print the summary for people, or for programs."),
     _FILE,
 )
 
@@ -443,7 +468,7 @@ _SCAN = (
 @kdump.command()
 @_options(*_FORECAST)
 def forecast(**options: Any) -> object:
-    """Tell what a broker does with a directory at its next start: what is lost, and whether it starts.
+    """Report what a broker does with a directory at its next start: what is lost, and whether it starts.
 
     PATH is a partition directory, a log directory, or a pattern in quotes. Nothing is written, and little is read that the
     broker would not read. Exit codes: 0 nothing is lost and the start succeeds, 1 something is lost or the start fails, 2 usage,
@@ -457,7 +482,7 @@ def forecast(**options: Any) -> object:
 @kdump.command()
 @_options(*_SCAN)
 def scan(**options: Any) -> object:
-    """Tell what is in brokers' directories and what is wrong; with --out, keep it as tables (Parquet).
+    """Report what is in brokers' directories and what is wrong; with --out, keep it as Parquet tables.
 
     PATH is a log directory, one above several (broker=1, broker=2), a partition, or a pattern in quotes. Exit codes are those
     of `kdump check`.
@@ -472,7 +497,7 @@ def scan(**options: Any) -> object:
 @_FILE
 @_screen
 def explain(words: tuple[str, ...]) -> None:
-    """Tell what a fault is: cause, consequence, remedy. Without a CODE: list all.
+    """Explain a fault: cause, consequence, remedy. Without a CODE, list all.
 
     The name of an exception, or a line of server.log in quotes, leads to the faults behind it:
 
@@ -503,7 +528,7 @@ def explain(words: tuple[str, ...]) -> None:
 @_FILE
 @_screen
 def schema(name: str | None) -> None:
-    """Print the JSON Schema of a kind of rows, such as finding. Without NAME: list all."""
+    """Print the JSON Schema of a kind of row, such as finding. Without NAME, list all."""
     import json
 
     from kdump.output import schemas
@@ -521,7 +546,7 @@ def schema(name: str | None) -> None:
 @_FILE
 @_screen
 def completions(shell: str) -> None:
-    """Print what a shell reads to complete command lines of kdump.
+    """Print the script that lets a shell complete command lines of kdump.
 
     \b
     bash  eval "$(kdump completions bash)" in ~/.bashrc

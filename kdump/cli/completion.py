@@ -21,7 +21,8 @@ VARIABLE = "_KDUMP_COMPLETE"
 
 SHELLS: Mapping[str, type[ShellComplete]]
 
-_OWN_OPTIONS = ("--release", "--strict-stderr", "--jobs", "--nice", "--rate")  # of the drop-in form
+OWN_OPTIONS = ("--release", "--strict-stderr", "--jobs", "--nice", "--rate")
+"""What kdump adds to the options of Kafka's tool in the drop-in form."""
 
 
 # --- What values can be
@@ -141,7 +142,7 @@ def _of_dropin(args: list[str], incomplete: str) -> Items:
         return _beginning(incomplete, ((name, "") for name in profile.decoder_classes))
     if incomplete.startswith("-"):
         kafkas = ((f"--{name}", profile.description_of(name)) for name in profile.options)
-        return _beginning(incomplete, [*kafkas, *((name, "") for name in _OWN_OPTIONS)])
+        return _beginning(incomplete, [*kafkas, *((name, "") for name in OWN_OPTIONS)])
     if option in ("--jobs", "--rate", "--max-message-size", "--max-bytes"):
         return []
     return [CompletionItem(incomplete, type="file")]

@@ -43,7 +43,7 @@ FAULTS = (
         kafka="its tool sees nothing; after a clean stop an index that points past the end resets the log end to the base offset",
         loss="all batches from the end of the file up to the offset that the other files attest",
         remedy=_OTHER_REPLICA,
-        see=("index-position-beyond-log", "torn-tail"),
+        see=("index-position-past-log", "torn-tail"),
     ),
     FaultKind(
         "zero-tail",

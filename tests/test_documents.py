@@ -1,0 +1,91 @@
+"""The pages of the documentation agree with the program, and with one another."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools import docs, modules
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "golden_outputs/*.md", "tests/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+
+_FENCE = re.compile(r"^ *(```+).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*?)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", docs.PAGES)
+def test_pages_of_reference_are_what_the_program_writes(name: str) -> None:
+    assert name not in docs.stale_pages(), f"docs/{name} is stale; write it again with: {docs.COMMAND}"
+
+
+def test_a_stale_page_is_named_with_the_command_that_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(docs, "DOCS", tmp_path)
+    (tmp_path / "faults.md").write_text(docs.faults_page())
+    (tmp_path / "cli.md").write_text("an option that is gone\n")
+    assert docs.run(["--check"]) == 1
+    assert capsys.readouterr().out == "docs/cli.md is stale; write it again with: python -m tools.docs\n"
+    assert docs.run([]) == 0
+    assert docs.run(["--check"]) == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert list(_dead_links(page)) == []
+
+
+def test_dead_links_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text("# A title: `code`\n\n## More & more\n")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Here\n[a](other.md) [b](other.md#a-title-code) [c](#here) [d](https://example.org/x)\n"
+        "[e](gone.md) [f](other.md#gone) [g](#gone) [h](other.md#more--more)\n```\n[not a link](in-code.md)\n```\n"
+    )
+    assert list(_dead_links(page)) == ["gone.md", "other.md#gone", "#gone", "other.md#more--more"]
+
+
+@pytest.mark.parametrize(("page", "lines"), [("README.md", 120), ("ARCHITECTURE.md", 150)])
+def test_the_first_pages_stay_short(page: str, lines: int) -> None:
+    assert (ROOT / page).read_text().count("\n") <= lines, "what few readers need belongs in docs/"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_modules_that_a_page_names_are_there(page: Path) -> None:
+    names = set(re.findall(r"`([\w/]+/\w+\.py)`", page.read_text()))
+    folders = (ROOT, ROOT / "kdump", page.parent)
+    assert [name for name in sorted(names) if not any((folder / name).exists() for folder in folders)] == []
+
+
+def test_the_site_leads_to_every_page() -> None:
+    named = set(re.findall(r"^ +- [^:]+: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert named == {str(path.relative_to(docs.DOCS)) for path in docs.DOCS.glob("**/*.md")}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [path for path, first_line in modules.summaries(ROOT / "kdump").items() if not first_line]
+    assert [path for path in silent if (ROOT / path).read_text().strip()] == []
+
+
+def _dead_links(page: Path) -> Iterator[str]:
+    for link in _LINK.findall(_FENCE.sub("", page.read_text())):
+        name, _, anchor = link.partition("#")
+        if "://" in name or name.startswith("mailto:"):
+            continue
+        target = page.parent / name if name else page
+        if not target.exists() or anchor and anchor not in _anchors(target):
+            yield link
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of headings that are the same on a code host, which keeps each hyphen, and on the site, which joins them."""
+    headings = _HEADING.findall(_FENCE.sub("", page.read_text()))
+    anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+    return {anchor for anchor in anchors if "--" not in anchor}
