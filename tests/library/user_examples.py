@@ -60,6 +60,7 @@ def salvage() -> None:
         else:
             assert_type(item, kdump.SalvagedBatch)
             assert_type(item.status, str)
+            assert_type(item.is_nested, bool)
             assert_type(item.claimed_length, int | None)
     assert_type(kdump.open(SEGMENT).salvage_records(), Iterator[kdump.SalvagedRecord | kdump.Damage])
 
