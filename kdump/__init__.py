@@ -1,21 +1,110 @@
-"""Reads the files that Apache Kafka keeps on disk."""
+"""Reads the files that Apache Kafka keeps on disk.
+
+`open` reads batches, records and entries; `check` finds what is wrong, `forecast` says what a broker would do at its next start,
+and `verdict` sums both up. See docs/library.md.
+"""
 
 __version__ = "0.1.0"
 
-__all__ = ["check", "forecast", "verdict"]
+__all__ = [
+    "AbortedTransaction",
+    "CheckpointOffset",
+    "CorruptData",
+    "Damage",
+    "Finding",
+    "Forecast",
+    "KdumpError",
+    "LeaderEpoch",
+    "LeaderEpochCheckpoint",
+    "Log",
+    "MissingPackage",
+    "OffsetCheckpoint",
+    "OffsetIndex",
+    "OffsetIndexEntry",
+    "ProducerSnapshot",
+    "ProducerState",
+    "Record",
+    "RecordBatch",
+    "Row",
+    "SalvagedBatch",
+    "SalvagedRecord",
+    "Table",
+    "TimeIndex",
+    "TimeIndexEntry",
+    "TransactionIndex",
+    "Unreadable",
+    "UsageError",
+    "Verdict",
+    "check",
+    "forecast",
+    "open",
+    "verdict",
+]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.forecasts.forecast import forecast
+    from kdump.checks.finding import Finding
+    from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable, UsageError
+    from kdump.forecasts.forecast import Forecast, forecast
+    from kdump.formats.offset_index import OffsetIndexEntry
+    from kdump.formats.producer_snapshot import ProducerState
+    from kdump.formats.record_batch import RecordBatch
+    from kdump.formats.time_index import TimeIndexEntry
+    from kdump.formats.transaction_index import AbortedTransaction
+    from kdump.library.entry_files import (
+        LeaderEpochCheckpoint,
+        OffsetCheckpoint,
+        OffsetIndex,
+        ProducerSnapshot,
+        TimeIndex,
+        TransactionIndex,
+    )
+    from kdump.library.log import Log
+    from kdump.library.opening import open
+    from kdump.library.rows import CheckpointOffset, Damage, LeaderEpoch, Record, SalvagedBatch, SalvagedRecord
+    from kdump.tables import Row, Table
     from kdump.verdicts.check import check, verdict
+    from kdump.verdicts.verdict import Verdict
 
-_HOMES = {"check": "kdump.verdicts.check", "forecast": "kdump.forecasts.forecast", "verdict": "kdump.verdicts.check"}
+_NAMES = {
+    "checks.finding": ("Finding",),
+    "errors": ("CorruptData", "KdumpError", "MissingPackage", "Unreadable", "UsageError"),
+    "forecasts.forecast": ("Forecast", "forecast"),
+    "formats.offset_index": ("OffsetIndexEntry",),
+    "formats.producer_snapshot": ("ProducerState",),
+    "formats.record_batch": ("RecordBatch",),
+    "formats.time_index": ("TimeIndexEntry",),
+    "formats.transaction_index": ("AbortedTransaction",),
+    "library.entry_files": (
+        "LeaderEpochCheckpoint",
+        "OffsetCheckpoint",
+        "OffsetIndex",
+        "ProducerSnapshot",
+        "TimeIndex",
+        "TransactionIndex",
+    ),
+    "library.log": ("Log",),
+    "library.opening": ("open",),
+    "library.rows": ("CheckpointOffset", "Damage", "LeaderEpoch", "Record", "SalvagedBatch", "SalvagedRecord"),
+    "tables": ("Row", "Table"),
+    "verdicts.check": ("check", "verdict"),
+    "verdicts.verdict": ("Verdict",),
+}
+"""The module in which each name is defined."""
 
 
-def __getattr__(name: str) -> object:
-    """What the library offers is imported when it is first asked for."""
-    if name not in _HOMES:
+if not TYPE_CHECKING:  # or any name would be one of the package
+
+    def __getattr__(name: str) -> object:
+        """What the library offers is imported when it is first asked for."""
+        for home, names in _NAMES.items():
+            if name in names:
+                from importlib import import_module
+
+                return getattr(import_module(f"kdump.{home}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+
+def __dir__() -> list[str]:
+    """The names that the library offers, and what Python adds to a module."""
+    return sorted({*globals(), *__all__})

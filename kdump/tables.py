@@ -9,7 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, ClassVar, Generic, TypeVar
+    from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
     RowType = TypeVar("RowType", bound="Row", covariant=True)
 else:  # the plain tool starts without the module `typing`
@@ -21,6 +21,11 @@ else:  # the plain tool starts without the module `typing`
             return cls
 
     RowType = None
+
+    def dataclass_transform() -> object:
+        """Stands for typing.dataclass_transform, which is for type checkers only."""
+        return lambda row_class: row_class
+
 
 # The types of columns, as row classes name them. Their names are what an output with types of its own goes by.
 Bool = bool
@@ -50,19 +55,51 @@ class Column:
         return Column(self.name, f"{self.type} | None")
 
 
+@dataclass_transform()
 class Row:
-    """One row of a table. Subclasses only declare fields."""
+    """One row of a table. Subclasses only declare fields: the constructor takes their values in that order, or by name.
+
+    Rows are equal if they are of one class and have the same values.
+    """
 
     schema: ClassVar[tuple[Column, ...]] = ()
     __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]  # equal by values that may change
 
     def __init_subclass__(cls) -> None:
         declared = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
         cls.schema = cls.schema + declared  # after those of the class it extends
 
-    def __init__(self, *values: object) -> None:
-        for column, value in zip(self.schema, values, strict=False):
+    def __init__(self, *values: object, **named: object) -> None:
+        schema = self.schema
+        if len(values) != len(schema):
+            values += self._named(schema[len(values) :], named, len(values))
+        elif named:
+            raise TypeError(f"{type(self).__name__} has {len(schema)} values, and {', '.join(named)} twice")
+        for column, value in zip(schema, values, strict=True):
             setattr(self, column.name, value)
+
+    def _named(self, missing: Sequence[Column], named: dict[str, object], given: int) -> tuple[object, ...]:
+        """The values of the columns that were not given by place. Raises TypeError unless all are there, and no others."""
+        names = [column.name for column in missing]
+        if not missing or set(names) != set(named):
+            wanted = ", ".join(names) or "no more"
+            raise TypeError(f"{type(self).__name__} has {len(self.schema)} values: after the first {given} come {wanted}")
+        return tuple(named[name] for name in names)
+
+    @classmethod
+    def partial(cls, *values: object) -> Self:
+        """A row of which only the first values are known; the others are no attributes."""
+        row = cls.__new__(cls)
+        for column, value in zip(cls.schema, values, strict=False):
+            setattr(row, column.name, value)
+        return row
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        missing = object()
+        return all(getattr(self, c.name, missing) == getattr(other, c.name, missing) for c in self.schema)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{c.name}={getattr(self, c.name)!r}" for c in self.schema if hasattr(self, c.name))

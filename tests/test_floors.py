@@ -27,6 +27,7 @@ FLOORS = {
     "checks": 5,
     "decoders": 4,
     "forecasts": 6,
+    "library": 11,
     "releases": 4,
     "verdicts": 7,
     "output": 8,

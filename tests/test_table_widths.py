@@ -45,15 +45,50 @@ def _shown(rows: list[Row], width: int | None) -> list[str]:
 
 
 def _record(offset: int, key: str | None, value: str | None, status: str = "intact", position: int = 0, size: int = 5) -> Row:
-    sizes = [size, size, size]
-    rest = [None, None, None, None, position, status, "x.log"]
-    headers = [{"key": "trace", "keyBase64": None, "value": "1", "valueBase64": None}]
-    return listing.ListedRecord(offset, 1_700_000_000_123, *sizes, headers, key, None, value, *rest)
+    return listing.ListedRecord(
+        offset=offset,
+        timestamp=1_700_000_000_123,
+        key_size=size,
+        value_size=size,
+        sequence=size,
+        headers=[{"key": "trace", "keyBase64": None, "value": "1", "valueBase64": None}],
+        key=key,
+        key_base64=None,
+        value=value,
+        value_base64=None,
+        decoded_key=None,
+        decoded_value=None,
+        decode_error=None,
+        position=position,
+        status=status,
+        file="x.log",
+    )
 
 
 def _batch(base: int, position: int, producer: int, status: str = "intact") -> Row:
-    head = [base, base + 9, 10, 0, 9, producer, 3, 0, False, False, None, position, "CreateTime", 1_700_000_000_123]
-    return listing.ListedBatch(*head, 116, 2, "zstd", 7, True, status, "x.log")
+    return listing.ListedBatch(
+        base_offset=base,
+        last_offset=base + 9,
+        count=10,
+        base_sequence=0,
+        last_sequence=9,
+        producer_id=producer,
+        producer_epoch=3,
+        partition_leader_epoch=0,
+        is_transactional=False,
+        is_control=False,
+        delete_horizon_ms=None,
+        position=position,
+        timestamp_type="CreateTime",
+        timestamp=1_700_000_000_123,
+        size=116,
+        magic=2,
+        compresscodec="zstd",
+        crc=7,
+        isvalid=True,
+        status=status,
+        file="x.log",
+    )
 
 
 RECORDS = st.lists(

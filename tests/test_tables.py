@@ -52,7 +52,41 @@ def test_a_row_takes_its_values_in_the_order_of_the_schema() -> None:
 
 
 def test_a_row_that_is_known_in_part_shows_only_that_part() -> None:
-    assert repr(Entry(5, None)) == "Entry(base_offset=5, partition_leader_epoch=None)"
+    assert repr(Entry.partial(5, None)) == "Entry(base_offset=5, partition_leader_epoch=None)"
+
+
+def test_a_row_takes_its_values_by_name_too() -> None:
+    by_name = Entry(5, timestamp_type="CreateTime", partition_leader_epoch=None)
+    assert by_name.partition_leader_epoch is None and by_name.timestamp_type == "CreateTime"
+    assert by_name == Entry(5, None, "CreateTime")
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        pytest.param((5, None), {}, id="too few"),
+        pytest.param((5, None, "CreateTime", 1), {}, id="too many"),
+        pytest.param((5, None), {"timestamp": "CreateTime"}, id="a name that is no column"),
+        pytest.param((5, None, "CreateTime"), {"base_offset": 5}, id="one value twice"),
+    ],
+)
+def test_a_row_wants_all_its_values_once(values: tuple[object, ...], named: dict[str, object]) -> None:
+    constructor: type = Entry  # type checkers refuse these calls
+    with pytest.raises(TypeError, match="Entry has 3 values"):
+        constructor(*values, **named)
+
+
+class OtherEntry(Entry):
+    """The same columns in another class."""
+
+
+def test_rows_are_equal_by_class_and_values() -> None:
+    assert Entry(5, None, "CreateTime") == Entry(5, None, "CreateTime")
+    assert Entry(5, None, "CreateTime") != Entry(5, 0, "CreateTime")
+    assert Entry.partial(5, None) == Entry.partial(5, None)
+    assert Entry.partial(5, None) != Entry(5, None, "CreateTime")
+    assert Entry(5, None, "CreateTime") != OtherEntry(5, None, "CreateTime")
+    assert Entry(5, None, "CreateTime") != (5, None, "CreateTime")
 
 
 def test_a_table_has_columns_by_their_names() -> None:

@@ -104,6 +104,7 @@ class FileContext:
             return
         if is_worse:
             self._worst[code] = severity
+        offset_first, offset_last = (None, None) if offsets is None else map(_bounded, offsets)
         self._emit(
             Finding(
                 code,
@@ -112,7 +113,8 @@ class FileContext:
                 self.file_type,
                 start,
                 end,
-                *((None, None) if offsets is None else (max(_MIN_OFFSET, min(offset, _MAX_OFFSET)) for offset in offsets)),
+                offset_first,
+                offset_last,
                 None if offsets is None else ESTIMATED if is_estimated else EXACT,
                 None if expected is None else str(expected),
                 None if found is None else str(found),
@@ -162,6 +164,11 @@ class FileContext:
         for code, (count, first, last) in suppressed.items():
             message = f"{count:,} more findings of {code} in this file, between bytes {first:,} and {last:,}."
             self.report("finding-flood", first, last, message, found=count)
+
+
+def _bounded(offset: int) -> int:
+    """The nearest offset that 64 bits hold."""
+    return max(_MIN_OFFSET, min(offset, _MAX_OFFSET))
 
 
 def _alignment(start: int, end: int) -> int:

@@ -340,7 +340,7 @@ def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:
     """A row that another process found."""
-    row = _ROWS[row_class]()
+    row = _ROWS[row_class].partial()
     vars(row).update(values)
     return row
 

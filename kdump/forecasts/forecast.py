@@ -21,7 +21,7 @@ from kdump.tables import Bool, Int64, Row, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kdump.forecasts.remedies import Change, Remedy
 
@@ -469,23 +469,32 @@ def _go_offline(row: Forecast, checkpoint: _Checkpoint) -> None:
     row.reason = f"{os.path.basename(checkpoint.path)} is malformed: {fault}"
 
 
-_NOTHING: dict[str, Callable[[], object]] = {
-    "Text": str,
-    "Int64": int,
-    "Bool": bool,
-    "Texts": list,
-    "Pairs": list,
-    "Changes": list,
-}
-
-
 def uneventful(path: str, request: Request, stop: str) -> Forecast:
     """A start of which nothing is known but that nothing happens to the files; its circumstances may say otherwise."""
-    columns: dict[str, object] = {
-        column.name: None if column.is_nullable else _NOTHING[column.type]() for column in Forecast.schema
-    }
-    columns |= {"path": path, "release": request.release, "after": stop, "outcome": outcome.KEEP}
-    return Forecast(*columns.values())
+    return Forecast(
+        path=path,
+        release=request.release,
+        after=stop,
+        recovery_point=0,
+        recovery_point_is_assumed=False,
+        outcome=outcome.KEEP,
+        also=[],
+        log_start=None,
+        log_end=None,
+        data_end=None,
+        end_differs=False,
+        bytes_lost=0,
+        lost_offsets=[],
+        lost_records=0,
+        damaged_batches=0,
+        consumers_stop_at=None,
+        segments=None,
+        segments_gone=[],
+        files=[],
+        exception=None,
+        reason=None,
+        conditions=[],
+    )
 
 
 def _misnamed(path: str, request: Request, stop: str) -> Forecast:

@@ -355,7 +355,7 @@ class Log:
         bytes_of_header = self.source.read(self.position, header_size)
         if magic < self._rules.min_magic:
             offset = int.from_bytes(bytes_of_header[:8], "big", signed=True)
-            row = RecordBatch(None, offset)
+            row = RecordBatch.partial(None, offset)
             raise self._fault("magic-negative", f"magic {magic} does not exist", size, row, "last_offset", magic=magic)
         if len(bytes_of_header) < header_size:
             if self._rules.reads_records_only:
@@ -383,7 +383,7 @@ class Log:
 
     def _overflow(self, magic: int, size: int, header: bytes) -> CorruptData:
         """The fault of a length that overflows, with the row as far as Kafka looks at it before it trips."""
-        row, through = RecordBatch(None, int.from_bytes(header[:8], "big", signed=True)), "last_offset"
+        row, through = RecordBatch.partial(None, int.from_bytes(header[:8], "big", signed=True)), "last_offset"
         if magic >= 2:
             batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header)], [self.position], [False])
             row, through = batches.row(0), "delete_horizon_ms"

@@ -89,10 +89,20 @@ class _Run:
                 results.close()  # ends the other processes
         code = self._verdict.exit_code
         seconds = round(time.monotonic() - started, 3)
-        counts = [self._counts[severity] for severity in (ERROR, WARNING, INFO)]
-        is_complete, reasons = self._verdict.is_complete, self._verdict.reasons
         self._form.end(
-            Summary(self._files, self._bytes, *counts, self._known, is_complete, seconds, code, self._verdict.text, reasons)
+            Summary(
+                files=self._files,
+                bytes=self._bytes,
+                errors=self._counts[ERROR],
+                warnings=self._counts[WARNING],
+                infos=self._counts[INFO],
+                known=self._known,
+                is_complete=self._verdict.is_complete,
+                seconds=seconds,
+                exit_code=code,
+                verdict=self._verdict.text,
+                reasons=self._verdict.reasons,
+            )
         )
         self._out.flush()
         return code

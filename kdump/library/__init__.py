@@ -1,0 +1,1 @@
+"""Kafka's files for Python programs: what `kdump.open` returns."""

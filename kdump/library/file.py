@@ -1,0 +1,106 @@
+"""What all files have in common that the library opens: rows, tables of them, and rows past damage."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from kdump.errors import UsageError
+from kdump.library.rows import Damage
+from kdump.tables import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from kdump.binary.source import Source
+    from kdump.tables import Table
+
+    Item = TypeVar("Item")
+
+RowType = TypeVar("RowType", bound=Row)
+
+
+class File(Generic[RowType]):
+    """A file of rows, open for reading. It is read by position, so several iterations may go on at the same time.
+
+    `path` is what was given to `kdump.open`. `size` is how many bytes the file had then; what is appended later is not read.
+    """
+
+    _is_closed = True  # until the file is open
+
+    def __init__(self, path: str, source: Source | None, size: int) -> None:
+        self.path = path
+        self.size = size
+        self._source = source
+        self._is_closed = False
+
+    # For subclasses
+
+    def _parts(self) -> Iterator[Table[RowType] | Damage]:
+        """All rows of the file in order, a bounded number at once, and the damage between them."""
+        raise NotImplementedError
+
+    def _while_open(self, items: Iterator[Item]) -> Iterator[Item]:
+        """The same items; each is looked for only while the file is open, for afterwards its descriptor may be another's."""
+        while True:
+            self._check_open()
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            yield item
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise UsageError("is closed", path=self.path)
+
+    # For callers
+
+    def __iter__(self) -> Iterator[RowType]:
+        """The rows, from the first one on each time. Raises as `tables`."""
+        return chain.from_iterable(self.tables())
+
+    def tables(self) -> Iterator[Table[RowType]]:
+        """The same rows as tables of columns, a bounded number of rows in each; `table["offset"]` is a column.
+
+        Raises CorruptData (with `code`, `path` and `position`) at the first damage, after all rows before it, and Unreadable
+        where the file can no longer be read.
+        """
+        for part in self._while_open(self._parts()):
+            if isinstance(part, Damage):
+                raise part.error()
+            yield part
+
+    def salvage(self) -> Iterator[RowType | Damage]:
+        """The rows that can be read, and in their place the ranges of bytes that cannot. Damage raises nothing here."""
+        for part in self._while_open(self._parts()):
+            if isinstance(part, Damage):
+                yield part
+            else:
+                yield from part
+
+    def close(self) -> None:
+        """Close the file. What is read from it afterwards raises UsageError; tables that were read stay."""
+        if not self._is_closed:
+            self._is_closed = True
+            if self._source is not None:
+                self._source.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._is_closed
+
+    def __enter__(self) -> Self:
+        self._check_open()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<kdump.{type(self).__name__} {self.path!r}{', closed' if self._is_closed else ''}>"

@@ -1,0 +1,314 @@
+"""A log for Python programs: batches and records of a segment or of a whole partition, past damage if need be."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from kdump.binary.source import Source
+from kdump.checks.salvage import DAMAGED, Section, walk
+from kdump.checks.salvage import Damage as DamagedRange
+from kdump.errors import CorruptData
+from kdump.formats import file_name, records
+from kdump.formats.record_batch import RecordBatch
+from kdump.library.file import File
+from kdump.library.rows import Damage, Record, SalvagedBatch, SalvagedRecord
+from kdump.messages import control_records
+from kdump.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+
+_OF_BATCH = (
+    "position",
+    "magic",
+    "timestamp_type",
+    "compresscodec",
+    "producer_id",
+    "producer_epoch",
+    "partition_leader_epoch",
+    "is_transactional",
+    "is_control",
+)
+
+
+class Log(File[RecordBatch]):
+    """A log, open for reading: one segment (`.log`), a KRaft snapshot (`.checkpoint`), or all segments of a partition.
+
+    Iteration gives RecordBatch rows, in the order of the file; a row of magic 0 or 1 is a message, or a wrapper that holds some.
+    At most a few megabytes are held at once, however large the log is; a batch may need as much as it decompresses to.
+
+    `segments` are the paths of the files, in the order of their base offsets. Those of a partition are opened one after the
+    other, each when its turn comes. `base_offset` is the number in the name of the first one, None where it has none.
+    """
+
+    def __init__(self, path: str, segments: Sequence[str], source: Source | None, size: int) -> None:
+        super().__init__(path, source, size)
+        self.segments = tuple(segments)
+
+    @property
+    def base_offset(self) -> int | None:
+        """The base offset in the name of the first segment; None in that of a KRaft snapshot or of a copy."""
+        name = os.path.basename(self.segments[0])
+        try:
+            return None if file_name.CHECKPOINT in name else file_name.base_offset(name)
+        except CorruptData:
+            return None
+
+    def tables(self) -> Iterator[Table[RecordBatch]]:
+        """The same rows as tables of columns, at most some ten thousand rows in each; `table["last_offset"]` is a column.
+
+        Raises CorruptData (with `code`, `path` and `position`) at the first damage, after all batches before it, and Unreadable
+        where a file can no longer be read. Damage is a batch whose checksum does not fit, bytes that are no batch, zeros (a
+        segment that the broker allocated ahead ends in them), and an end in the middle of a batch.
+        """
+        for _, chunk in self._while_open(self._sound_chunks()):
+            yield chunk.batches
+
+    def records(self, *, from_offset: int | None = None, to_offset: int | None = None) -> Iterator[Record]:
+        """The records of all batches, decompressed, control records among them; of a range of offsets, both ends included.
+
+        Raises as `record_tables`.
+        """
+        return chain.from_iterable(self.record_tables(from_offset=from_offset, to_offset=to_offset))
+
+    def record_tables(self, *, from_offset: int | None = None, to_offset: int | None = None) -> Iterator[Table[Record]]:
+        """The same records as tables of columns, at most some ten thousand rows in each.
+
+        Batches outside of the range are read, as damage may be there, but not decompressed.
+
+        Raises as `tables`, and CorruptData where the records of a batch cannot be read; `position` is that of the batch then.
+        Raises MissingPackage where the package of a codec is not installed.
+        """
+
+        def tables() -> Iterator[Table[Record]]:
+            for source, chunk in self._sound_chunks():
+                part_of_chunk = _in_range(chunk, from_offset, to_offset)
+                if part_of_chunk is None:
+                    continue
+                for part in records.read(source, part_of_chunk):
+                    table, faults = _records(part), _message_faults(part, source.path)
+                    if faults:
+                        table = table.slice(0, min(faults))
+                    table = _rows_in_range(table, from_offset, to_offset)
+                    if len(table):
+                        yield table
+                    if faults:
+                        raise faults[min(faults)].error()
+
+        return self._while_open(tables())
+
+    def salvage(self) -> Iterator[SalvagedBatch | Damage]:
+        """All batches that can be read, past any damage, and in their place the ranges of bytes that cannot be.
+
+        The ranges of batches and damage follow each other without a gap from the first byte of a file to its last. A batch whose
+        checksum does not fit is a Damage with that `batch`. Raises Unreadable where a file cannot be read, and nothing else.
+        """
+        for _, item in self._while_open(self._items()):
+            if isinstance(item, Damage):
+                yield item
+            else:
+                yield from _salvaged(item)
+
+    def salvage_records(self) -> Iterator[SalvagedRecord | Damage]:
+        """The records of all batches whose checksums fit, past any damage, and all that is damaged.
+
+        What is wrong inside of a sound batch is a Damage with that `batch`, after its records that can be read; there may be
+        several for old messages. Raises Unreadable where a file cannot be read, and MissingPackage where the package of a codec
+        is not installed.
+        """
+        return self._while_open(self._salvaged_records())
+
+    # Reading
+
+    def _sources(self) -> Iterator[Source]:
+        """The files, each open for as long as it is looked at."""
+        if self._source is not None:
+            yield self._source
+            return
+        for path in self.segments:
+            with Source(path) as source:
+                yield source
+
+    def _items(self) -> Iterator[tuple[Source, Section | Damage]]:
+        """Sections of sound batches, and what is damaged. A batch that is damaged itself is a Damage."""
+        for source in self._sources():
+            for item in walk(source):
+                if isinstance(item, DamagedRange):
+                    yield source, _damage(item, source.path)
+                elif item.is_intact:
+                    yield source, item
+                else:
+                    yield from ((source, part) for part in _apart(item, source.path))
+
+    def _sound_chunks(self) -> Iterator[tuple[Source, Chunk]]:
+        """Sound batches up to the first damage. Raises CorruptData."""
+        for source, item in self._items():
+            if isinstance(item, Damage):
+                raise item.error()
+            if item.claimed_length is not None:
+                raise _wrong_length(item, source.path)
+            yield source, item.chunk
+
+    def _salvaged_records(self) -> Iterator[SalvagedRecord | Damage]:
+        for source, item in self._items():
+            if isinstance(item, Damage):
+                yield item
+                continue
+            batches = item.chunk.batches
+            statuses = dict(zip(batches["position"], item.statuses, strict=True))
+            first = 0
+            while first < len(batches):
+                rest = item.chunk.slice(first, len(batches)) if first else item.chunk
+                try:
+                    for part in records.read(source, rest):
+                        yield from _salvaged_part(part, statuses, item.nested_end, source.path)
+                    break
+                except CorruptData as fault:
+                    row = list(batches["position"]).index(fault.position)
+                    yield _damage_inside(batches.row(row), fault.code, fault.message, source.path)
+                    first = row + 1
+
+
+# --- Batches
+
+
+def _damage(damage: DamagedRange, path: str) -> Damage:
+    return Damage(path, damage.start, damage.end, damage.code, damage.message, damage.status, None)
+
+
+def _apart(section: Section, path: str) -> Iterator[Section | Damage]:
+    """The sound batches of a section, and those that are damaged."""
+    chunk, statuses, first = section.chunk, section.statuses, 0
+    for row, status in enumerate([*statuses, DAMAGED]):
+        if status != DAMAGED:
+            continue
+        if first < row:
+            yield Section(chunk.slice(first, row), statuses[first:row], section.nested_end, section.claimed_length)
+        if row < len(statuses):
+            yield _damaged_batch(chunk.batches.row(row), path)
+        first = row + 1
+
+
+def _damaged_batch(batch: RecordBatch, path: str) -> Damage:
+    code, message = "crc-mismatch", "the CRC of a record batch does not fit"
+    if batch.isvalid:
+        code, message = "bad-magic", f"a record batch of unknown magic {batch.magic}"
+    return Damage(path, batch.position, batch.position + batch.size, code, message, DAMAGED, batch)
+
+
+def _wrong_length(section: Section, path: str) -> CorruptData:
+    """The fault of a batch whose length alone is wrong."""
+    batch = section.chunk.batches.row(0)
+    message = f"a record batch says it is {section.claimed_length} bytes long; its CRC fits with {batch.size - 12}"
+    return CorruptData("batch-length-mismatch", message, path=path, position=batch.position)
+
+
+def _salvaged(section: Section) -> Table[SalvagedBatch]:
+    batches = section.chunk.batches
+    columns = {
+        **batches.columns,
+        "status": section.statuses,
+        "is_nested": [position < section.nested_end for position in batches["position"]],
+        "claimed_length": [section.claimed_length] * len(batches),
+    }
+    return Table(SalvagedBatch, columns)
+
+
+# --- Records
+
+
+def _records(part: RecordChunk) -> Table[Record]:
+    """Records with what their batches say."""
+    columns: dict[str, Sequence[Any]] = dict(part.records.columns)  # of any type
+    columns["key"], columns["value"] = _plain(columns["key"]), _plain(columns["value"])
+    for name in _OF_BATCH:
+        columns[name] = _spread(part.batches[name], part.counts)
+    if part.magics:
+        columns["magic"] = part.magics
+    columns["control_type"] = [
+        _control_type(key) if is_control else None for key, is_control in zip(columns["key"], columns["is_control"], strict=True)
+    ]
+    return Table(Record, columns)
+
+
+def _spread(column: Sequence[Any], counts: Sequence[int]) -> list[Any]:
+    """The value of each batch as often as it has records."""
+    return [value for value, count in zip(column, counts, strict=True) for _ in range(count)]
+
+
+def _plain(column: Sequence[bytes | bytearray | None]) -> Sequence[bytes | None]:
+    """Bytes that do not change, whichever kernel made them."""
+    return [bytes(data) if isinstance(data, bytearray) else data for data in column]
+
+
+def _control_type(key: bytes | None) -> str | None:
+    """The name of a control record's type, or its number where it has none; None where the key is not one."""
+    if key is None or len(key) < 4:
+        return None
+    number = int.from_bytes(key[2:4], "big", signed=True)
+    return control_records.NAMES[number] if 0 <= number < len(control_records.NAMES) else str(number)
+
+
+def _message_faults(part: RecordChunk, path: str) -> dict[int, Damage]:
+    """What is wrong with single messages of magic 0 and 1, by row; records of magic 2 have no checksum of their own."""
+    if not part.magics:
+        return {}
+    owners = _spread(range(len(part.batches)), part.counts)
+    found = {}
+    for row, (offset, is_valid) in enumerate(zip(part.records["offset"], part.records["isvalid"], strict=True)):
+        fault = next(iter(part.faults.get(row, {}).values()), None)
+        if fault is not None:
+            code, wrong = fault.code, fault.message
+        elif is_valid is False:
+            code, wrong = "crc-mismatch", "its CRC does not fit"
+        else:
+            continue
+        found[row] = _damage_inside(part.batches.row(owners[row]), code, f"message with offset {offset}: {wrong}", path)
+    return found
+
+
+def _damage_inside(batch: RecordBatch, code: str, message: str, path: str) -> Damage:
+    return Damage(path, batch.position, batch.position + batch.size, code, message, DAMAGED, batch)
+
+
+def _salvaged_part(part: RecordChunk, statuses: dict[int, str], nested_end: int, path: str) -> Iterator[SalvagedRecord | Damage]:
+    table, faults = _records(part), _message_faults(part, path)
+    columns = {
+        **table.columns,
+        "status": [statuses[position] for position in table["position"]],
+        "is_nested": [position < nested_end for position in table["position"]],
+    }
+    for row, record in enumerate(Table(SalvagedRecord, columns)):
+        yield faults.get(row, record)
+
+
+def _in_range(chunk: Chunk, from_offset: int | None, to_offset: int | None) -> Chunk | None:
+    """The batches from the first to the last that may hold an offset of the range, by their headers."""
+    if from_offset is None and to_offset is None:
+        return chunk
+    rows = [row for row in range(len(chunk)) if _may_hold(chunk, row, from_offset, to_offset)]
+    return chunk.slice(rows[0], rows[-1] + 1) if rows else None
+
+
+def _may_hold(chunk: Chunk, row: int, from_offset: int | None, to_offset: int | None) -> bool:
+    first, last = chunk.batches["base_offset"][row], chunk.batches["last_offset"][row]
+    if from_offset is not None and last < from_offset:
+        return False
+    return to_offset is None or first is None or first <= to_offset  # a wrapper does not say its first offset
+
+
+def _rows_in_range(table: Table[Record], from_offset: int | None, to_offset: int | None) -> Table[Record]:
+    if from_offset is None and to_offset is None:
+        return table
+    kept = [
+        row
+        for row, offset in enumerate(table["offset"])
+        if (from_offset is None or offset >= from_offset) and (to_offset is None or offset <= to_offset)
+    ]
+    return Table(Record, {name: [column[row] for row in kept] for name, column in table.columns.items()})

@@ -1,0 +1,1 @@
+"""Tests of the library: what `kdump` offers to Python programs."""

@@ -1,0 +1,174 @@
+"""Indexes, snapshots and checkpoints in the library: their entries, up to damage and past it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kdump
+from tests.builders.files import (
+    aborted_transaction,
+    checkpoint,
+    offset_index,
+    producer_entry,
+    producer_snapshot,
+    time_index,
+    transaction_index,
+)
+
+BASE = "00000000000000000100"
+
+
+def _file(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def test_an_offset_index_has_absolute_offsets_and_no_zeros_at_its_end(tmp_path: Path) -> None:
+    path = _file(
+        tmp_path, f"{BASE}.index", offset_index(entries=[(105, 0), (140, 4096)], base_offset=100, zero_entry_count=500_000)
+    )
+    with kdump.open(path, "index") as index:
+        assert list(index) == [kdump.OffsetIndexEntry(105, 0), kdump.OffsetIndexEntry(140, 4096)]
+        assert (len(index), index.base_offset, index.size) == (2, 100, 500_002 * 8)
+        assert [list(table["position"]) for table in index.tables()] == [[0, 4096]]
+
+
+def test_a_time_index_has_timestamps_and_offsets(tmp_path: Path) -> None:
+    data = time_index(entries=[(1700, 105), (1800, 140)], base_offset=100, zero_entry_count=3)
+    with kdump.open(_file(tmp_path, f"{BASE}.timeindex", data), "timeindex") as index:
+        assert list(index) == [kdump.TimeIndexEntry(1700, 105), kdump.TimeIndexEntry(1800, 140)]
+        assert (len(index), index.base_offset) == (2, 100)
+
+
+def test_a_transaction_index_has_the_aborted_transactions(tmp_path: Path) -> None:
+    data = transaction_index(
+        entries=[aborted_transaction(producer_id=7, first_offset=100, last_offset=105, last_stable_offset=106)]
+    )
+    with kdump.open(_file(tmp_path, f"{BASE}.txnindex", data), "txnindex") as index:
+        assert list(index) == [kdump.AbortedTransaction(0, 7, 100, 105, 106)]
+        assert len(index) == 1
+
+
+def test_an_entry_of_an_unknown_version_is_damage(tmp_path: Path) -> None:
+    entries = [aborted_transaction(producer_id=number, version=3 if number == 1 else 0) for number in range(3)]
+    path = _file(tmp_path, f"{BASE}.txnindex", transaction_index(entries=entries))
+    index = kdump.open(path, "txnindex")
+    rows = iter(index)
+    assert next(rows).producer_id == 0
+    with pytest.raises(kdump.CorruptData) as caught:
+        next(rows)
+    assert (caught.value.code, caught.value.position) == ("txnindex-version-unknown", 34)
+    items = list(index.salvage())
+    assert [item.producer_id if isinstance(item, kdump.AbortedTransaction) else (item.start, item.end) for item in items] == [
+        0,
+        (34, 68),
+        2,
+    ]
+
+
+def test_damage_far_into_an_index_has_its_place(tmp_path: Path) -> None:
+    """More entries than are read at once."""
+    data = aborted_transaction() * 31_000 + aborted_transaction(version=1) + aborted_transaction()
+    *_, damage, last = kdump.open(_file(tmp_path, f"{BASE}.txnindex", data), "txnindex").salvage()
+    assert isinstance(damage, kdump.Damage) and isinstance(last, kdump.AbortedTransaction)
+    assert (damage.start, damage.end) == (31_000 * 34, 31_001 * 34)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "whole", "code"),
+    [
+        (f"{BASE}.index", offset_index(entries=[(105, 0)], base_offset=100, trailing=b"\1\2"), 8, "index-size-misaligned"),
+        (f"{BASE}.index", offset_index(base_offset=100, zero_entry_count=2, trailing=b"\0"), 16, "index-size-misaligned"),
+        (f"{BASE}.timeindex", time_index(entries=[(9, 105)], trailing=b"\1" * 11), 12, "timeindex-size-misaligned"),
+        (f"{BASE}.txnindex", transaction_index(entries=[aborted_transaction()], trailing=b"\0"), 34, "txnindex-size-misaligned"),
+    ],
+)
+def test_an_entry_that_is_cut_off_is_damage(tmp_path: Path, name: str, data: bytes, whole: int, code: str) -> None:
+    path = _file(tmp_path, name, data)
+    with pytest.raises(kdump.CorruptData) as caught:
+        list(kdump.open(path))
+    assert (caught.value.code, caught.value.position, caught.value.path) == (code, whole, os.fspath(path))
+    damage = list(kdump.open(path).salvage())[-1]
+    assert isinstance(damage, kdump.Damage)
+    assert (damage.code, damage.start, damage.end, damage.status) == (code, whole, len(data), "damaged")
+
+
+def test_a_producer_snapshot_has_the_state_of_each_producer(tmp_path: Path) -> None:
+    data = producer_snapshot(
+        entries=[
+            producer_entry(producer_id=4, producer_epoch=2, last_sequence=9, last_offset=99, offset_delta=3, timestamp=1700),
+            producer_entry(producer_id=5, last_offset=-1, timestamp=1800, coordinator_epoch=6, current_txn_first_offset=50),
+        ]
+    )
+    with kdump.open(_file(tmp_path, f"{BASE}.snapshot", data), "snapshot") as snapshot:
+        assert list(snapshot) == [
+            kdump.ProducerState(4, 2, 9, 99, 3, 1700, -1, -1),
+            kdump.ProducerState(5, 0, 0, -1, 0, 1800, 6, 50),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "code"),
+    [
+        (lambda data: data[:20] + b"\xff" + data[21:], "snapshot-crc-mismatch"),
+        (lambda data: data[:-1], "snapshot-entry-truncated"),
+        (lambda data: b"\0\7" + data[2:], "snapshot-version-unknown"),
+        (lambda data: b"", "snapshot-truncated"),
+    ],
+)
+def test_a_damaged_producer_snapshot_has_no_rows(tmp_path: Path, damaged: Callable[[bytes], bytes], code: str) -> None:
+    data = damaged(producer_snapshot(entries=[producer_entry(), producer_entry(producer_id=2)]))
+    path = _file(tmp_path, f"{BASE}.snapshot", data)
+    with pytest.raises(kdump.CorruptData) as caught:
+        next(iter(kdump.open(path)))
+    assert (caught.value.code, caught.value.position) == (code, 0)
+    (damage,) = kdump.open(path, "snapshot").salvage()
+    assert isinstance(damage, kdump.Damage)
+    assert (damage.code, damage.start, damage.end) == (code, 0, len(data))
+
+
+def test_leader_epochs_are_rows(tmp_path: Path) -> None:
+    path = _file(tmp_path, "leader-epoch-checkpoint", checkpoint(entries=[(0, 0), (3, 120)]))
+    with kdump.open(path, "leader-epoch-checkpoint") as epochs:
+        assert list(epochs) == [kdump.LeaderEpoch(0, 0), kdump.LeaderEpoch(3, 120)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+    ],
+)
+def test_offsets_of_partitions_are_rows(tmp_path: Path, name: str) -> None:
+    path = _file(tmp_path, name, checkpoint(entries=[("orders", 3, 1200)] + [("many", n, n) for n in range(2500)]))
+    with kdump.open(path, "offset-checkpoint") as offsets:
+        rows = list(offsets)
+        assert rows[0] == kdump.CheckpointOffset("orders", 3, 1200)
+        assert [len(table) for table in offsets.tables()] == [1000, 1000, 501]
+        assert len(rows) == 2501
+
+
+def test_a_line_that_is_no_entry_is_damage_and_the_next_one_is_not(tmp_path: Path) -> None:
+    path = _file(tmp_path, "leader-epoch-checkpoint", b"0\n3\n0 0\nnonsense\n3 120\n")
+    with pytest.raises(kdump.CorruptData) as caught:
+        list(kdump.open(path))
+    assert (caught.value.code, caught.value.position) == ("checkpoint-line-malformed", 8)
+    items = list(kdump.open(path, "leader-epoch-checkpoint").salvage())
+    assert [item if isinstance(item, kdump.LeaderEpoch) else (item.start, item.end, item.code) for item in items] == [
+        kdump.LeaderEpoch(0, 0),
+        (8, 17, "checkpoint-line-malformed"),
+        kdump.LeaderEpoch(3, 120),
+    ]
+
+
+def test_text_that_is_no_checkpoint_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = _file(tmp_path, "copy", b"0\n9\n" + b"nonsense\n" * 5000)
+    *_, last = kdump.open(path, "leader-epoch-checkpoint").salvage()
+    assert isinstance(last, kdump.Damage)
+    assert (last.code, last.status, last.end) == ("file-not-recognized", "not_examined", path.stat().st_size)

@@ -1,0 +1,178 @@
+"""What `kdump.open` makes of a path, and what the package offers."""
+
+import gc
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kdump
+from tests.builders.files import checkpoint, write_partition
+from tests.builders.records import batch, record
+
+ROOT = Path(kdump.__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("00000000000000000000.log", kdump.Log),
+        ("00000000000000000000.log.deleted", kdump.Log),
+        ("00000000000000000100-0000000003.checkpoint", kdump.Log),
+        ("bootstrap.checkpoint", kdump.Log),
+        ("00000000000000000000.index", kdump.OffsetIndex),
+        ("00000000000000000000.index.swap", kdump.OffsetIndex),
+        ("00000000000000000000.timeindex", kdump.TimeIndex),
+        ("00000000000000000000.txnindex", kdump.TransactionIndex),
+        ("00000000000000000000.snapshot", kdump.ProducerSnapshot),
+        ("leader-epoch-checkpoint", kdump.LeaderEpochCheckpoint),
+        ("recovery-point-offset-checkpoint", kdump.OffsetCheckpoint),
+        ("replication-offset-checkpoint.bak", kdump.OffsetCheckpoint),
+    ],
+)
+def test_the_name_says_what_a_file_is(tmp_path: Path, name: str, expected: type) -> None:
+    (tmp_path / name).write_bytes(b"")
+    with kdump.open(tmp_path / name) as file:
+        assert type(file) is expected
+        assert (file.path, file.size) == (os.fspath(tmp_path / name), 0)
+
+
+def test_the_caller_says_what_a_file_of_another_name_is(tmp_path: Path) -> None:
+    path = tmp_path / "copy.bin"
+    path.write_bytes(batch(records=[record(value=b"v")], base_offset=4))
+    assert [row.base_offset for row in kdump.open(path, file_type="log")] == [4]
+    assert kdump.open(path, "checkpoint").base_offset is None
+    path.write_bytes(checkpoint(entries=[(1, 2)]))
+    assert list(kdump.open(path, file_type="leader-epoch-checkpoint")) == [kdump.LeaderEpoch(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "base_offset"),
+    [("00000000000000000100.log", 100), ("copy.log", None), ("00000000000000000100-0000000003.checkpoint", None)],
+)
+def test_the_base_offset_of_a_log_is_that_in_its_name(tmp_path: Path, name: str, base_offset: int | None) -> None:
+    (tmp_path / name).write_bytes(b"")
+    assert kdump.open(tmp_path / name).base_offset == base_offset
+
+
+def test_a_path_that_cannot_be_opened_is_unreadable(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.log")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "copy.index").write_bytes(b"")
+    codes = {}
+    for name in ("none.log", "none", "pipe.log", "empty", "copy.index"):
+        with pytest.raises(kdump.Unreadable) as caught:
+            kdump.open(tmp_path / name)
+        codes[name] = caught.value.code
+        assert caught.value.path == os.fspath(tmp_path / name)
+    assert codes == {
+        "none.log": "file-missing",
+        "none": "file-missing",
+        "pipe.log": "file-not-regular",
+        "empty": "file-missing",
+        "copy.index": "number-malformed",
+    }
+
+
+def test_what_is_no_kafka_file_by_its_name_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_bytes(b"")
+    with pytest.raises(kdump.UsageError, match="does not say what the file is; give its file_type: log, "):
+        kdump.open(tmp_path / "notes.txt")
+    with pytest.raises(kdump.UsageError, match="there is no type 'logs'"):
+        kdump.open(tmp_path / "notes.txt", "logs")  # type: ignore[call-overload]  # that is the point
+
+
+def test_a_log_directory_is_no_partition(tmp_path: Path) -> None:
+    write_partition(tmp_path, topic="a", segments={0: [batch(records=[record()])]})
+    with pytest.raises(kdump.UsageError, match="is a log directory, not a partition"):
+        kdump.open(tmp_path)
+    with pytest.raises(kdump.UsageError, match="is a directory, and no file of type index"):
+        kdump.open(tmp_path / "a-0", "index")
+
+
+def _opened(tmp_path: Path) -> Iterator[kdump.Log]:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(batch(records=[record(value=b"v")]) * 3)
+    yield kdump.open(path)
+    folder = write_partition(tmp_path, topic="a", segments={n: [batch(records=[record()], base_offset=n)] for n in range(3)})
+    yield kdump.open(folder)
+
+
+def test_a_file_that_was_closed_is_not_read(tmp_path: Path) -> None:
+    for log in _opened(tmp_path):
+        batches, records = iter(log), log.records()
+        tables = log.tables()
+        next(tables)
+        with log:
+            assert not log.closed
+        assert log.closed
+        log.close()
+        for rows in (batches, records, tables, log.salvage(), log.salvage_records()):
+            with pytest.raises(kdump.UsageError, match="is closed"):
+                next(rows)
+        with pytest.raises(kdump.UsageError, match="is closed"):
+            log.__enter__()
+
+
+def _open_files() -> int:
+    gc.collect()
+    return len(os.listdir("/dev/fd"))
+
+
+def test_the_end_of_a_block_or_of_the_last_use_closes_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(batch(records=[record(value=b"v")]))
+    before = _open_files()
+    with kdump.open(path):
+        assert _open_files() == before + 1
+    assert _open_files() == before
+    assert [row.base_offset for row in kdump.open(path)] == [0]
+    assert _open_files() == before
+
+
+def test_a_failed_open_leaves_nothing_open(tmp_path: Path) -> None:
+    (tmp_path / "copy.index").write_bytes(b"")
+    (tmp_path / "notes.txt").write_bytes(b"")
+    before = _open_files()
+    for name in ("copy.index", "notes.txt"):
+        with pytest.raises(kdump.KdumpError):
+            kdump.open(tmp_path / name)
+    assert _open_files() == before
+
+
+# --- The package
+
+
+def test_every_name_of_the_package_is_there_and_found_by_dir() -> None:
+    for name in kdump.__all__:
+        assert getattr(kdump, name).__name__ == name
+        assert getattr(kdump, name).__doc__, name
+    assert set(kdump.__all__) <= set(dir(kdump))
+    with pytest.raises(AttributeError, match="module 'kdump' has no attribute 'nothing'"):
+        kdump.nothing  # type: ignore[attr-defined]  # noqa: B018  # that is the point
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = "import sys; before = set(sys.modules); import kdump; dir(kdump); print(sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "['kdump']\n"
+
+
+def test_opening_a_log_imports_neither_commands_nor_what_is_slow_to_import(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(batch(records=[record(value=b"v")]))
+    code = f"import sys, kdump; list(kdump.open({os.fspath(path)!r}).records()); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    modules = {name for name in done.stdout.split() if name.startswith(("kdump.cli", "kdump.output", "kdump.releases"))}
+    assert modules == set()
+    assert {"click", "rich", "pyarrow", "pyspark"} & {name.split(".")[0] for name in done.stdout.split()} == set()
+
+
+def test_the_marker_for_type_checkers_is_part_of_the_package() -> None:
+    assert (ROOT / "kdump" / "py.typed").read_bytes() == b""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert settings["package-data"] == {"kdump": ["py.typed"]}
