@@ -617,6 +617,11 @@ def test_starts_are_told_in_the_order_in_which_they_come_and_what_is_alike_once(
     ]
 
 
+def test_a_finding_about_a_directory_names_it_once() -> None:
+    lines = _lines((_finding(), A), (_finding("start-loses", path="/data/b-0", end=0), "/data/b-0"))
+    assert any(line.endswith("start-loses   b-0") for line in lines)
+
+
 @pytest.mark.parametrize(("width", "lines"), [(62, 1), (61, 2)])
 def test_a_place_stands_beside_its_code_where_there_is_room(width: int, lines: int) -> None:
     text = _lines((_finding(), A), width=width)

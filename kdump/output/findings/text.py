@@ -243,7 +243,8 @@ class TextReport:
         finding = fold.finding
         name = finding.path.rpartition("/")[2]
         if several:
-            name = f"{self._groups[fold.group].name}/{name}"
+            group = self._groups[fold.group]
+            name = group.name if finding.path == group.path else f"{group.name}/{name}"
         name = self._shown(name)
         where = name + _range(finding)
         severity = self._colored(finding.severity, _COLORS[finding.severity]) + " " * (_INDENT - len(finding.severity))
