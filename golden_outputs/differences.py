@@ -23,7 +23,7 @@ from golden_outputs.stored import Golden, RunOfCase
 from tests.oracle import why_not_available
 
 SHOWN_WIDTH = 400
-# Texts behind so many lines repeat what stands before.
+# Texts after so many lines repeat what stands before.
 COMPARED_LINES = 400
 CONTEXT_WORDS = 1
 
@@ -140,7 +140,7 @@ def _kind(before: str, after: str) -> str:
             continue
         behind = "".join(old[max(first - CONTEXT_WORDS, 0) : first]).strip()
         pieces.append(f"[-{''.join(old[first:last])}-]" * (last > first) + f"[+{''.join(new[start:end])}+]" * (end > start))
-        pieces[-1] += f" behind `{behind}`" if behind else " at the start"
+        pieces[-1] += f" after `{behind}`" if behind else " at the start"
     return ", ".join(pieces)
 
 
