@@ -315,3 +315,16 @@ def test_a_log_that_the_broker_may_not_write_fails_in_check_as_in_forecast(
     assert (found.code, found.severity) == ("start-loses", "error")
     assert NEWEST in found.message
     assert _exit_codes(partition, capfd) == (1, 1)
+
+
+def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "d1", "a")
+    log = tmp_path / "d1" / "a-0" / LOG
+    assert kdump.verdict(tmp_path / "d1").words == ["clean"]
+    os.truncate(log, log.stat().st_size - 5)
+    log.chmod(0o400)
+    found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
+    assert [(finding.path, LOG in finding.message) for finding in found] == [(str(log.parent), True)]
+    (tmp_path / "d1" / "meta.properties").write_text("version=1\ncluster.id=c\n")
+    found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
+    assert [finding.path for finding in found] == [str(tmp_path / "d1")]

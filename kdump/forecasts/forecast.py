@@ -297,11 +297,12 @@ def of_partition(
     *,
     is_found: bool = False,
     finds_remedies: bool = False,
+    is_by_itself: bool = False,
 ) -> list[Forecast]:
     """The forecasts of one partition directory. One that `is_found` in a log directory has to have a name that a broker takes.
 
     With `finds_remedies`, starts that are not safe are tried again without some files. `neighbours` are the log directories that
-    are looked at together; by default only its own is.
+    are looked at together; by default only its own is. By itself, it is not looked at what stands around the partition.
 
     Raises Unreadable and MissingPackage as `forecast`.
     """
@@ -321,7 +322,9 @@ def of_partition(
         row.kind = kind
         if finds_remedies:
             forecasts.find_remedy(row)
-    circumstances.enter(rows, log_directory, neighbours or Neighbours([log_directory.path if is_found else path], request.rules))
+    if not is_by_itself:
+        own = [log_directory.path if is_found else path]
+        circumstances.enter(rows, log_directory, neighbours or Neighbours(own, request.rules))
     bad = log_directory.bad_checkpoint(request.rules)
     if bad is not None:
         for row in rows:

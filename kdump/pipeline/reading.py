@@ -264,26 +264,27 @@ def _found(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[Che
         for piece in pieces:
             found: list[Row] = []
             run(piece.job, options.settings, found.append, tries_failing=False)
-            found += _around(piece, options)
             yield piece, [row for row in found if isinstance(row, Finding)]
+        yield from _around(pieces, options)
         return
     piece_of = {piece.job: piece for piece in pieces}
     with closing(Isolation(list(piece_of), options.settings, do=partial(run, tries_failing=False)).results()) as results:
         for job, rows in results:
             yield piece_of[job], [row for row in rows if isinstance(row, Finding)]
-    for piece in pieces:
-        if around := _around(piece, options):
-            yield piece, around
+    yield from _around(pieces, options)
 
 
-def _around(piece: CheckPiece, options: Options) -> list[Finding]:
-    """What stands around the partitions of a log directory: for that all are looked at together."""
-    found: list[Finding] = []
-    if surroundings.is_place(piece.job):
-        paths = tuple(tree.matching(options.paths))
-        places = surroundings.places_of([job for path in paths for job in jobs(path)])
-        surroundings.report(piece.job, places, paths, options.settings, found.append)
-    return found
+def _around(pieces: Sequence[CheckPiece], options: Options) -> Iterator[tuple[CheckPiece, list[Finding]]]:
+    """What stands around the partitions of log directories: for that all are looked at together."""
+    places = [piece for piece in pieces if surroundings.is_place(piece.job)]
+    if not places:
+        return
+    paths = tree.matching(options.paths)
+    around = surroundings.Surroundings([job for path in paths for job in jobs(path)], paths)
+    for piece in places:
+        found: list[Finding] = []
+        around.report(piece.job, options.settings, found.append)
+        yield piece, found
 
 
 def _place_of(

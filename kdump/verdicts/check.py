@@ -10,7 +10,8 @@ from kdump.checks.check import Job, jobs
 from kdump.checks.finding import ERROR, Finding
 from kdump.checks.settings import FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN, Settings
 from kdump.errors import UsageError
-from kdump.verdicts import starts, surroundings
+from kdump.verdicts import starts
+from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
@@ -87,10 +88,10 @@ def _rows(path: str, settings: Settings) -> Iterator[Row]:
     """All rows of a path: those of one piece of work after the other, each with what stands around it."""
     rows: list[Row] = []
     all_jobs = jobs(path)
-    places = surroundings.places_of(all_jobs)
+    around = Surroundings(all_jobs, [path])
     for job in all_jobs:
         run(job, settings, rows.append)
-        surroundings.report(job, places, (path,), settings, rows.append)
+        around.report(job, settings, rows.append)
         yield from rows
         rows.clear()
 

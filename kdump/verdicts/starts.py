@@ -64,7 +64,10 @@ class Watcher:
 
 
 def is_denied(path: str) -> bool:
-    """Whether the files of a partition are not as its broker needs them: for its user to read and write."""
+    """Whether the files of a partition alone are not as its broker needs them: for its user to read and write."""
+    above = tree.parent(os.path.abspath(path))
+    if tree.is_log_directory(above):
+        return False  # Surroundings says so
     try:
         owner = os.stat(path).st_uid
         modes = [(entry.stat().st_uid, entry.stat().st_mode) for entry in os.scandir(path)]
@@ -72,7 +75,7 @@ def is_denied(path: str) -> bool:
             return False
         from kdump.forecasts import permissions  # slow to load
 
-        denied = permissions.denial(path, tree.parent(os.path.abspath(path)))
+        denied = permissions.denial(path, above)
     except OSError:
         return False  # which the check says
     return denied is not None and (denied.is_certain or denied.is_alone)
@@ -117,15 +120,19 @@ def report(job: Job, settings: Settings, emit: Emit, *, fails: bool) -> None:
 
 
 def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
-    """The starts of a partition that may be its next; none where it cannot be forecast."""
+    """The starts of a partition that may be its next; none where it cannot be forecast.
+
+    What stands around it in the log directory of a broker is left to Surroundings, which sees all of that together.
+    """
     from kdump.forecasts.forecast import LogDirectory, Request, log_directory_of, of_partition  # slow to load
     from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 
     log_directory = LogDirectory(log_directory_of(os.path.abspath(path)))
     stops: tuple[str, ...] = STOPS
-    if tree.is_log_directory(log_directory.path):
+    is_of_broker = tree.is_log_directory(log_directory.path)
+    if is_of_broker:
         stops = (CLEAN,) if log_directory.was_stopped_cleanly else (UNCLEAN,)
     try:
-        return of_partition(path, log_directory, Request(after=stops), is_found=is_found)
+        return of_partition(path, log_directory, Request(after=stops), is_found=is_found, is_by_itself=is_of_broker)
     except KdumpError:
         return []  # which the check has said

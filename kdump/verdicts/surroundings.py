@@ -26,48 +26,52 @@ if TYPE_CHECKING:
     Emit = Callable[[Finding], None]
 
 
-def places_of(jobs: Sequence[Job]) -> tuple[str, ...]:
-    """The log directories of brokers that pieces of work stand for, and partitions in one that were named themselves."""
-    return tuple(job.path for job in jobs if is_place(job))
+class Surroundings:
+    """What stands around partitions in the log directories that are looked at together: those of these pieces of work.
 
-
-def report(job: Job, places: tuple[str, ...], named: tuple[str, ...], settings: Settings, emit: Emit) -> None:
-    """Report why a start fails, or serves not all, for what is not in the files of one partition: other log directories, ids.
-
-    A log directory stands for its partitions, too. `places` are those looked at together, `named` the paths that were named.
+    Log directories of brokers count, and those around partitions that were named themselves. `named` are the paths that were
+    named. They are read when the first of them is asked about.
     """
-    if not is_place(job):
-        return
-    from kdump.forecasts import circumstances
-    from kdump.forecasts.forecast import LogDirectory, Request, uneventful
-    from kdump.forecasts.settings import UNCLEAN
 
-    request = Request()
-    neighbours = _neighbours(places, named)
-    path = job.path if job.kind == Job.LOG_DIR else _above(job)
-    row = uneventful(path, request, UNCLEAN)
-    circumstances.enter_log_directory(row, path, neighbours)
-    if not row.is_safe:
-        _report(row, job.path, settings, emit)
-        return
-    log_directory = LogDirectory(path)
-    for partition in tree.partitions(path) if job.kind == Job.LOG_DIR else [job.path]:
-        row = uneventful(partition, request, UNCLEAN)
-        row.topic_id = topic_id_of(partition)
-        try:
-            circumstances.enter([row], log_directory, neighbours)
-        except (KdumpError, OSError):
-            continue  # which the check has said
+    def __init__(self, jobs: Sequence[Job], named: Sequence[str]) -> None:
+        self._places = [job.path for job in jobs if is_place(job)]
+        self._named = named
+
+    @functools.cached_property
+    def _neighbours(self) -> Neighbours:
+        from kdump.forecasts.forecast import Request
+        from kdump.forecasts.neighbours import Neighbours
+
+        return Neighbours(self._places, Request().rules, named=self._named)
+
+    def report(self, job: Job, settings: Settings, emit: Emit) -> None:
+        """Report why a start fails, or serves not all, for what is not in the files of one partition.
+
+        A log directory stands for its partitions, too.
+        """
+        if not is_place(job):
+            return
+        from kdump.forecasts import circumstances
+        from kdump.forecasts.forecast import LogDirectory, Request, uneventful
+        from kdump.forecasts.settings import UNCLEAN
+
+        request = Request()
+        path = job.path if job.kind == Job.LOG_DIR else _above(job)
+        row = uneventful(path, request, UNCLEAN)
+        circumstances.enter_log_directory(row, path, self._neighbours)
         if not row.is_safe:
-            _report(row, partition, settings, emit)
-
-
-@functools.lru_cache(maxsize=4)
-def _neighbours(places: tuple[str, ...], named: tuple[str, ...]) -> Neighbours:
-    from kdump.forecasts.forecast import Request
-    from kdump.forecasts.neighbours import Neighbours
-
-    return Neighbours(places, Request().rules, named=named)
+            _report(row, job.path, settings, emit)
+            return
+        log_directory = LogDirectory(path)
+        for partition in tree.partitions(path) if job.kind == Job.LOG_DIR else [job.path]:
+            row = uneventful(partition, request, UNCLEAN)
+            row.topic_id = topic_id_of(partition)
+            try:
+                circumstances.enter([row], log_directory, self._neighbours)
+            except (KdumpError, OSError):
+                continue  # which the check has said
+            if not row.is_safe:
+                _report(row, partition, settings, emit)
 
 
 def is_place(job: Job) -> bool:

@@ -16,8 +16,8 @@ from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
 from kdump.output.parallel import jobs_here
-from kdump.verdicts import surroundings
 from kdump.verdicts.check import run
+from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
@@ -80,10 +80,10 @@ class _Run:
                     is_group = job.kind != Job.FILE or len(all_jobs) == 1
                     self._take(rows, job.path if is_group else os.path.dirname(job.path) or ".")
                     self._progress.findings = sum(self._counts.values())
-                places, around = surroundings.places_of(all_jobs), list[Finding]()
+                around, found = Surroundings(all_jobs, self._request.paths), list[Finding]()
                 for job in all_jobs:
-                    surroundings.report(job, places, tuple(self._request.paths), self._request.settings, around.append)
-                for finding in around:
+                    around.report(job, self._request.settings, found.append)
+                for finding in found:
                     self._take([finding], finding.path)
             finally:
                 results.close()  # ends the other processes
