@@ -1,6 +1,8 @@
 """Settings of all tests: which are quick, in which process they run, through which kernel."""
 
 import os
+import shutil
+import sys
 import zlib
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from kdump.binary import kernel
 from tests import kernels
 from tests.sessions import why_no_spark
+from tests.units import BESIDE_SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,16 +28,25 @@ for name in ("COLUMNS", "LINES"):
 
 QUICK_SHARE = {
     "test_commands": 3,
+    "test_evidence": 6,
     "test_faults": 4,
-    "test_forecast": 3,
+    "test_forecast": 6,
     "test_golden_grid": 20,
     "test_goldens": 25,
-    "test_kernel": 8,
+    "test_kernel": 20,
+    "test_verdicts": 4,
+    "test_witnesses": 10,
 }
 """Modules that ask the same of many cases, and how many of those there are for one that is quick."""
 
-BESIDE_SPARK = {"test_forecast", "test_goldens", "test_releases"}
-"""Modules that are run last. They fork no process: Spark leaves threads in the one that ran it, and it is not forked then."""
+MEMORY = "/dev/shm"
+"""A file system in memory, on Linux."""
+
+ENOUGH_MEMORY = 4 << 30
+"""How many bytes have to be free there."""
+
+TEMPORARY_ROOT = "PYTEST_DEBUG_TEMPROOT"
+"""The variable by which pytest is told where `tmp_path` is."""
 
 
 # --- Which tests
@@ -76,12 +88,14 @@ def _module_of(item: pytest.Item) -> str:
     return item.path.stem
 
 
-# --- In which process
+# --- In which process, and where
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Use all cores, where pytest-xdist is there and much is run; `-n` says otherwise."""
+    _keep_byte_code(config)
+    _use_memory_for_files()
     given = config.option
     if "PYTEST_XDIST_WORKER" in os.environ or not config.pluginmanager.hasplugin("xdist"):
         return
@@ -89,6 +103,24 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         given.numprocesses = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if given.numprocesses and given.dist == "no":
         given.dist, given.loadscopereorder = "loadscope", False
+
+
+def _keep_byte_code(config: pytest.Config) -> None:
+    """Compile each module once, in the folder of pytest's cache, where Python was asked to keep no byte code.
+
+    Tests start hundreds of processes, and each would compile all of `kdump` again.
+    """
+    if sys.dont_write_bytecode:
+        sys.pycache_prefix = str(config.rootpath / config.getini("cache_dir") / "byte-code")
+        sys.dont_write_bytecode = False
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def _use_memory_for_files() -> None:
+    """Keep the files of tests in memory where there is plenty: a disk takes seconds to make and remove thousands of folders."""
+    if not os.environ.get(TEMPORARY_ROOT) and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ENOUGH_MEMORY:
+        os.environ[TEMPORARY_ROOT] = MEMORY
 
 
 def _is_narrow(config: pytest.Config) -> bool:
@@ -103,7 +135,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:  # of p
     """Spread tests in units of our own, unless another way was asked for."""
     if config.option.dist != "loadscope":
         return None
-    from tests.units import Units
+    from tests.scheduler import Units
 
     return Units(config, log)
 

@@ -76,6 +76,7 @@ def test_a_repeated_batch_has_offsets_and_times_of_its_own(tmp_path: Path) -> No
     assert batches[0].split(" crc: ")[1] != batches[4096].split(" crc: ")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["batches", "records", "data"])
 def test_the_c_program_prints_what_kdump_prints(mode: str, tmp_path: Path) -> None:
     options = {"batches": [], "records": ["--deep-iteration"], "data": ["--print-data-log"]}[mode]

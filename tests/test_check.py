@@ -235,6 +235,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(broken: Path) -> None:
     assert json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_check_soon_and_says_how_far_it_came(clean: Path) -> None:
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
@@ -315,6 +316,7 @@ def _schema(name: str) -> Json:
     return schema
 
 
+@pytest.mark.slow
 def test_lines_of_json_are_as_their_schemas_say(strange: Path) -> None:
     rows = _lines(_run("check", strange, "--output", "ndjson", "--pedantic")[1])
     schemas = {kind: _schema(kind) for kind in ("finding", "file", "start", "summary")}

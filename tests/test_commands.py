@@ -308,6 +308,7 @@ def test_the_verdict_of_a_check_does_not_depend_on_who_reads_it(sound: Path, out
     assert _without_reader("check", f"--output={output}", sound) == (FINDINGS, b"")  # which takes the way through Click
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["text", "ndjson", "json", "csv", "table"])
 def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(sound: Path, output: str) -> None:
     arguments = ["forecast", "--output", output, "--after", "unclean", "--recovery-point", "zero"]
@@ -329,6 +330,7 @@ def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(sound: Path, tmp_
     assert (tmp_path / "damaged" / "kdump.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--deep"]])
 @pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
 def test_a_listing_that_nobody_reads_ends_with_the_worst_that_was_seen(

@@ -163,6 +163,7 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shell]:
     shell.end()
 
 
+@pytest.mark.slow
 def test_a_tab_completes_codes_releases_decoders_options_and_names_of_files(shell: Shell) -> None:
     lines = {
         "kdump explain crc-m": "kdump explain crc-mismatch",

@@ -4,7 +4,6 @@ import gzip
 import random
 import resource
 import struct
-import time
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -29,6 +28,7 @@ from .builders.compression import (
     zstd_frames,
 )
 from .builders.records import varint
+from .support import cost
 
 pytestmark = pytest.mark.both_kernels
 
@@ -253,10 +253,13 @@ def test_damage_at_a_border_of_gzips_input_pieces_is_an_error_like_any_other() -
 
 def test_damage_early_in_a_large_gzip_stream_costs_no_more_than_the_stream() -> None:
     good = b"\x00" + struct.pack("<HH", 20_000, 20_000 ^ 0xFFFF) + NOISE[:20_000]
-    compressed = gzip_members(b"")[:10] + good + b"\x07" + bytes(2 << 20)
-    started = time.process_time()
-    assert _code(decompress(GZIP, compressed, 2)) == "frame-damaged"
-    assert time.process_time() - started < 0.2
+    compressed = gzip_members(b"")[:10] + good + b"\x07" + bytes(16 << 20)
+    few, many = compressed[: 1 << 20], compressed
+
+    def read(data: bytes) -> None:
+        assert _code(decompress(GZIP, data, 2)) == "frame-damaged"
+
+    assert cost(lambda: read(many)) < 50 * cost(lambda: read(few))  # 16 times as large; the square of it would be 256
 
 
 # --- snappy
@@ -616,20 +619,18 @@ def test_a_bomb_ends_at_the_limit(codec: int, bomb: Callable[[int], bytes]) -> N
 
 
 @pytest.mark.parametrize(("codec", "bomb"), BOMBS, ids=CODECS[1:])
-def test_a_bomb_takes_neither_memory_nor_time(codec: int, bomb: Callable[[int], bytes]) -> None:
+def test_a_bomb_takes_no_memory(codec: int, bomb: Callable[[int], bytes]) -> None:
     compressed = bomb(64 << 20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.process_time()
     decompress(codec, compressed, 2, limit=SMALL)
-    assert time.process_time() - started < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 48 << 10  # KiB
 
 
-def test_very_many_zstd_frames_take_no_more_time_than_very_many_gzip_members() -> None:
-    frames = zstd_frames(b"") * 50_000
-    started = time.process_time()
-    assert _read(ZSTD, frames) == b""
-    assert time.process_time() - started < 0.4
+def test_the_cost_of_zstd_frames_grows_with_their_number() -> None:
+    def read(frames: int) -> None:
+        assert _read(ZSTD, zstd_frames(b"") * frames) == b""
+
+    assert cost(lambda: read(64_000)) < 50 * cost(lambda: read(4000))  # 16 times as many; the square of it would be 256
 
 
 def test_a_payload_of_just_the_limit_is_whole() -> None:

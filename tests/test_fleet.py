@@ -92,6 +92,7 @@ def _content(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["lastOffset"], row["crc"], row["isvalid"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_replicas_diverge_where_a_plain_comparison_says_so(seed: int, tmp_path: Path) -> None:
     batches = table_of(write_random_fleet(tmp_path / "fleet", 60, seed), "batches")
@@ -140,6 +141,7 @@ def test_a_partition_on_one_broker_is_compared_with_nothing(tmp_path: Path) -> N
 # --- What the table findings tells as well
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_continuity_of_sound_segments_finds_where_a_check_does(seed: int, tmp_path: Path) -> None:
     root = write_random_fleet(tmp_path / "fleet", 40, seed)

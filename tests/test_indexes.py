@@ -85,6 +85,7 @@ def test_offsets_wrap_as_javas_numbers_do() -> None:
     assert _time_entries(struct.pack(">qi", T, 1), MAX_INT64) == [(T, -MAX_INT64 - 1)]
 
 
+@pytest.mark.slow
 def test_an_index_larger_than_a_window_is_read() -> None:
     entries = [(offset, 7) for offset in range(1, 150_001)]
     assert _offset_entries(build_offset_index(entries=entries)) == entries
@@ -505,6 +506,7 @@ def test_a_bad_record_keeps_the_latest_timestamp_from_being_found() -> None:
     assert _latest_at(batch(records=[record()], records_count=2)) == "record-count-too-high"
 
 
+@pytest.mark.slow
 @given(LOGS)
 def test_the_latest_timestamp_is_that_of_the_records_read_one_by_one(data: bytes) -> None:
     batches = walk(data).rows

@@ -105,6 +105,7 @@ def test_each_crash_is_told_and_nothing_twice(tmp_path: Path) -> None:
     assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))
 
 
+@pytest.mark.slow
 def test_a_job_in_which_everything_crashes_is_given_up(tmp_path: Path) -> None:
     directory = write_partition(tmp_path, segments={number: _batches(number, 1) for number in range(40)})
     with _before_each(lambda _: os.kill(os.getpid(), signal.SIGKILL)):
@@ -162,6 +163,7 @@ def test_results_come_in_order_whoever_was_first(tmp_path: Path) -> None:
     assert len(paths) == 12
 
 
+@pytest.mark.slow
 def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
     broken = batch(records=[record(value=b"value")])[:-1] + b"X"
     for number in range(6):

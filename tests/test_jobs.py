@@ -83,6 +83,7 @@ def _processes(session: int) -> set[int]:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", [1, 2, 5, 9])
 @pytest.mark.parametrize("way", [[], ["--deep-iteration"]], ids=["shallow", "deep"])
 def test_nothing_is_lost_or_doubled_when_processes_are_killed(

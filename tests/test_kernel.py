@@ -214,7 +214,7 @@ DAMAGE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [5, 6, 7])
+@pytest.mark.parametrize("seed", [5, 6])
 def test_most_damaged_logs_are_found_to_be(seed: int, tmp_path: Path) -> None:
     path, codes, found = tmp_path / LOG_NAME, set(), 0
     for number in range(200):
@@ -315,7 +315,7 @@ def test_batches_in_the_span_of_a_damaged_one_are_told_of_once(window_size: int,
     assert [row["found"] for row in told] == ["50"]
 
 
-@pytest.mark.parametrize("number", range(200))
+@pytest.mark.parametrize("number", range(60))
 def test_checks_find_the_same_when_threads_work_ahead(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(recall.mutant(6, number).data)
@@ -664,6 +664,7 @@ def test_gaps_between_the_pieces_of_processes_are_reported(folder: Path, pieces:
     assert len(pieces.ends) > 3
 
 
+@pytest.mark.slow
 def test_offsets_may_wrap_between_the_pieces_of_processes(folder: Path) -> None:
     wrapped = [(0x7FFFFFFFFFFFFFF0 + row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(60)]
     data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in wrapped)
@@ -745,6 +746,7 @@ def segments(draw: st.DrawFn) -> dict[str, bytes]:
     return {f"{base_offset:020d}{suffix}": content for suffix, content in ordered.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(segments(), st.sampled_from(RELEASES), st.sampled_from([(), ("--verify-index-only",), ("--max-message-size", "150")]))
 def test_indexes_are_printed_alike(folder: Path, files: dict[str, bytes], release: str, way: Sequence[str]) -> None:

@@ -59,6 +59,7 @@ def test_a_file_is_read_no_faster_than_its_rate(log: Path) -> None:
         assert time.monotonic() - start >= (source.size - (1 << 20)) / 10_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--nice"], ["--rate", "1GB/s"], ["--nice", "--rate=500MB/s"]])
 def test_manners_change_nothing_that_is_printed(log: Path, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kdump.binary.manners.lower_priority", lambda: None)  # of the process of all tests

@@ -532,6 +532,7 @@ def test_records_are_read_as_kafka_reads_them(payload: bytes, count: int, codec:
     assert shown == ([] if code and codec != "none" else expected)
 
 
+@pytest.mark.slow
 @given(_payloads(), st.integers(1, 6), st.sampled_from(["none", "lz4"]), st.booleans(), st.booleans())
 def test_data_that_is_not_wanted_is_all_that_may_be_missing(
     payload: bytes, count: int, codec: Codec, with_data: bool, with_header_values: bool

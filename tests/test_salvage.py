@@ -83,6 +83,7 @@ def test_batches_larger_than_a_window_are_intact() -> None:
 # --- damage anywhere
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(damaged(LOGS))
 def test_every_byte_of_a_damaged_log_is_accounted_for_once(data: bytes) -> None:
@@ -132,6 +133,7 @@ def _hurt(draw: st.DrawFn) -> tuple[bytes, list[Range]]:
     return data, untouched
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(_hurt())
 def test_every_untouched_batch_is_listed(hurt: tuple[bytes, list[Range]]) -> None:
@@ -512,6 +514,7 @@ TIMES_READ = 400
 """As often may a byte be read: 220 times is the most seen, and 1,900 and more where the search has no budget."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bytes_are_not_read_ever_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(salvage, "_FIRST_TRIES", 1 << 12)  # what any file may take, however small, would hide the rest here

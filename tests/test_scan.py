@@ -79,6 +79,7 @@ def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
     assert json.loads((tmp_path / "out" / "kdump.json").read_text())["paths"] == [str(brokers)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
 def test_a_scan_tells_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
     packed = batch(records=[record(value=bytes(1000))], codec="lz4")

@@ -35,6 +35,7 @@ def test_what_is_kept_is_of_rules_that_are_there() -> None:
     assert sorted(WITNESSES.keys() & GAPS.keys()) == []
 
 
+@pytest.mark.slow
 def test_a_gap_has_a_reason_and_no_witness() -> None:
     assert [name for name, reason in GAPS.items() if not reason] == []
     found = [move.name for move, _ in witnesses.search((MOVES[name] for name in GAPS), among_all=False)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from array import array
 from struct import Struct
 
 from kdump.formats import entries
@@ -41,8 +43,10 @@ def windows(source: Source) -> Iterator[bytes]:
 
 def table_of(data: bytes, base_offset: int) -> Table[OffsetIndexEntry]:
     """Entries as a table, given the bytes of at least one."""
-    relative_offsets, positions = zip(*_ENTRY.iter_unpack(data), strict=True)
-    return Table(OffsetIndexEntry, {"offset": entries.absolute(base_offset, relative_offsets), "position": positions})
+    fields = array("i", data)
+    if sys.byteorder == "little":
+        fields.byteswap()
+    return Table(OffsetIndexEntry, {"offset": entries.absolute(base_offset, fields[0::2]), "position": fields[1::2]})
 
 
 def entry_at(source: Source, base_offset: int, row: int) -> tuple[int, int]:

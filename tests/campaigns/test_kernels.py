@@ -8,10 +8,10 @@ from tests import kernels
 from tests.campaigns import hostile, sanitized
 from tests.campaigns import kernels as campaign
 
-MUTANTS = 300
+MUTANTS = 150
 ROUNDS_OF_CALLS = 300
-ROUNDS_WITH_SANITIZERS = 250
-MUTANTS_WITH_SANITIZERS = 60
+ROUNDS_WITH_SANITIZERS = 120
+MUTANTS_WITH_SANITIZERS = 30
 SEED = 1
 
 
@@ -36,6 +36,7 @@ def test_a_difference_is_seen_and_described() -> None:
     assert "ZeroDivisionError" in campaign.difference(lambda: reference, lambda: kernels.Printed(1 // 0, b"", b""))
 
 
+@pytest.mark.slow
 def test_hostile_arguments_are_refused_or_do_no_harm() -> None:
     if missing := kernels.why_no_c():
         pytest.skip(missing)

@@ -6,7 +6,7 @@ from golden_outputs.runs import CASES
 from tests import oracle
 from tests.campaigns import mutants
 
-COUNT = 400
+COUNT = 200
 
 
 @pytest.mark.oracle

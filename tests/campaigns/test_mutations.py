@@ -38,6 +38,7 @@ def test_an_error_is_caught_and_what_changes_nothing_survives() -> None:
     assert (ROOT / FILE).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_tests_that_fail_without_an_error_say_nothing_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Copy, "test", lambda *_, **__: (1, "1 failed"))
     with pytest.raises(mutations.TestsFail, match="1 failed"):

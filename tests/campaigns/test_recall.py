@@ -4,7 +4,7 @@ import pytest
 
 from tests.campaigns import recall
 
-COUNT = 1500
+COUNT = 700
 
 
 @pytest.mark.slow

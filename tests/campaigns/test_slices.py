@@ -13,7 +13,7 @@ from tests.campaigns import slices
 
 @pytest.mark.slow
 def test_every_record_of_a_random_log_is_there_once_however_it_is_cut() -> None:
-    assert list(slices.measure(range(24), seed=1, largest=1 << 18)) == []
+    assert list(slices.measure(range(16), seed=1, largest=1 << 18)) == []
 
 
 def test_rows_twice_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ def _file(folder: Path, name: str, data: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_offset_index_has_absolute_offsets_and_no_zeros_at_its_end(tmp_path: Path) -> None:
     path = _file(
         tmp_path, f"{BASE}.index", offset_index(entries=[(105, 0), (140, 4096)], base_offset=100, zero_entry_count=500_000)

@@ -95,6 +95,7 @@ def _same(ours: list[str], printed: list[str], *, is_damaged: bool, is_whole: bo
     return all(f"{line}\n".startswith(start) for start, line in zip(first_lines, printed, strict=False))
 
 
+@pytest.mark.slow
 def test_batches_are_those_that_kafka_prints() -> None:
     wrong, count = [], 0
     for golden in _goldens(()):

@@ -156,6 +156,7 @@ def test_a_message_keeps_the_magic_that_it_has_inside_of_a_wrapper(tmp_path: Pat
     assert [row.magic for row in kdump.open(path).records()] == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", CODECS)
 def test_contents_of_large_batches_are_bytes_too(tmp_path: Path, codec: Codec) -> None:
     large = record(key=b"k", value=b"v" * 300_000, headers=[(b"h", b"x")])
