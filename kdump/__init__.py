@@ -45,7 +45,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.finding import Finding
     from kdump.errors import CorruptData, KdumpError, MissingPackage, Unreadable, UsageError
-    from kdump.forecasts.forecast import Forecast, forecast
+    from kdump.forecasts.forecast import forecast
+    from kdump.forecasts.row import Forecast
     from kdump.formats.offset_index import OffsetIndexEntry
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record_batch import RecordBatch

@@ -11,8 +11,9 @@ import pytest
 from kdump.checks import catalogue
 from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
-from kdump.output.findings import Look, form_of
+from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
+from kdump.output.report_style import ReportStyle
 
 from .builders.files import file_name, write_partition
 from .builders.records import batch, record
@@ -83,10 +84,10 @@ def _text(
     reports: Sequence[tuple[FileReport, str]] = (),
     summary: Summary = SUMMARY,
     starts: Sequence[tuple[Start, str]] = (),
-    **look: Any,
+    **style: Any,
 ) -> str:
     pieces: list[str] = []
-    form = form_of(name, pieces.append, Look(**look))
+    form = form_of(name, pieces.append, ReportStyle(**style))
     for finding, group, *is_known in findings:
         form.finding(finding, group, is_known=bool(is_known))
     for report, group in reports:

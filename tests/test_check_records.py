@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kdump.binary import kernel
 from kdump.checks import catalogue, contents, record_bytes, segment
 from kdump.checks.check import jobs, run
-from kdump.checks.contents import Content
+from kdump.checks.content import Content
 from kdump.checks.finding import Finding
 from kdump.checks.rules import timestamps
 from kdump.checks.rules.rule import SegmentRule

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
 from kdump.cli.commands import main
-from kdump.cli.listing import decoding
+from kdump.cli.listing import decoder_names
 from kdump.output import decoded
 from kdump.releases import history
 
@@ -87,18 +87,18 @@ KEY_OBJECT = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 3}}
     ],
 )
 def test_the_name_of_a_directory_says_which_records_it_holds(path: str, topic: str) -> None:
-    assert decoding.topic_of(path) == topic
+    assert decoder_names.topic_of(path) == topic
 
 
 def test_a_file_named_from_inside_its_directory_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "__consumer_offsets-7").mkdir()
     monkeypatch.chdir(tmp_path / "__consumer_offsets-7")
-    assert decoding.topic_of(LOG_NAME) == "consumer-offsets"
+    assert decoder_names.topic_of(LOG_NAME) == "consumer-offsets"
 
 
 def test_every_topic_has_its_decoder_and_its_option() -> None:
-    assert set(decoding.OPTIONS) == set(decoded.TOPICS)
-    assert set(decoding.OPTIONS.values()) == set(history.TOPIC_DECODERS)
+    assert set(decoder_names.OPTIONS) == set(decoded.TOPICS)
+    assert set(decoder_names.OPTIONS.values()) == set(history.TOPIC_DECODERS)
 
 
 @pytest.mark.parametrize("name", ["consumer-offsets", "__consumer_offsets", "consumer_offsets"])
@@ -227,7 +227,7 @@ GOLDENS = [
 @pytest.mark.parametrize(("case", "name"), GOLDENS)
 def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     expected: defaultdict[str, dict[int, tuple[Json | None, Json | None]]] = defaultdict(dict)
-    for _, golden in iterate("4.3.1", case, decoding.OPTIONS[name]):
+    for _, golden in iterate("4.3.1", case, decoder_names.OPTIONS[name]):
         files = golden.arguments[golden.arguments.index("--files") + 1].split(",")
         if len(files) == 1 and files[0].endswith(".log"):
             expected[files[0]] |= _payloads(golden.stdout)

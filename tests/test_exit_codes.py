@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from kdump.cli import commands, main
+from kdump.cli import command_names, commands, main
 from kdump.errors import UsageError
 
 
@@ -109,12 +109,12 @@ def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_options_of_kafkas_tool_go_through_its_door(arguments: list[str], is_dropin: bool) -> None:
-    assert main.is_dropin(arguments) == is_dropin
+    assert command_names.is_dropin(arguments) == is_dropin
 
 
 @pytest.mark.parametrize("name", sorted(commands.kdump.commands))
 def test_each_command_is_known_at_the_door(name: str) -> None:
-    assert name in main.COMMANDS and not main.is_dropin([name, "--files"])
+    assert name in command_names.COMMANDS and not command_names.is_dropin([name, "--files"])
 
 
 @pytest.mark.parametrize(

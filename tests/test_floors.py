@@ -1,6 +1,7 @@
 """The floors of the design: imports go down, never up or sideways, and the plain tool imports little."""
 
 import ast
+import graphlib
 import os
 import subprocess
 import sys
@@ -56,9 +57,16 @@ class Import(NamedTuple):
         return importing == imported or FLOORS[imported] < FLOORS[importing]
 
 
+def _name_of(path: Path) -> str:
+    return ".".join(["kdump", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+MODULES = {_name_of(path) for path in PACKAGE.rglob("*.py")}
+
+
 def _imports() -> Iterator[Import]:
     for path in sorted(PACKAGE.rglob("*.py")):
-        name = ".".join(["kdump", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+        name = _name_of(path)
         if name not in ("kdump", "kdump.__main__"):
             yield from _imports_in(ast.parse(path.read_text()), name, False)
 
@@ -67,7 +75,8 @@ def _imports_in(node: ast.AST, name: str, is_for_types: bool) -> Iterator[Import
     for child in ast.iter_child_nodes(node):
         guarded = is_for_types or isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
         if isinstance(child, ast.ImportFrom) and child.module is not None and child.level == 0:
-            modules = [child.module] if child.module.count(".") else [f"{child.module}.{alias.name}" for alias in child.names]
+            names = [f"{child.module}.{alias.name}" for alias in child.names]
+            modules = [full if full in MODULES or child.module == "kdump" else child.module for full in names]
             yield from (Import(name, module, guarded) for module in modules if module.startswith("kdump."))
         elif isinstance(child, ast.Import):
             yield from (Import(name, alias.name, guarded) for alias in child.names if alias.name.startswith("kdump."))
@@ -105,6 +114,16 @@ def test_imports_for_types_go_down_too() -> None:
 def test_imports_for_types_go_up_or_sideways_in_no_other_place() -> None:
     known = ("kdump.decoders.", "kdump.errors imports kdump.tables")
     assert [line for line in _upward(is_for_types=True) if not line.startswith(known)] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    """There is no circle of imports, not even of those for types or inside functions."""
+    graph: dict[str, set[str]] = {}
+    for found in IMPORTS:
+        if found.imported in MODULES and found.imported != found.importing:
+            graph.setdefault(found.importing, set()).add(found.imported)
+    assert len(graph) > 100
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the modules of a circle
 
 
 def test_imports_are_absolute() -> None:

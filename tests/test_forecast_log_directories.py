@@ -10,7 +10,7 @@ import pytest
 
 import kdump
 from kdump.errors import Unreadable
-from kdump.forecasts.forecast import Forecast
+from kdump.forecasts.row import Forecast
 
 from .builders.cluster_metadata import removed, replicas, topic
 from .builders.records import batch, record

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from kdump.forecasts import places
-from kdump.forecasts.forecast import Forecast
-from kdump.forecasts.loading import Events
+from kdump.forecasts.events import Events
 from kdump.forecasts.recovery import Cut
-from kdump.forecasts.remedies import Change, Remedy
+from kdump.forecasts.row import Change, Forecast, Remedy
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.output.findings import Look
 from kdump.output.forecast import FORMS, Run, form_of
+from kdump.output.report_style import ReportStyle
 from kdump.verdicts.verdict import Verdict
 
 Values = dict[str, Any]  # of columns of several types
@@ -329,9 +328,11 @@ def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told
 # --- the report
 
 
-def _report(*directories: list[Forecast], look: Look | None = None, **run: Any) -> list[str]:  # what Run takes, of several types
+def _report(
+    *directories: list[Forecast], style: ReportStyle | None = None, **run: Any
+) -> list[str]:  # what Run takes, of several types
     texts: list[str] = []
-    form = form_of("text", texts.append, look or Look(width=200))
+    form = form_of("text", texts.append, style or ReportStyle(width=200))
     for number, rows in enumerate(directories):
         form.directory(rows, f"orders-{number}")
     values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
@@ -550,20 +551,20 @@ def test_the_last_lines_say_what_was_asked_and_assumed(run: Values, told: str) -
 
 
 def test_lines_are_wrapped_under_their_start_and_no_narrower_than_forty_columns() -> None:
-    lines = _report([_row()], look=Look(width=60))
+    lines = _report([_row()], style=ReportStyle(width=60))
     assert lines[2:4] == ["       Nothing is scanned, nothing is lost; the log goes", "       from offset 0 to 10."]
-    assert _report([_row()], look=Look(width=10)) == _report([_row()], look=Look(width=40))
-    narrow = _report([_row()], look=Look(width=40))[2:]  # a heading is not wrapped
+    assert _report([_row()], style=ReportStyle(width=10)) == _report([_row()], style=ReportStyle(width=40))
+    narrow = _report([_row()], style=ReportStyle(width=40))[2:]  # a heading is not wrapped
     assert 35 < max(map(len, narrow)) <= 40
 
 
 def test_only_a_terminal_gets_escapes_and_colours_where_they_are_wanted() -> None:
     row = _row(path="/data/a\x1b-0", outcome="die", exception="E", reason="a\x1bb")
-    assert any("a\\x1bb" in line for line in _report([row], look=Look(width=200, is_terminal=True)))
+    assert any("a\\x1bb" in line for line in _report([row], style=ReportStyle(width=200, is_terminal=True)))
     assert any("a\x1bb" in line for line in _report([row]))
     words = [("32", "safe", {}), ("33", "trims", {"bytes_lost": 1}), ("31", "loss", LOST), ("31", "trap", {"end_differs": True})]
     for color, word, changes in [*words, ("31", "fails", {"outcome": "die", "exception": "E", "reason": "why"})]:
-        line = _report([_row(**changes)], look=Look(width=200, has_colors=True))[1]
+        line = _report([_row(**changes)], style=ReportStyle(width=200, has_colors=True))[1]
         assert line == f"\x1b[{color}m{word}\x1b[0m{' ' * (7 - len(word))}after an unclean stop, recovery point 0"
 
 
@@ -572,7 +573,7 @@ def test_only_a_terminal_gets_escapes_and_colours_where_they_are_wanted() -> Non
 
 def _written(name: str, *directories: list[Forecast]) -> str:
     texts: list[str] = []
-    form = form_of(name, texts.append, Look(width=250))
+    form = form_of(name, texts.append, ReportStyle(width=250))
     for rows in directories:
         form.directory(rows, "orders-0")
     form.end(Run(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))

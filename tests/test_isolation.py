@@ -13,9 +13,9 @@ import pytest
 from kdump.checks import isolation, segment
 from kdump.checks.check import Job, jobs
 from kdump.checks.context import FileContext
+from kdump.checks.facts import SegmentFacts
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.isolation import Isolation
-from kdump.checks.segment import SegmentFacts
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 

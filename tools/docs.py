@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from kdump.checks import catalogue
-from kdump.cli import commands, completion, main
+from kdump.cli import command_names, commands, completion
 from kdump.releases import history
 from kdump.releases.profile import profile_of
 
@@ -79,11 +79,11 @@ def commands_page() -> str:
         "`kdump COMMAND --help` prints the same, and `kdump --files x --help` prints the help screen of Kafka's tool.",
         "",
         "- [`kdump --files`](#drop-in-form)",
-        *(f"- [`kdump {name}`](#kdump-{name})" for name in main.COMMANDS),
+        *(f"- [`kdump {name}`](#kdump-{name})" for name in command_names.COMMANDS),
         "",
         *_dropin(),
     ]
-    for name in main.COMMANDS:
+    for name in command_names.COMMANDS:
         lines += _command(name, commands.kdump.commands[name])
     return "\n".join(lines)
 

@@ -9,13 +9,7 @@ from kdump.binary import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Checksum(Protocol):
-        """The checksum of these bytes, going on from `crc`."""
-
-        def __call__(self, data: bytes | memoryview, crc: int = 0, /) -> int: ...
-
+    from kdump.binary.reference import Checksum
 
 __all__ = ["Checksum", "crc32", "crc32c_for"]
 

@@ -11,13 +11,19 @@ from zlib import crc32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.checksums import Checksum
+    from typing import Protocol
 
     BatchHeader = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
     MessageHeader = tuple[int, int, int, int, int, int]
     Buffer = bytes | bytearray | memoryview
     Headers = tuple[tuple[bytes, bytes | None], ...]
     RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
+
+    class Checksum(Protocol):
+        """The checksum of these bytes, going on from `crc`."""
+
+        def __call__(self, data: bytes | memoryview, crc: int = 0, /) -> int: ...
+
 
 BATCH_HEADER = Struct(">qiibIhiqqqhii")
 """A batch of magic 2: baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp,

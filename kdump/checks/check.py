@@ -7,7 +7,7 @@ import os
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
-from kdump.checks.partition import PartitionFacts
+from kdump.checks.facts import PartitionFacts
 from kdump.checks.rules import file_check, file_object
 from kdump.checks.settings import Settings
 from kdump.checks.watch import Stopped, Watch
@@ -18,11 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.checks.segment import SegmentFacts
-    from kdump.tables import Row
+    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.finding import Emit
 
-    Emit = Callable[[Row], None]
-
+_SWAP = ".swap"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 
 
@@ -162,7 +161,7 @@ def _check_open_file(
                 context.segment = segment.check(context)
                 if partition is not None and suffix == file_name.LOG and base_offset is not None:
                     partition.segments[base_offset] = context.segment
-            check_beside = file_check(suffix, name)
+            check_beside = _swap_check() if suffix == _SWAP else file_check(suffix, name)
             if check_beside is not None and not source.is_stopped:
                 check_beside(context)
             if check_beside is None and suffix not in (file_name.LOG, file_name.CHECKPOINT):
@@ -176,6 +175,12 @@ def _check_open_file(
             report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
         emit(report)
         return source.size
+
+
+def _swap_check() -> Callable[[FileContext], None]:
+    from kdump.checks.rules import leftovers
+
+    return lambda context: leftovers.check_swap(context, segment.check)
 
 
 def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, is_named: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary import compression, kernel
 from kdump.binary.codecs import CODECS, NONE
+from kdump.checks.content import Content
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set, record
@@ -11,8 +12,6 @@ from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kdump.binary.kernel import RecordTuple
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
@@ -52,49 +51,6 @@ class _Budget:
         """A payload has become so large."""
         spent = size + records * self._RECORD + messages * self._MESSAGE
         self._left -= max(0, spent - max(self._MOST * compressed_size, self._FLOOR))
-
-
-class Content:
-    """The records of a batch of magic 2 as they are encoded: `rows` as the kernel gives them, read from `data[start:end]`.
-
-    `position` and `size` are those of the batch in the file, `header` is its header. `payload` is what was decompressed, None
-    where nothing was; `is_plain` says that it is one frame of the usual kind and nothing else, `is_sound` that decompression
-    came to its end.
-    """
-
-    __slots__ = ("data", "end", "header", "is_plain", "is_sound", "payload", "position", "rows", "size", "start")
-
-    def __init__(
-        self,
-        header: Sequence[int],
-        position: int,
-        data: bytes | bytearray,
-        start: int,
-        end: int,
-        *,
-        payload: bytes | None = None,
-        is_plain: bool = True,
-        is_sound: bool = True,
-    ) -> None:
-        self.header = header
-        self.position = position
-        self.size = header[1] + kernel.LOG_OVERHEAD
-        self.data = data
-        self.start = start
-        self.end = end
-        self.rows: list[RecordTuple] = []
-        self.payload = payload
-        self.is_plain = is_plain
-        self.is_sound = is_sound
-
-    @property
-    def is_compressed(self) -> bool:
-        return self.payload is not None
-
-    @property
-    def offsets(self) -> tuple[int, int]:
-        """The first and the last offset, as the header has them."""
-        return self.header[0], self.header[0] + self.header[6]
 
 
 class Contents:

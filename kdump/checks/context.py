@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from kdump.binary.source import NoSource
 from kdump.checks import catalogue
 from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, Accounts, Finding
 from kdump.checks.watch import WatchedSource
@@ -11,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kdump.binary.source import Source
-    from kdump.checks.partition import PartitionFacts
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.facts import PartitionFacts, SegmentFacts
     from kdump.checks.settings import Settings
 
 _PAGE, _SECTOR = 4096, 512
@@ -173,3 +175,10 @@ def _bounded(offset: int) -> int:
 
 def _alignment(start: int, end: int) -> int:
     return next((size for size in (_PAGE, _SECTOR) if start % size == 0 and end % size == 0), 1)
+
+
+def context_in(partition: PartitionFacts, name: str = "") -> FileContext:
+    """For findings about a file of a directory that is not open, or does not exist; without a name, about the directory."""
+    path = os.path.join(partition.path, name) if name else partition.path
+    file_type = os.path.splitext(name)[1].removeprefix(".") or name or "directory"
+    return FileContext(NoSource(path), path, file_type, partition.settings, partition.emit, partition=partition)

@@ -6,6 +6,13 @@ from kdump.tables import Bool, Float64, Int32, Int64, Row, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Emit = Callable[[Row], None]
+    """Takes a finding, a report about a file or another row of a check."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     Texts = list[str]
 
 ERROR, WARNING, INFO = "error", "warning", "info"

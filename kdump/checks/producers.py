@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.facts import SegmentFacts
     from kdump.formats.log import Chunk
 
     LastBatch = tuple[int, int, int, int]

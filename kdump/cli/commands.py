@@ -19,10 +19,10 @@ from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
 from kdump.cli import completion
 from kdump.cli.checking import options as check_options
-from kdump.cli.listing import decoding
+from kdump.cli.command_names import near_commands
+from kdump.cli.listing import decoder_names
 from kdump.cli.listing.paths import COMMANDS
 from kdump.cli.listing.request import EXPORTS, Request
-from kdump.cli.main import near_commands
 from kdump.cli.output_file import written_to
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import Unreadable, UsageError
@@ -33,7 +33,7 @@ from kdump.formats import file_name
 from kdump.releases import history
 from kdump.releases.starts import PROVED
 
-STDIN = decoding.STDIN
+STDIN = decoder_names.STDIN
 FORECAST_FORMS = ("text", "ndjson", "json", "csv", "table")
 
 _HELP = """\
@@ -133,14 +133,14 @@ def _screen(function: Command) -> Command:
 
 def _decoder_name(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     """A name that `--decode` takes; topics may be called what Kafka calls them."""
-    name = None if value is None else decoding.named(value)
-    if name is not None and name not in decoding.NAMES:
-        raise click.BadParameter(f"'{value}' is none of {', '.join(decoding.NAMES)}.")
+    name = None if value is None else decoder_names.named(value)
+    if name is not None and name not in decoder_names.NAMES:
+        raise click.BadParameter(f"'{value}' is none of {', '.join(decoder_names.NAMES)}.")
     return name
 
 
 def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
-    return click.option(name, type=click.Choice(decoding.PLAIN), help=f"How to decode {what}; overrides --decode.")
+    return click.option(name, type=click.Choice(decoder_names.PLAIN), help=f"How to decode {what}; overrides --decode.")
 
 
 def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -270,8 +270,10 @@ _LOG = (
         "--decode",
         metavar="NAME",
         callback=_decoder_name,
-        shell_complete=completion.words(*decoding.NAMES),
-        help="How to decode keys and values: " + ", ".join(decoding.NAMES) + ". 'auto' goes by the name of the directory and is"
+        shell_complete=completion.words(*decoder_names.NAMES),
+        help="How to decode keys and values: "
+        + ", ".join(decoder_names.NAMES)
+        + ". 'auto' goes by the name of the directory and is"
         " the default, except for Kafka's lines. All but 'none' imply --deep and --print-data-log.",
     ),
     _decoder_option("--key-decoder", "keys"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, add_completion_class
 
-from kdump.cli.main import is_dropin
+from kdump.cli.command_names import is_dropin
 from kdump.releases import history
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 
+from kdump.cli.command_names import is_dropin
 from kdump.cli.streams import forget_stdout, say
 from kdump.errors import UsageError
 from kdump.exit_codes import INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
@@ -14,21 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, NoReturn
 
-COMMANDS = (
-    "log",
-    "index",
-    "timeindex",
-    "txnindex",
-    "snapshot",
-    "checkpoint",
-    "check",
-    "forecast",
-    "scan",
-    "explain",
-    "schema",
-    "releases",
-    "completions",
-)
 
 _SCREENS = ("explain", "schema", "releases", "completions")  # commands that print what is known, and examine nothing
 
@@ -92,28 +78,6 @@ def main() -> int:
             raise
         say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
         return NOT_EXAMINED
-
-
-def is_dropin(arguments: list[str]) -> bool:
-    """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise.
-
-    Kafka's tool passes over words before its options, so what is nearly a command's name counts as one only without --files.
-    """
-    if not arguments or arguments[0] in ("--help", "-h", "--version", "help"):
-        return False
-    if arguments[0] in COMMANDS or not any(argument.startswith("-") for argument in arguments):
-        return False
-    names_files = any(argument.startswith("--f") for argument in arguments)
-    return arguments[0].startswith("-") or names_files or not near_commands(arguments[0])
-
-
-def near_commands(word: str) -> list[str]:
-    """The command that a word may mean, if there is one. A word that looks like a path means none."""
-    if "." in word or "/" in word:
-        return []
-    from difflib import get_close_matches
-
-    return get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.6)
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kdump.decoders.cluster_topics import Topics
-    from kdump.forecasts.forecast import Forecast, LogDirectory
+    from kdump.forecasts.log_directory import LogDirectory
     from kdump.forecasts.neighbours import Failure, Neighbours
     from kdump.forecasts.permissions import Denial
+    from kdump.forecasts.row import Forecast
 
 _INSTEAD = {
     text_checkpoint.RECOVERY_POINTS: "0 for all recovery points",

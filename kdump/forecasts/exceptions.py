@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kdump.forecasts.segment import Segment
-
 
 class BrokerException(Exception):
     """Ends the loading, and with it the broker, unless someone catches it. `name` is the class in Java, `reason` plain words."""
@@ -38,7 +34,6 @@ class OffsetOverflow(BrokerException):
     def __init__(self, base_offset: int, offset: int) -> None:
         super().__init__(f"offset {offset:,} does not fit into the segment that starts at {base_offset:,}")
         self.base_offset = base_offset
-        self.segment: Segment | None = None
 
 
 class CorruptIndex(BrokerException):

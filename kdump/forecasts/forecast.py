@@ -5,111 +5,23 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from kdump.binary.source import Source
-from kdump.errors import CorruptData, Unreadable, UsageError
-from kdump.forecasts import circumstances, losses, outcome, permissions, places, remedies
+from kdump.errors import Unreadable, UsageError
+from kdump.forecasts import circumstances, losses, outcome, places, remedies
 from kdump.forecasts.damage import DamageLeft, Damages
 from kdump.forecasts.directory import Directory
 from kdump.forecasts.exceptions import KAFKA, BrokerException
-from kdump.forecasts.loading import Events, Start
+from kdump.forecasts.loading import Start
+from kdump.forecasts.log_directory import Checkpoint, LogDirectory, unreadable
 from kdump.forecasts.neighbours import Neighbours
+from kdump.forecasts.row import Change, Forecast
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
-from kdump.formats import file_name, properties, text_checkpoint, tree
+from kdump.formats import file_name, tree
 from kdump.releases.history import RELEASES
 from kdump.releases.starts import PROVED, StartRules, nearest
-from kdump.tables import Bool, Int64, Row, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from kdump.forecasts.remedies import Change, Remedy
-
-    Texts = list[str]
-    Pairs = list[list[int]]
-    Changes = list[dict[str, str | int | None]]
-
-_MAX_CHECKPOINT = 64 << 20
-_CUT_CHECKPOINT = "checkpoint-cut"  # after the version: to a broker it has no entries
-
-
-def _no_remedy() -> Remedy | None:
-    return None
-
-
-def _no_topic_id() -> bytes | None:
-    return None
-
-
-def _no_names() -> Texts:
-    return []
-
-
-class Forecast(Row):
-    """What a broker of this release does with a directory at its next start.
-
-    `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed; where nobody has
-    noted it, it is assumed to be zero in one row and the end of the log in another. `outcome` is the first that holds of `die`
-    (loading fails, the broker ends), `offline` (the log directory is taken offline), `stray` (the directory is renamed to -stray,
-    and its log not served), `wipe` (a segment is emptied), `cut` (a segment is cut at its first bad batch, later ones are
-    deleted), `split` (a segment becomes several), `rescan` (a segment is scanned because of its index, and cut if it is bad;
-    later ones stay), `delete` (files go) and `keep`; `also` are the others that hold. `log_start` and `log_end` are those of the
-    loaded log; `data_end` is behind the last intact batch of the newest segment: where `end_differs`, new records get offsets
-    that exist, or go missing. Bytes lost are counted in logs, before less after; records and offsets lost are those of intact
-    batches. `damaged_batches` stay in the logs after the start, and consumers get no further than `consumers_stop_at`. `segments`
-    are base offset and size of each afterwards, `files` those that change in name or size, but for
-    indexes and snapshots that are made again.
-    `exception` is what ends the loading, `reason` says in plain words why all this happens. `conditions` are what this depends on
-    and could not be found out.
-    """
-
-    path: Text
-    release: Text
-    after: Text
-    recovery_point: Int64
-    recovery_point_is_assumed: Bool
-    outcome: Text
-    also: Texts
-    log_start: Int64 | None
-    log_end: Int64 | None
-    data_end: Int64 | None
-    end_differs: Bool
-    bytes_lost: Int64
-    lost_offsets: Pairs
-    lost_records: Int64
-    damaged_batches: Int64
-    consumers_stop_at: Int64 | None
-    segments: Pairs | None
-    segments_gone: Texts
-    files: Changes
-    exception: Text | None
-    reason: Text | None
-    conditions: Texts
-
-    # Not columns, for they have no annotation: what only the text for people tells.
-    events = Events()
-    remedy = _no_remedy()
-    segments_before = size_before = 0
-    kind = places.PARTITION
-    is_misnamed = False
-    bad_checkpoint = duplicate = ""
-    topic_id = _no_topic_id()
-    dead_logs = _no_names()
-    is_doubtful = False  # a condition may well hold
-    is_denied = is_not_loaded = False
-    is_safe_but_for_checkpoint = False
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether the start succeeds, nothing is lost, and the log ends where its data ends."""
-        is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
-        is_served = self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.STRAY, outcome.WIPE)
-        return is_served and is_lossless and not self.end_differs and not self.is_doubtful
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the start is safe, and leaves no damage in the logs that it did not read."""
-        return self.is_safe and self.consumers_stop_at is None
 
 
 DESCRIPTIONS = {
@@ -237,56 +149,7 @@ def is_log_directory(path: str) -> bool:
     try:
         return not tree.is_partition(path)
     except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-class LogDirectory:
-    """What a log directory has noted of its partitions. A checkpoint that is not as it should be has no entries."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        names = text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS
-        self._checkpoints = [_Checkpoint(os.path.join(path, name)) for name in names]
-        self.recovery_points = self._checkpoints[0].offsets
-        self.log_starts = self._checkpoints[1].offsets or {}
-
-    def require_readable(self) -> None:
-        """Raises Unreadable where a file of it is there that we may not read."""
-        paths = [os.path.join(self.path, properties.META_PROPERTIES), *(checkpoint.path for checkpoint in self._checkpoints)]
-        for path in filter(os.path.exists, paths):
-            permissions.require_readable(path)
-
-    @property
-    def missing_checkpoints(self) -> list[str]:
-        """The names of those that are not there."""
-        return [os.path.basename(checkpoint.path) for checkpoint in self._checkpoints if checkpoint.offsets is None]
-
-    @property
-    def has_properties(self) -> bool:
-        """Whether a broker made this a log directory of its own; one where a checkpoint is missing has none."""
-        return os.path.exists(os.path.join(self.path, properties.META_PROPERTIES))
-
-    def bad_checkpoint(self, rules: StartRules) -> _Checkpoint | None:
-        """The first checkpoint for which a start takes the log directory offline."""
-        return next((checkpoint for checkpoint in self._checkpoints if checkpoint.fails(rules)), None)
-
-    @property
-    def partitions(self) -> list[str]:
-        """Its directories. Raises Unreadable where it cannot be listed."""
-        try:
-            return tree.partitions(self.path)
-        except OSError as error:
-            raise _unreadable(self.path, error) from None
-
-    @property
-    def is_one(self) -> bool:
-        """Whether a broker left files of its own or a partition here. Raises Unreadable where it cannot be listed."""
-        return tree.is_log_directory(self.path) or any(map(places.may_be_partition, self.partitions))
-
-    @property
-    def was_stopped_cleanly(self) -> bool:
-        """Whether the broker left its mark when it stopped."""
-        return os.path.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
+        raise unreadable(path, error) from None
 
 
 def of_partition(
@@ -314,7 +177,7 @@ def of_partition(
     try:
         directory = Directory.of(path)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     forecasts = _Partition(directory, key, log_directory, request)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
     kind = places.kind_of(path)
@@ -458,7 +321,7 @@ def _row(start: Start, stop: str, damages: Damages) -> Forecast:
     return row
 
 
-def _go_offline(row: Forecast, checkpoint: _Checkpoint) -> None:
+def _go_offline(row: Forecast, checkpoint: Checkpoint) -> None:
     """The log directory goes offline because of its checkpoint. Its logs are loaded all the same, as if there were none."""
     if row.is_not_loaded:
         return
@@ -510,49 +373,3 @@ def _misnamed(path: str, request: Request, stop: str) -> Forecast:
     row.kind = kind
     row.is_misnamed = True
     return row
-
-
-class _Checkpoint:
-    """What a checkpoint of a log directory says of each partition: None where there is no such file, nothing where it is bad.
-
-    `fault` says what is wrong with it. Where it `is_of_a_number`, some releases take the file for one without entries.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.offsets: dict[tuple[str, int], int] | None = {}
-        self.fault: CorruptData | None = None
-        self.is_of_a_number = False
-        try:
-            with Source(path) as source:
-                self._read(source)
-        except Unreadable as error:
-            self.offsets = None if error.code == "file-missing" else {}
-
-    def _read(self, source: Source) -> None:
-        offsets = {}
-        for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
-            if line.fault is not None:
-                if line.fault.code != _CUT_CHECKPOINT:
-                    self.fault = line.fault
-                    self.is_of_a_number = line.is_number_wanted or line.fault.values.get("expected", 0) < 0
-                return
-            topic, partition, offset = line.values
-            offsets[str(topic), int(partition)] = int(offset)
-        self.offsets = offsets
-
-    def fails(self, rules: StartRules) -> bool:
-        """Whether the log directory goes offline for it. Kafka: CheckpointFileWithFailureHandler."""
-        return self.fault is not None and (not self.is_of_a_number or rules.bad_numbers_of_epochs_are_lines)
-
-
-def _unreadable(path: str, error: OSError) -> Unreadable:
-    if isinstance(error, FileNotFoundError):
-        return Unreadable("file-missing", "no such directory", path=path)
-    if isinstance(error, NotADirectoryError):
-        return Unreadable(
-            "file-not-regular", "is no directory; a forecast is for a partition directory or a log directory", path=path
-        )
-    if isinstance(error, PermissionError):
-        return Unreadable("file-permission", permissions.YOU_MAY_NOT, path=path)
-    return Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path)

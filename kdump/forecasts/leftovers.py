@@ -12,7 +12,7 @@ from kdump.formats import file_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.forecasts.directory import Directory
-    from kdump.forecasts.loading import Events
+    from kdump.forecasts.events import Events
     from kdump.forecasts.settings import Settings
     from kdump.releases.starts import StartRules
 

@@ -10,6 +10,7 @@ from collections import deque
 
 from kdump.forecasts import leftovers, partition_metadata, recovery, splitting
 from kdump.forecasts.directory import INDEX_SUFFIXES, has_offset, name_of, offset_of
+from kdump.forecasts.events import Events
 from kdump.forecasts.exceptions import (
     KAFKA,
     BrokerException,
@@ -44,24 +45,6 @@ _MOST_INDEXES = 16
 _INDEX_IS_MISSING = "the offset index is missing"
 
 
-class Events:
-    """What happened at a start, by base offsets of segments; and whether the broker's own log tells of it."""
-
-    def __init__(self) -> None:
-        self.scanned: list[int] = []
-        self.rescanned: dict[int, str] = {}
-        self.rescan_cuts: dict[int, Cut] = {}
-        self.cut: dict[int, Cut] = {}
-        self.wiped: dict[int, str] = {}
-        self.split: list[int] = []
-        self.deleted_behind_cut: list[int] = []
-        self.deleted_all: list[int] = []
-        self.deleted_by_swap: list[int] = []
-        self.swapped_in: list[int] = []
-        self.tells_of_rescan = False
-        self.tells_of_deletion = False
-
-
 class Start:
     """One start of a partition. After `run`, the directory is as the broker leaves it; so it is after an exception."""
 
@@ -74,6 +57,7 @@ class Start:
         self.log_end: int | None = None
         self.topic_id: bytes | None = None
         self._recovered: deque[Segment] = deque()
+        self._overflowing: Segment | None = None  # the segment that an offset did not fit into
 
     @property
     def end_is_read_from(self) -> int:
@@ -139,8 +123,8 @@ class Start:
                 return step()
             except OffsetOverflow as overflow:
                 self.events.split.append(overflow.base_offset)
-                assert overflow.segment is not None
-                for base_offset in splitting.split(self.directory, self.segments, overflow.segment, self.settings):
+                assert self._overflowing is not None
+                for base_offset in splitting.split(self.directory, self.segments, self._overflowing, self.settings):
                     self._producers.mark_deleted(base_offset)
         raise StorageFailure("segments are split over and over")
 
@@ -209,8 +193,8 @@ class Start:
         self._rebuild_producers(producers, self.settings.log_start, segment.base_offset, is_clean=False)
         try:
             cut = recovery.recover(segment, producers, epochs, self.settings)
-        except OffsetOverflow as overflow:
-            overflow.segment = segment
+        except OffsetOverflow:
+            self._overflowing = segment
             raise
         producers.take_snapshot()
         self._remember(segment)

@@ -10,8 +10,9 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdump.forecasts.events import Events
     from kdump.forecasts.exceptions import BrokerException
-    from kdump.forecasts.loading import Events, Start
+    from kdump.forecasts.loading import Start
 
 DIE, OFFLINE, STRAY, WIPE, CUT, SPLIT = "die", "offline", "stray", "wipe", "cut", "split"
 RESCAN, DELETE, KEEP = "rescan", "delete", "keep"

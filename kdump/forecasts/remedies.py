@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.forecasts.directory import has_offset, name_of
 from kdump.forecasts.outcome import DIE, OFFLINE
+from kdump.forecasts.row import Change, Forecast, Remedy
 from kdump.formats import file_name, text_checkpoint
 
 TYPE_CHECKING = False
@@ -11,32 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kdump.forecasts.directory import Directory
-    from kdump.forecasts.forecast import Forecast
 
 _MOST_SEGMENTS = 3
-
-
-class Change:
-    """Files to take out, empty ones to make, and whether the log start offset that is noted is to be forgotten."""
-
-    __slots__ = ("is_without_log_start", "made_empty", "taken")
-
-    def __init__(
-        self, *, taken: list[str] | None = None, made_empty: list[str] | None = None, is_without_log_start: bool = False
-    ) -> None:
-        self.taken = taken or []
-        self.made_empty = made_empty or []
-        self.is_without_log_start = is_without_log_start
-
-
-class Remedy(Change):
-    """A change, and what the same start does after it."""
-
-    __slots__ = ("then",)
-
-    def __init__(self, change: Change, then: Forecast) -> None:
-        super().__init__(taken=change.taken, made_empty=change.made_empty, is_without_log_start=change.is_without_log_start)
-        self.then = then
 
 
 def best(row: Forecast, directory: Directory, start: Callable[[Change], Forecast]) -> Remedy | None:

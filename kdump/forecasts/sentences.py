@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.forecasts.directory import DELETED, name_of
-from kdump.forecasts.forecast import Forecast
 from kdump.forecasts.outcome import DIE, OFFLINE, RESCAN, SPLIT, STRAY
+from kdump.forecasts.row import Forecast
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
 

@@ -12,13 +12,11 @@ if TYPE_CHECKING:
     from kdump.errors import CorruptData
     from kdump.formats.record import RecordChunk
     from kdump.output import kernel_text
-    from kdump.output.topics import Content, RecordDecoder
+    from kdump.output.kafka_text import Contents
+    from kdump.output.record_decoder import Content, RecordDecoder
     from kdump.releases.profile import Profile
 
     Column = Sequence[bytes | None]
-
-    Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
-    """What stands after the fields of each record's line, up to a record whose contents cannot be had."""
 
 _PAYLOAD_PREFIX = " payload: "
 

@@ -8,9 +8,9 @@ from textwrap import wrap
 
 from kdump.binary.java_text import escaped
 from kdump.checks.wording import counted
-from kdump.forecasts.forecast import Forecast
 from kdump.forecasts.outcome import DIE, OFFLINE, STRAY
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
+from kdump.forecasts.row import Forecast
 from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, UNSURE, as_sentence, sentences, stop, verdict
 from kdump.forecasts.settings import CLEAN
 from kdump.output.csv_text import CsvOutput
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Protocol
 
-    from kdump.forecasts.remedies import Remedy
-    from kdump.output.findings import Look
+    from kdump.forecasts.row import Remedy
+    from kdump.output.report_style import ReportStyle
     from kdump.verdicts.verdict import Verdict
 
     Write = Callable[[str], None]
@@ -79,9 +79,9 @@ class Run:
         return ForecastSummary(self.release, self.failed, round(self.seconds, 3), found.exit_code, found.text, found.reasons)
 
 
-def form_of(name: str, write: Write, look: Look) -> Form:
+def form_of(name: str, write: Write, style: ReportStyle) -> Form:
     """The form of this name."""
-    return FORMS[name](write, look)
+    return FORMS[name](write, style)
 
 
 # --- rows
@@ -90,7 +90,7 @@ def form_of(name: str, write: Write, look: Look) -> Form:
 class NdjsonLines:
     """One object a line: `kind` says whether it is a `forecast`, or the `forecast-summary` at the end."""
 
-    def __init__(self, write: Write, _look: Look) -> None:
+    def __init__(self, write: Write, _style: ReportStyle) -> None:
         self._write = write
 
     def directory(self, rows: list[Forecast], name: str) -> None:
@@ -104,7 +104,7 @@ class NdjsonLines:
 class JsonDocument:
     """One document with `forecasts`, each of them on a line, and the `summary`."""
 
-    def __init__(self, write: Write, _look: Look) -> None:
+    def __init__(self, write: Write, _style: ReportStyle) -> None:
         self._write = write
         self._separator = "\n"
         write('{"forecasts":[')
@@ -121,8 +121,8 @@ class JsonDocument:
 class CsvLines:
     """A line each; lists are JSON."""
 
-    def __init__(self, write: Write, look: Look) -> None:
-        self._output = CsvOutput(write, is_terminal=look.is_terminal)
+    def __init__(self, write: Write, style: ReportStyle) -> None:
+        self._output = CsvOutput(write, is_terminal=style.is_terminal)
         self._output.start(Forecast)
 
     def directory(self, rows: list[Forecast], name: str) -> None:
@@ -153,10 +153,10 @@ class ForecastLine(Row):
 class AlignedColumns:
     """Aligned columns, the starts of each directory under its name."""
 
-    def __init__(self, write: Write, look: Look) -> None:
+    def __init__(self, write: Write, style: ReportStyle) -> None:
         from kdump.output.terminal import TerminalOutput
 
-        self._output = TerminalOutput(write, has_colors=look.has_colors, width=look.width if look.is_terminal else None)
+        self._output = TerminalOutput(write, has_colors=style.has_colors, width=style.width if style.is_terminal else None)
         self._output.start(ForecastLine)
 
     def directory(self, rows: list[Forecast], name: str) -> None:
@@ -200,10 +200,10 @@ _MOST_CONDITIONS = 6
 class TextReport:
     """Each directory with its starts, those where nothing happens counted where there are many; then what to do instead."""
 
-    def __init__(self, write: Write, look: Look) -> None:
+    def __init__(self, write: Write, style: ReportStyle) -> None:
         self._write = write
-        self._look = look
-        self._width = max(look.width, _MIN_WIDTH)
+        self._style = style
+        self._width = max(style.width, _MIN_WIDTH)
         self._safe: list[tuple[list[Forecast], str]] = []
         self._safe_count = self._told = self._untold = 0
         self._failing = 0
@@ -358,10 +358,10 @@ class TextReport:
             self._say(" " * indent + line)
 
     def _colored(self, word: str) -> str:
-        return f"\x1b[{_COLORS[word]}m{word}\x1b[0m" if self._look.has_colors else word
+        return f"\x1b[{_COLORS[word]}m{word}\x1b[0m" if self._style.has_colors else word
 
     def _shown(self, text: str) -> str:
-        return escaped(text) if self._look.is_terminal else text
+        return escaped(text) if self._style.is_terminal else text
 
 
 def _folded(rows: list[Forecast]) -> list[list[Forecast]]:
@@ -431,7 +431,7 @@ def _called(path: str) -> str:
     return os.path.basename(os.path.abspath(path)) or path
 
 
-FORMS: dict[str, Callable[[Write, Look], Form]] = {
+FORMS: dict[str, Callable[[Write, ReportStyle], Form]] = {
     "text": TextReport,
     "ndjson": NdjsonLines,
     "json": JsonDocument,

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from kdump.errors import CorruptData
+    from kdump.errors import CorruptData, Fault
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record, RecordChunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.output.contents import Contents
     from kdump.releases.profile import Profile
     from kdump.tables import Row
+
+    Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
+    """What stands after the fields of each record's line, up to a record whose contents cannot be had."""
 
 
 class Template:

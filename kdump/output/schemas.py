@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, FileReport, Finding, Start, Summary
 from kdump.forecasts import forecast
-from kdump.forecasts.forecast import Forecast
 from kdump.forecasts.outcome import OUTCOMES
+from kdump.forecasts.row import Forecast
 from kdump.forecasts.settings import STOPS
 from kdump.output import listing
 from kdump.output.forecast import SUMMARY_DESCRIPTIONS, ForecastSummary

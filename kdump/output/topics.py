@@ -11,15 +11,9 @@ if TYPE_CHECKING:
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
     from kdump.messages.schema import Message, Value
+    from kdump.output.record_decoder import Content, RecordDecoder, Texts
     from kdump.releases.profile import Profile
     from kdump.releases.schemas import KnownSchemas
-
-    Texts = tuple[str | None, str | None]
-    Content = bytes | CorruptData | None
-    """A value, or the fault that keeps it from being had: it comes up where a decoder asks for the value."""
-
-    RecordDecoder = Callable[[int, bytes | None, Content], Texts]
-    """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
 
 TOMBSTONE = "<DELETE>"
 

@@ -10,7 +10,7 @@ from kdump.output import hash_sets, report
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.topics import Content, RecordDecoder, Texts
+    from kdump.output.record_decoder import Content, RecordDecoder, Texts
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 

@@ -90,7 +90,7 @@ def read_apart(
 def _crashed(piece: Piece, process: _Process, options: Options, build: Build, on_report: OnReport) -> Iterator[pa.RecordBatch]:
     """Report the piece at which a process crashed. The rows that had come are rows; what is behind them is left out."""
     from kdump.pipeline.logs import unread_row
-    from kdump.pipeline.reading import place_of
+    from kdump.pipeline.place import place_of
 
     message = f"the process that read it {process.how_it_ended}; what is behind the rows that had come is not read"
     if options.fails_fast or options.unreadable == options.FAIL:

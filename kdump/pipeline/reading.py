@@ -22,6 +22,7 @@ from kdump.output.arrow.builder import Constant, bounded, joined, record_batch
 from kdump.output.arrow.rows import FileDetails, Place
 from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.listed_source import opened
+from kdump.pipeline.place import place_of
 from kdump.pipeline.planning import CheckPiece, Piece
 from kdump.pipeline.slice_report import SliceReport, ignore
 from kdump.verdicts import surroundings
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kdump.binary.source import Source
-    from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.logs import Columns
     from kdump.pipeline.options import Options
     from kdump.pipeline.planning import Work
@@ -125,12 +125,6 @@ def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
     """These rows in Arrow's columns, those that are asked for."""
     batch = record_batch(options.columns, columns, count, options.schema)
     return _in_range(batch, columns, options) if options.has_range and options.table != "batches" else batch
-
-
-def place_of(item: FileItem) -> Columns:
-    """Where rows of a file are from."""
-    values = (item.broker, item.topic, item.partition, item.base_offset, item.path)
-    return {column.name: Constant(value) for column, value in zip(Place.schema, values, strict=True)}
 
 
 _OFFSETS = ("offset", "last_offset")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "register"]
 
-FORMAT = "kdump"
 _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
@@ -33,7 +32,7 @@ def read(spark: SparkSession, path: str | Sequence[str] = (), *, table: str = "b
     Options are those of the format, such as `topics="orders*"`, `fromOffset=5`, `columns="offset,key"`. Filters on the
     DataFrame choose files before they are read, where the session allows that.
     """
-    from kdump.spark.source import KdumpSource
+    from kdump.spark.source import FORMAT, KdumpSource
 
     spark.dataSource.register(KdumpSource)
     reader = spark.read.format(FORMAT).option("table", table)

@@ -22,7 +22,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kdump.errors import UsageError
 from kdump.pipeline import planning, reading
 from kdump.pipeline.options import Options
-from kdump.spark import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from kdump.pipeline.planning import Work
+
+
+FORMAT = "kdump"
 
 
 class KdumpSource(DataSource):

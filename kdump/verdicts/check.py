@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kdump.checks.check import Emit
+    from kdump.checks.finding import Emit
     from kdump.checks.watch import Watch
     from kdump.tables import Row
 

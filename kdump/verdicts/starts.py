@@ -15,9 +15,9 @@ from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.check import Emit
+    from kdump.checks.finding import Emit
     from kdump.checks.settings import Settings
-    from kdump.forecasts.forecast import Forecast
+    from kdump.forecasts.row import Forecast
     from kdump.tables import Row
 
 _ACTIVE = ("active-tail", "torn-tail", "torn-header", "zero-tail")
@@ -124,7 +124,8 @@ def forecasts_of(path: str, *, is_found: bool = False) -> list[Forecast]:
 
     What stands around it in the log directory of a broker is left to Surroundings, which sees all of that together.
     """
-    from kdump.forecasts.forecast import LogDirectory, Request, log_directory_of, of_partition  # slow to load
+    from kdump.forecasts.forecast import Request, log_directory_of, of_partition  # slow to load
+    from kdump.forecasts.log_directory import LogDirectory
     from kdump.forecasts.settings import CLEAN, STOPS, UNCLEAN
 
     log_directory = LogDirectory(log_directory_of(os.path.abspath(path)))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kdump.checks.settings import Settings
-    from kdump.forecasts.forecast import Forecast
     from kdump.forecasts.neighbours import Neighbours
+    from kdump.forecasts.row import Forecast
     from kdump.tables import Row
 
     Emit = Callable[[Finding], None]
@@ -52,7 +52,8 @@ class Surroundings:
         if not is_place(job):
             return
         from kdump.forecasts import circumstances
-        from kdump.forecasts.forecast import LogDirectory, Request, uneventful
+        from kdump.forecasts.forecast import Request, uneventful
+        from kdump.forecasts.log_directory import LogDirectory
         from kdump.forecasts.settings import UNCLEAN
 
         request = Request()

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kdump.forecasts.forecast import Forecast
+    from kdump.forecasts.row import Forecast
     from kdump.tables import Row
 
 LOSES_AT_START, DAMAGED, NOT_EXAMINED, CLEAN = "loses at start", "damaged", "not examined", "clean"

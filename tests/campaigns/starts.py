@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kdump
-from kdump.forecasts.forecast import Forecast
+from kdump.forecasts.row import Forecast
 from tests import restarts
 from tests.builders.checksums import crc32c
 from tests.oracle.restarts import LogManager, Request, Start, why_not_available

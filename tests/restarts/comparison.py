@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import kdump
-from kdump.forecasts.forecast import Forecast
+from kdump.forecasts.row import Forecast
 from tests.restarts import evidence
 
 NOT_KEPT = (".snapshot", ".snapshot.deleted", "leader-epoch-checkpoint")

@@ -33,7 +33,6 @@ _FILE_CHECKS = {
     file_name.TRANSACTION_INDEX: "transaction_index.check",
     file_name.PRODUCER_SNAPSHOT: "producer_snapshot.check",
     file_name.CHECKPOINT: "kraft_snapshot.check",
-    ".swap": "leftovers.check_swap",
     tree.LEADER_EPOCHS: "leader_epochs.check",
     tree.PARTITION_METADATA: "partition_metadata.check",
     tree.QUORUM_STATE: "quorum_state.check",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kdump.checks.context import context_in
 from kdump.checks.rules import kraft_snapshot, leader_epochs, leftovers, names, neighbours, offset_checkpoints, partition_metadata
 from kdump.checks.rules.missing_indexes import missing_indexes
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.partition import PartitionFacts
+    from kdump.checks.facts import PartitionFacts
 
 
 def check(partition: PartitionFacts) -> None:
@@ -37,12 +38,12 @@ def _check_empty_segments(partition: PartitionFacts) -> None:
             continue
         if base_offset == logs[-1]:
             message = "The newest segment holds nothing yet."
-            partition.context(_log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
+            context_in(partition, _log(partition, base_offset)).report("segment-empty-newest", 0, 0, message)
         else:
             message = (
                 f"The log is empty, but is not the newest: segments follow, the next from offset {_next(logs, base_offset):,} on."
             )
-            partition.context(_log(partition, base_offset)).report("segment-empty-middle", 0, 0, message)
+            context_in(partition, _log(partition, base_offset)).report("segment-empty-middle", 0, 0, message)
 
 
 def _next(logs: list[int], base_offset: int) -> int:

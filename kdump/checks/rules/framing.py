@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.checks.context import FileContext
+    from kdump.checks.facts import SegmentFacts
     from kdump.checks.salvage import Damage, Section
-    from kdump.checks.segment import SegmentFacts
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.checks.context import context_in
 from kdump.checks.finding import Accounts
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
-    from kdump.checks.partition import PartitionFacts
+    from kdump.checks.facts import PartitionFacts, SegmentFacts
     from kdump.checks.salvage import Damage, Section
-    from kdump.checks.segment import SegmentFacts
     from kdump.formats.log import Chunk
 
 SNAPSHOT_HEADER, SNAPSHOT_FOOTER = 3, 4
@@ -124,7 +124,7 @@ def check_directory(partition: PartitionFacts) -> None:
     leftovers = [name for name in partition.files.others if name.endswith(_LEFTOVERS)]
     if leftovers:
         some = f"{leftovers[0]} was" if len(leftovers) == 1 else f"{len(leftovers):,} files as {leftovers[0]} were"
-        partition.context(leftovers[0]).report(
+        context_in(partition, leftovers[0]).report(
             "checkpoint-leftover", 0, 0, f"{some} left by a broker that stopped while it wrote or deleted a snapshot."
         )
     log_start = min(partition.files.logs, default=0)
@@ -136,7 +136,7 @@ def check_directory(partition: PartitionFacts) -> None:
         first_missing = max(ends, default=0)
         message = f"The log starts at offset {log_start:,}, so a snapshot must reach up to there; {newest}."
         log = partition.files.segments[log_start][file_name.LOG]
-        partition.context(log).report("snapshot-gap-metadata", 0, 0, message, offsets=(first_missing, log_start - 1))
+        context_in(partition, log).report("snapshot-gap-metadata", 0, 0, message, offsets=(first_missing, log_start - 1))
 
 
 def is_of_metadata(path: str) -> bool:

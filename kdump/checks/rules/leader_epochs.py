@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from kdump.checks.catalogue.entry import DIE, IGNORE
+from kdump.checks.context import context_in
 from kdump.checks.finding import INFO, WARNING, Accounts
 from kdump.checks.wording import offset_range
 from kdump.formats import file_name, text_checkpoint, tree
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.checks.context import FileContext
-    from kdump.checks.partition import PartitionFacts
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.facts import PartitionFacts, SegmentFacts
     from kdump.formats.text_checkpoint import Line
 
 _MAX_SIZE = 1 << 20  # bytes of the file that are read: a hundred thousand elections
@@ -75,7 +75,7 @@ def check_missing(partition: PartitionFacts) -> None:
     is_whole = tree.PARTITION_METADATA in partition.files.others or tree.is_log_directory(tree.parent(partition.path))
     if not is_whole:
         message += " This seems to be a copy of the segments only."
-    context = partition.context(text_checkpoint.LEADER_EPOCHS)
+    context = context_in(partition, text_checkpoint.LEADER_EPOCHS)
     context.report("epochs-missing", 0, 0, message, severity=None if is_whole else INFO, expected=_rebuilt(partition))
 
 

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from kdump.checks.catalogue.entry import IGNORE
+from kdump.checks.context import context_in
 from kdump.formats import file_name
 from kdump.formats.tree import base_offset_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kdump.checks.context import FileContext
-    from kdump.checks.partition import PartitionFacts
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.facts import PartitionFacts, SegmentFacts
 
 CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 _LOG_SWAP = file_name.LOG + SWAP
 _KEY = "leftovers"
 
 
-def check_swap(context: FileContext) -> None:
+def check_swap(context: FileContext, check_segment: Callable[[FileContext], SegmentFacts]) -> None:
     """Check a log that takes the place of others at the next start, as it is: nothing else will look at it."""
-    from kdump.checks import segment
-
     if not context.path.endswith(_LOG_SWAP):
         return
     inner = context.as_log()
-    facts = segment.check(inner)
+    facts = check_segment(inner)
     inner.finish()
     if context.partition is not None and context.base_offset is not None:
         context.partition.carried.setdefault(_KEY, {})[context.base_offset] = facts
@@ -35,17 +35,17 @@ def check(partition: PartitionFacts) -> None:
     cleaned, swaps, deleted = (_names(partition, suffix) for suffix in (CLEANED, SWAP, DELETED))
     if deleted:
         message = f"{_some(deleted)} on the way to be deleted. A restart deletes what is left."
-        partition.context(_first(deleted)).report("leftover-deleted", 0, 0, message)
+        context_in(partition, _first(deleted)).report("leftover-deleted", 0, 0, message)
     cleaned_from = min((base for name in cleaned if (base := base_offset_of(name)) is not None), default=None)
     if cleaned:
         message = (
             f"{_some(cleaned)} left by a cleaner that did not end. A restart deletes what it wrote; the segments it read stay."
         )
-        partition.context(_first(cleaned)).report("leftover-cleaned", 0, 0, message)
+        context_in(partition, _first(cleaned)).report("leftover-cleaned", 0, 0, message)
     if swaps:
         message = f"{_some(swaps)} about to take the place of others. {_forecast(partition, swaps, cleaned_from)}"
         goes_in = any(name.endswith(_LOG_SWAP) and base_offset_of(name) is not None for name in swaps)
-        partition.context(_first(swaps)).report("leftover-swap", 0, 0, message, forecast=None if goes_in else IGNORE)
+        context_in(partition, _first(swaps)).report("leftover-swap", 0, 0, message, forecast=None if goes_in else IGNORE)
 
 
 def _names(partition: PartitionFacts, suffix: str) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.column import Column
     from kdump.checks.context import FileContext
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.facts import SegmentFacts
 
 _TOO_HIGH = 1 << 63
 _MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17

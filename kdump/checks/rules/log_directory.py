@@ -14,7 +14,7 @@ from kdump.formats.partition_metadata import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.check import Emit
+    from kdump.checks.finding import Emit
     from kdump.checks.settings import Settings
     from kdump.decoders.cluster_topics import Topics
 

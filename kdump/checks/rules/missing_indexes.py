@@ -13,7 +13,7 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.partition import PartitionFacts
+    from kdump.checks.facts import PartitionFacts
 
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 

@@ -7,15 +7,15 @@ import os
 from kdump.binary.java_text import escaped
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.entry import DELETE, DIE, RESCAN
-from kdump.checks.context import FileContext
+from kdump.checks.context import FileContext, context_in
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules.leftovers import CLEANED, SWAP, is_leftover
 from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.check import Emit
-    from kdump.checks.partition import PartitionFacts
+    from kdump.checks.facts import PartitionFacts
+    from kdump.checks.finding import Emit
     from kdump.checks.settings import Settings
 
 _STATES = {
@@ -29,7 +29,7 @@ def check_files(partition: PartitionFacts) -> None:
     """The names of all files of a partition."""
     files = partition.files
     for name in files.others:
-        _check_text(partition.context(name), name)
+        _check_text(context_in(partition, name), name)
         if os.path.isdir(os.path.join(partition.path, name)):
             continue
         if file_name.suffix(name) in tree.SEGMENT_SUFFIXES:
@@ -40,12 +40,12 @@ def check_files(partition: PartitionFacts) -> None:
         for name in names.values():
             if not tree.is_canonical(name):
                 _report_width(partition, name, base_offset)
-            _check_text(partition.context(name), name)
+            _check_text(context_in(partition, name), name)
 
 
 def _check_number(partition: PartitionFacts, name: str) -> None:
     """A name that is no segment's, though it has the suffix of one."""
-    base_offset, context = tree.base_offset_of(name), partition.context(name)
+    base_offset, context = tree.base_offset_of(name), context_in(partition, name)
     if base_offset is None:
         message = f"What stands before the first dot of {escaped(name)} is no number that Kafka reads."
         is_of_broker = partition.files.segments or tree.directory_name(partition.path) is not None
@@ -69,7 +69,7 @@ def _report_width(partition: PartitionFacts, name: str, base_offset: int) -> Non
     else:
         message = f"A broker looks for {wanted}, makes it, empty, and never reads this file."
         severity, forecast = (ERROR, RESCAN) if suffix == file_name.LOG else (None, DELETE)
-    context = partition.context(name)
+    context = context_in(partition, name)
     context.report("name-width-odd", 0, 0, message, severity=severity, expected=wanted, found=escaped(name), forecast=forecast)
 
 

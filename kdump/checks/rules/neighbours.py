@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.leftovers import CLEANED, DELETED, SWAP, is_leftover
@@ -13,8 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kdump.checks.partition import PartitionFacts
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.facts import PartitionFacts, SegmentFacts
 
 _MAX_INT = 0x7FFFFFFF
 _STEP = 4096  # rows of a column that are unpacked at once
@@ -86,7 +86,7 @@ def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: in
     before, log = _log(partition, base_before), _log(partition, base_offset)
     both = offset_range(base_offset, shared)
     message = f"{before} goes on to offset {last:,}, but {log} starts at {base_offset:,}. Both claim {both}."
-    partition.context(log).report(
+    context_in(partition, log).report(
         "segments-overlap", 0, 0, message, offsets=(base_offset, shared), expected=f"at least {last + 1}", found=base_offset
     )
 
@@ -121,7 +121,7 @@ def _report_gaps(partition: PartitionFacts, gaps: list[Gap]) -> None:
 
 
 def _report_gap(partition: PartitionFacts, end: int, base_offset: int, last_base: int, message: str, severity: str) -> None:
-    context = partition.context(_log(partition, base_offset))
+    context = context_in(partition, _log(partition, base_offset))
     offsets = end, last_base - 1
     context.report("segments-gap", 0, 0, message, severity=severity, offsets=offsets, expected=end, found=base_offset)
 
@@ -157,7 +157,7 @@ def _report_missing(
         f"Lost {where}: {offset_range(first, last)}. {found[0].name}{others} {'are' if others else 'is'} still there "
         "without a log; a broker that deletes a segment takes its indexes along."
     )
-    context = partition.context(name)
+    context = context_in(partition, name)
     context.report("segment-missing", 0, 0, message, offsets=(first, last), is_estimated=True, expected=first, found=last + 1)
 
 
@@ -203,7 +203,7 @@ class _Evidence:
             f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. Compaction does not explain it: "
             f"{', '.join(reasons)}."
         )
-        self.partition.context(log).report(
+        context_in(self.partition, log).report(
             "segment-missing",
             0,
             0,

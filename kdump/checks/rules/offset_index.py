@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.column import Column
     from kdump.checks.context import FileContext
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.facts import SegmentFacts
 
 _ENTRY = Struct(">ii")  # relative offset, position
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
+    from kdump.checks.facts import SegmentFacts
     from kdump.checks.salvage import Damage, Section
-    from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk

@@ -6,6 +6,7 @@ import os
 
 from kdump.binary.source import Source
 from kdump.checks.catalogue.entry import DIE, IGNORE, OFFLINE, STRAY
+from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, INFO, Accounts
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import partition_metadata, tree
@@ -13,7 +14,7 @@ from kdump.formats import partition_metadata, tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.checks.partition import PartitionFacts
+    from kdump.checks.facts import PartitionFacts
 
 _FORECASTS = {
     "metadata-empty": DIE,
@@ -50,7 +51,9 @@ def check_missing(partition: PartitionFacts) -> None:
         return
     if tree.is_of_kraft(tree.parent(partition.path)):
         message = f"There is no {partition_metadata.NAME}. A KRaft broker renames this directory to -stray."
-        partition.context(partition_metadata.NAME).report("partition-metadata-bad", 0, 0, message, severity=ERROR, forecast=STRAY)
+        context_in(partition, partition_metadata.NAME).report(
+            "partition-metadata-bad", 0, 0, message, severity=ERROR, forecast=STRAY
+        )
 
 
 def topic_id_of(path: str) -> bytes | None:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from kdump.binary.source import Source
-    from kdump.checks.contents import Content
+    from kdump.checks.content import Content
     from kdump.checks.context import FileContext
+    from kdump.checks.facts import SegmentFacts
     from kdump.checks.salvage import Damage, Section
-    from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk

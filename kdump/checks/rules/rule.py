@@ -6,10 +6,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kdump.checks.contents import Content
+    from kdump.checks.content import Content
     from kdump.checks.context import FileContext
+    from kdump.checks.facts import SegmentFacts
     from kdump.checks.salvage import Damage, Section
-    from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from kdump.checks.facts import SegmentFacts
     from kdump.checks.producers import LastBatch, Producers
     from kdump.checks.salvage import Damage, Section
-    from kdump.checks.segment import SegmentFacts
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch

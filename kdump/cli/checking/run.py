@@ -11,7 +11,7 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, F
 from kdump.checks.isolation import Isolation
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
-from kdump.cli.look import look_of
+from kdump.cli.report_style import report_style_of
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
@@ -23,7 +23,7 @@ from kdump.verdicts.verdict import Verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.checking.request import CheckRequest
-    from kdump.output.findings import Form
+    from kdump.output.findings.form import Form
     from kdump.tables import Row
 
 
@@ -34,7 +34,7 @@ def check_paths(request: CheckRequest) -> int:
 
         be_polite(request.rate, is_nice=request.is_nice)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        look = look_of(
+        style = report_style_of(
             is_terminal=stdout.isatty(),
             shows_all=request.shows_all,
             fail_on=request.fail_on,
@@ -42,7 +42,7 @@ def check_paths(request: CheckRequest) -> int:
             proves_logs=request.proves_logs,
         )
         out = Blocks(stdout, needs_reader=False)
-        session = _Run(request, form_of(request.output, out.write, look), out)
+        session = _Run(request, form_of(request.output, out.write, style), out)
         try:
             return session.to_end()
         except KeyboardInterrupt:

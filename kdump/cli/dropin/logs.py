@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.java_text import text_of
+from kdump.cli.dropin.decoders import DECODER_CLASSES, decoders_of
 from kdump.cli.dropin.tool import absolute
-from kdump.errors import CorruptData, Fault
+from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk, Leap, LogRules
     from kdump.formats.record import RecordChunk
     from kdump.output.blocks import Blocks
-    from kdump.output.contents import Contents
+    from kdump.output.kafka_text import Contents
     from kdump.output.kernel_text import Complain, KernelPlan, KernelText
     from kdump.output.kernel_text import Contents as KernelContents
     from kdump.output.parallel import Outlet
-    from kdump.output.topics import RecordDecoder
+    from kdump.output.record_decoder import RecordDecoder
 
     Decoder = Callable[[bytes], str]
     Out = Blocks | Outlet
@@ -34,14 +35,12 @@ if TYPE_CHECKING:
 
 _WORTH_JOBS = 1 << 20  # smaller logs are no matter for several processes, whatever is in them
 
-_DECODER_CLASSES = ("value-decoder-class", "key-decoder-class")
-
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one log, up to its end or to where the tool throws. Raises Fault there."""
     if tool.profile.max_message_size_is_read_everywhere:
         arguments.number("max-message-size")
-    decoders = decoders_of(tool, arguments)
+    decoders = decoders_of(tool.profile, arguments, tool.text_of, tool.out.write)
     max_bytes = arguments.number("max-bytes") if "max-bytes" in tool.profile.options else history.MAX_INT
     tool.out.write(_heading(tool, name) + "\n")
     is_deep = arguments.has("deep-iteration") or tool.profile.print_data_log_is_deep and prints_data(tool, arguments)
@@ -68,38 +67,9 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             tool.out.write(f"Found {trailing} invalid bytes at the end of {name}\n")
 
 
-def decoders_of(tool: DumpTool, arguments: Arguments) -> tuple[Decoder, Decoder] | RecordDecoder:
-    """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
-    for name in history.TOPIC_DECODERS:
-        if arguments.has(name):
-            from kdump.output import topics
-
-            return topics.decoder_of(tool.profile, name)
-    if not tool.profile.decoder_classes:
-        return tool.text_of, tool.text_of
-    value_decoder, key_decoder = (_decoder(tool, arguments.text(name)) for name in _DECODER_CLASSES)
-    return key_decoder, value_decoder
-
-
-def _decoder(tool: DumpTool, name: str) -> Decoder:
-    kind = tool.profile.decoder_classes.get(name)
-    if kind is None:
-        code = "decoder-wrong-type" if name.startswith("java.lang.") else "decoder-unknown"
-        if name in tool.profile.decoder_interfaces:
-            code = "decoder-is-interface"
-        raise Fault(code, f"{name} is no decoder; known are {', '.join(tool.profile.decoder_classes)}", name=name)
-    if name in tool.profile.deprecated_decoders:
-        tool.out.write(tool.profile.deprecation_line.format(old=name, new=tool.profile.deprecated_decoders[name]))
-    if kind == "string":
-        return tool.text_of
-    from kdump.decoders import plain
-
-    return plain.DECODERS[kind]
-
-
 def prints_data(tool: DumpTool, arguments: Arguments) -> bool:
     """Whether keys and values are asked for."""
-    implied = (*history.TOPIC_DECODERS, *_DECODER_CLASSES) if tool.profile.decoders_print_data else ()
+    implied = (*history.TOPIC_DECODERS, *DECODER_CLASSES) if tool.profile.decoders_print_data else ()
     return any(arguments.has(name) for name in ("print-data-log", *implied))
 
 

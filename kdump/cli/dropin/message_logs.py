@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kdump.cli.dropin.logs import decoders_of, prints_data
+from kdump.cli.dropin.decoders import decoders_of
+from kdump.cli.dropin.logs import prints_data
 from kdump.cli.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kdump.cli.joptsimple import Arguments
     from kdump.formats.message_log import MessageRules
     from kdump.formats.message_set import Message
-    from kdump.output.topics import Content, RecordDecoder
+    from kdump.output.record_decoder import Content, RecordDecoder
 
     Decoder = Callable[[bytes], str]
     Decoders = tuple[Decoder, Decoder] | RecordDecoder | None
@@ -31,7 +32,7 @@ _COLUMNS = ("offset", "position", "timestamp_type", "timestamp", "isvalid", "val
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
     """Dump one log, up to its end or to where the tool throws. Raises Fault there."""
-    decoders = decoders_of(tool, arguments) if prints_data(tool, arguments) else None
+    decoders = decoders_of(tool.profile, arguments, tool.text_of, tool.out.write) if prints_data(tool, arguments) else None
     limit = arguments.number("max-message-size") if tool.profile.limits_message_size else MAX_INT
     tool.out.write(tool.profile.log_heading.format(offset=file_name.base_offset(name)) + "\n")
     with tool.open(path) as source:

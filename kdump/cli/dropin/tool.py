@@ -110,10 +110,10 @@ class DumpTool:
         while files and items and not items[-1]:  # Java drops empty items at the end, unless nothing else is there
             items.pop()
         if not self.profile.converts_values_lazily:
-            from kdump.cli.dropin import logs
+            from kdump.cli.dropin.decoders import decoders_of
 
             arguments.number("max-message-size")
-            logs.decoders_of(self, arguments)
+            decoders_of(self.profile, arguments, self.text_of, self.out.write)
         for item in items:
             path = _java_path(item)
             self._path = path

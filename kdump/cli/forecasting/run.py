@@ -6,10 +6,11 @@ import os
 import time
 
 from kdump.binary.java_text import escaped
-from kdump.cli.look import look_of
+from kdump.cli.report_style import report_style_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable
-from kdump.forecasts.forecast import LogDirectory, is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.forecast import is_log_directory, log_directory_of, nothing_in, of_partition
+from kdump.forecasts.log_directory import LogDirectory
 from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.places import places
 from kdump.forecasts.sentences import rank
@@ -23,16 +24,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.forecasting.request import ForecastRequest
     from kdump.errors import KdumpError
-    from kdump.forecasts.forecast import Forecast
+    from kdump.forecasts.row import Forecast
     from kdump.output.forecast import Form
 
 
 def forecast_paths(request: ForecastRequest) -> int:
     """Forecast all directories of a request on stdout. Returns the exit code."""
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        look = look_of(is_terminal=stdout.isatty())
+        style = report_style_of(is_terminal=stdout.isatty())
         out = Blocks(stdout, needs_reader=False)
-        return _Run(request, form_of(request.output, out.write, look), out).to_end()
+        return _Run(request, form_of(request.output, out.write, style), out).to_end()
 
 
 class _Run:

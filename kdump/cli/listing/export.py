@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kdump.cli.listing import text_checkpoints
-from kdump.cli.listing.decoding import STDIN
+from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
 from kdump.cli.listing.run import Run
@@ -27,6 +27,7 @@ from kdump.output.arrow.schemas import schema_of
 from kdump.output.blocks import Blocks
 from kdump.pipeline import discovery, reading
 from kdump.pipeline.options import Options
+from kdump.pipeline.place import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ def export(request: Request, path: str) -> int:
 def _export_file(run: Run, path: str, options: Options, rows: _Rows) -> None:
     item = next(iter(discovery.discover(path)))
     with Source(path) as source:
-        _Exporter(run, source, reading.place_of(item), options, rows).list_all()
+        _Exporter(run, source, place_of(item), options, rows).list_all()
 
 
 class _Rows:

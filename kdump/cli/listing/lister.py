@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from kdump.cli.listing import indexes, logs, one_offset, producer_snapshots, tail, text_checkpoints
-from kdump.cli.listing.decoding import STDIN
+from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
 from kdump.cli.streams import stderr_bytes

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from kdump.checks import salvage
-from kdump.cli.listing.decoding import STDIN, Decoding
+from kdump.cli.listing.decoder_names import STDIN
+from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.starts import start_position

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
-from kdump.cli.listing import decoding
+from kdump.cli.listing import decoder_names
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.releases.profile import profile_of
@@ -65,7 +65,7 @@ class Request:
         self._take_one_offset(limit)
         self.skips_metadata = skips_metadata
         self._take_decoders(decode, key_decoder, value_decoder)
-        asks_for_data = prints_data or decode not in (None, decoding.NONE)
+        asks_for_data = prints_data or decode not in (None, decoder_names.NONE)
         self.is_deep = is_deep or asks_for_data
         self.prints_data = asks_for_data
         self.keep_going = keep_going
@@ -81,23 +81,23 @@ class Request:
             self.from_offset = self.to_offset = self.offset
 
     def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None) -> None:
-        """What keys and values go through: `decode` is a name of decoding.NAMES, `decoders` are the plain ones beneath.
+        """What keys and values go through: `decode` is a name of decoder_names.NAMES, `decoders` are the plain ones beneath.
 
         Kafka's lines have keys and values as they are unless something else is asked for, as in Kafka; other forms of output
         show what the records of an internal topic say.
         """
         is_plain = key_decoder is not None or value_decoder is not None
-        if is_plain and decode not in (None, decoding.NONE):
+        if is_plain and decode not in (None, decoder_names.NONE):
             raise UsageError(f"--decode {decode} decodes keys and values", remedy="leave out --key-decoder and --value-decoder")
-        if decode in decoding.PLAIN:
+        if decode in decoder_names.PLAIN:
             key_decoder = value_decoder = decode
-        self.says_decoder = decode == decoding.AUTO and self.output not in EXPORTS  # asked for, not by default
+        self.says_decoder = decode == decoder_names.AUTO and self.output not in EXPORTS  # asked for, not by default
         self.decoders = (key_decoder or "string", value_decoder or "string")
-        default = decoding.NONE if self.output == "kafka" else decoding.AUTO
+        default = decoder_names.NONE if self.output == "kafka" else decoder_names.AUTO
         self.decode = decode if decode is not None else "string" if is_plain else default
-        option = decoding.OPTIONS.get(self.decode)
+        option = decoder_names.OPTIONS.get(self.decode)
         if self.output == "kafka" and option is not None and option not in self.profile.topic_decoders:
-            raise UsageError(decoding.no_words(self.profile, self.decode), remedy="--output ndjson decodes for any release")
+            raise UsageError(decoder_names.no_words(self.profile, self.decode), remedy="--output ndjson decodes for any release")
 
     @property
     def has_range(self) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.findings import Look
+    from kdump.output.report_style import ReportStyle
 
 _MAX_LINES = 100  # of one file; a suite is held until it is over
 
@@ -23,9 +23,9 @@ class JunitReport:
     Findings that do not fail stand in `system-out`.
     """
 
-    def __init__(self, write: Callable[[str], None], look: Look) -> None:
+    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._write = write
-        self._failing = SEVERITIES[: SEVERITIES.index(look.fail_on) + 1]
+        self._failing = SEVERITIES[: SEVERITIES.index(style.fail_on) + 1]
         self._group = ""
         self._cases: dict[str, _Case] = {}
         write('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kdump check">\n')

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.checks.finding import FileReport, Start, Summary
-    from kdump.output.findings import Form, Look
+    from kdump.output.findings.form import Form
+    from kdump.output.report_style import ReportStyle
 
     Write = Callable[[str], None]
 
@@ -27,7 +28,7 @@ def as_json(row: Row, **more: object) -> str:
 class NdjsonLines:
     """One object a line: `kind` says whether it is a `finding`, a `file`, a `start`, or the `summary` at the end."""
 
-    def __init__(self, write: Write, _look: Look) -> None:
+    def __init__(self, write: Write, _style: ReportStyle) -> None:
         self._write = write
 
     def finding(self, finding: Finding, _group: str, *, is_known: bool) -> None:
@@ -46,7 +47,7 @@ class NdjsonLines:
 class JsonDocument:
     """One document with `findings`, `files`, `starts` and `summary`; each of their objects stands on a line."""
 
-    def __init__(self, write: Write, _look: Look) -> None:
+    def __init__(self, write: Write, _style: ReportStyle) -> None:
         self._write = write
         self._separator = "\n"
         self._files: list[str] = []
@@ -74,8 +75,8 @@ class JsonDocument:
 class CsvLines:
     """Findings only, a line each."""
 
-    def __init__(self, write: Write, look: Look) -> None:
-        self._output = CsvOutput(write, is_terminal=look.is_terminal)
+    def __init__(self, write: Write, style: ReportStyle) -> None:
+        self._output = CsvOutput(write, is_terminal=style.is_terminal)
         self._output.start(Finding)
 
     def finding(self, finding: Finding, _group: str, *, is_known: bool) -> None:
@@ -110,10 +111,10 @@ class FindingLine(Row):
 class AlignedColumns:
     """Findings only, as aligned columns, those of each file under its name."""
 
-    def __init__(self, write: Write, look: Look) -> None:
+    def __init__(self, write: Write, style: ReportStyle) -> None:
         from kdump.output.terminal import TerminalOutput
 
-        self._output = TerminalOutput(write, has_colors=look.has_colors, width=look.width if look.is_terminal else None)
+        self._output = TerminalOutput(write, has_colors=style.has_colors, width=style.width if style.is_terminal else None)
         self._output.start(FindingLine)
 
     def finding(self, finding: Finding, _group: str, *, is_known: bool) -> None:
@@ -131,7 +132,7 @@ class AlignedColumns:
         self._output.end()
 
 
-FORMS: dict[str, Callable[[Write, Look], Form]] = {
+FORMS: dict[str, Callable[[Write, ReportStyle], Form]] = {
     "ndjson": NdjsonLines,
     "json": JsonDocument,
     "csv": CsvLines,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.catalogue import FaultKind
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.findings import Look
+    from kdump.output.report_style import ReportStyle
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}
@@ -26,9 +26,9 @@ _LOCATED = ("code", "severity", "path", "start", "end", "message")  # columns th
 class SarifLog:
     """One run. Paths are URIs, relative as they were found; ranges are of bytes; all other columns stand in `properties`."""
 
-    def __init__(self, write: Callable[[str], None], look: Look) -> None:
+    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._write = write
-        self._has_baseline = look.has_baseline
+        self._has_baseline = style.has_baseline
         self._separator = "\n"
         rules = ",\n".join(json_text(_rule(fault)) for fault in catalogue.FAULTS.values())
         driver = f'"name":"kdump","version":{json_text(__version__)},"rules":[\n{rules}]'

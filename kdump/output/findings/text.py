@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.findings import Look
+    from kdump.output.report_style import ReportStyle
 
 _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
 _MAPS = 20  # files of one directory that are drawn
@@ -83,29 +83,29 @@ _KINDS_WITH_MAP = (_LOG, "checkpoint")
 class TextReport:
     """Collects what there is to say, folded, and says it at the end, when it is known what is worst."""
 
-    def __init__(self, write: Callable[[str], None], look: Look) -> None:
+    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._write = write
-        self._look = look
-        self._width = max(look.width, _MIN_WIDTH)
+        self._style = style
+        self._width = max(style.width, _MIN_WIDTH)
         self._groups: dict[str, _Group] = {}
         self._folds: dict[tuple[str, str, str, int], _Fold] = {}
         self._files_of_code: dict[tuple[str, str], int] = {}
         self._beyond: dict[tuple[str, str], _Beyond] = {}
-        self._advice = Advice(proves_logs=look.proves_logs)
+        self._advice = Advice(proves_logs=style.proves_logs)
 
     def finding(self, finding: Finding, group: str, *, is_known: bool) -> None:
         self._advice.finding(finding, is_known=is_known)
         if is_known:
             return
         self._group(group).note(finding)
-        number = len(self._folds) if self._look.shows_all else 0
+        number = len(self._folds) if self._style.shows_all else 0
         key = (finding.severity, finding.code, finding.path, number)
         fold = self._folds.get(key)
         if fold is not None:
             fold.add(finding)
             return
         kind = key[:2]
-        if not self._look.shows_all and self._files_of_code.get(kind, 0) >= _FILES_PER_CODE:
+        if not self._style.shows_all and self._files_of_code.get(kind, 0) >= _FILES_PER_CODE:
             self._beyond.setdefault(kind, _Beyond()).count(finding.path)
             return
         self._files_of_code[kind] = self._files_of_code.get(kind, 0) + 1
@@ -160,10 +160,10 @@ class TextReport:
             self._say(" " * indent + line)
 
     def _colored(self, text: str, color: str) -> str:
-        return f"\x1b[{color}m{text}\x1b[0m" if self._look.has_colors else text
+        return f"\x1b[{color}m{text}\x1b[0m" if self._style.has_colors else text
 
     def _shown(self, text: str) -> str:
-        return escaped(text) if self._look.is_terminal else text
+        return escaped(text) if self._style.is_terminal else text
 
     # the lines of directories
 

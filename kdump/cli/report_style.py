@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.output.findings import Look
+from kdump.output.report_style import ReportStyle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 _WIDTH = 100  # where there is no terminal
 
 
-def look_of(
+def report_style_of(
     *,
     is_terminal: bool,
     shows_all: bool = False,
     fail_on: str = "error",
     has_baseline: bool = False,
     proves_logs: bool = True,
-) -> Look:
-    """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see Look."""
-    return Look(
+) -> ReportStyle:
+    """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see ReportStyle."""
+    return ReportStyle(
         width=_terminal_width() if is_terminal else _WIDTH,
         has_colors=is_terminal and "NO_COLOR" not in os.environ,
         is_terminal=is_terminal,

@@ -1,11 +1,12 @@
-"""What is known of a partition while its files are checked, one after the other."""
+"""What is known of segments and of their partition while its files are checked, one after the other."""
 
 from __future__ import annotations
 
 import os
+from array import array
 
-from kdump.binary.source import NoSource, Source
-from kdump.checks.context import FileContext
+from kdump.binary.source import Source
+from kdump.checks.column import Column
 from kdump.errors import Unreadable
 from kdump.formats import text_checkpoint, tree
 
@@ -13,10 +14,55 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kdump.checks.check import Emit
-    from kdump.checks.segment import SegmentFacts
+    from kdump.checks.finding import Emit
     from kdump.checks.settings import Settings
     from kdump.formats.tree import PartitionFiles
+
+_MAX_RANGES = 1 << 16  # of damage that are kept apart
+
+
+class SegmentFacts:
+    """What other files and segments are compared with: what the log itself says, of all batches that are not damaged.
+
+    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
+    `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs with
+    the first offset of each, in order. `last_thinned` is about where the cleaner changed a batch last, None if nowhere.
+    `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
+    """
+
+    def __init__(self, path: str, base_offset: int | None, size: int) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.size = size
+        self.end = 0
+        self.positions = Column()
+        self.first_offsets = Column()
+        self.last_offsets = Column()
+        self.max_timestamps = Column()
+        self.epochs: list[tuple[int, int]] = []
+        self.last_thinned: int | None = None
+        self.is_damaged = False
+        self.damage_starts = array("q")
+        self.damage_ends = array("q")
+
+    def note_damage(self, start: int, end: int) -> None:
+        """Keep what nothing can be compared with."""
+        self.is_damaged = True
+        if self.damage_ends and (start <= self.damage_ends[-1] or len(self.damage_ends) >= _MAX_RANGES):
+            self.damage_ends[-1] = end
+        else:
+            self.damage_starts.append(start)
+            self.damage_ends.append(end)
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first offset in the segment, None where it holds no batch."""
+        return self.first_offsets[0] if self.first_offsets else None
+
+    @property
+    def last_offset(self) -> int | None:
+        """The last offset in the segment, None where it holds no batch."""
+        return self.last_offsets[-1] if self.last_offsets else None
 
 
 class PartitionFacts:
@@ -90,9 +136,3 @@ class PartitionFacts:
         if not self.files.logs:
             return "there is no log"
         return f"the log {'can be read up to' if self.is_damaged_at_end else 'ends at'} offset {self.log_end or 0:,}"
-
-    def context(self, name: str = "") -> FileContext:
-        """For findings about a file of the directory that is not open, or does not exist; without a name, about the directory."""
-        path = os.path.join(self.path, name) if name else self.path
-        file_type = os.path.splitext(name)[1].removeprefix(".") or name or "directory"
-        return FileContext(NoSource(path), path, file_type, self.settings, self.emit, partition=self)

@@ -1,0 +1,41 @@
+"""The names of the commands, and whether a command line gives one or the options of Kafka's tool."""
+
+from __future__ import annotations
+
+COMMANDS = (
+    "log",
+    "index",
+    "timeindex",
+    "txnindex",
+    "snapshot",
+    "checkpoint",
+    "check",
+    "forecast",
+    "scan",
+    "explain",
+    "schema",
+    "releases",
+    "completions",
+)
+
+
+def is_dropin(arguments: list[str]) -> bool:
+    """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise.
+
+    Kafka's tool passes over words before its options, so what is nearly a command's name counts as one only without --files.
+    """
+    if not arguments or arguments[0] in ("--help", "-h", "--version", "help"):
+        return False
+    if arguments[0] in COMMANDS or not any(argument.startswith("-") for argument in arguments):
+        return False
+    names_files = any(argument.startswith("--f") for argument in arguments)
+    return arguments[0].startswith("-") or names_files or not near_commands(arguments[0])
+
+
+def near_commands(word: str) -> list[str]:
+    """The command that a word may mean, if there is one. A word that looks like a path means none."""
+    if "." in word or "/" in word:
+        return []
+    from difflib import get_close_matches
+
+    return get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.6)

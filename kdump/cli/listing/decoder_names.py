@@ -1,0 +1,46 @@
+"""The names that `--decode` takes, and the one that a file wants."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.formats import file_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.releases.profile import Profile
+
+STDIN = "-"
+AUTO, NONE = "auto", "none"
+PLAIN = ("string", "integer", "long")
+
+OPTIONS = {
+    "consumer-offsets": "offsets-decoder",
+    "transaction-state": "transaction-log-decoder",
+    "cluster-metadata": "cluster-metadata-decoder",
+    "remote-log-metadata": "remote-log-metadata-decoder",
+    "share-group-state": "share-group-state-decoder",
+}
+"""The option of Kafka's tool that decodes the records of an internal topic, by the name that `--decode` takes."""
+
+NAMES = (AUTO, NONE, *OPTIONS, *PLAIN)
+
+
+def named(text: str) -> str:
+    """The name in NAMES that a text means; topics may be called what Kafka calls them."""
+    return text.lower().lstrip("_").replace("_", "-")
+
+
+def topic_of(path: str) -> str:
+    """The internal topic whose records a file holds, by its name and that of its directory; empty for any other."""
+    if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
+        return "cluster-metadata"
+    if path.startswith(STDIN + "."):
+        return ""  # stdin is in no directory
+    topic = file_name.topic(path)
+    return named(topic) if topic.startswith("__") and named(topic) in OPTIONS else ""
+
+
+def no_words(profile: Profile, name: str) -> str:
+    """What is said where Kafka's lines cannot have what a decoder of this release says: it has none, or we lack its words."""
+    return f"in the words of Kafka {profile.release} there is no decoder for {name}"

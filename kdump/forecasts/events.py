@@ -1,0 +1,25 @@
+"""What happens at a start."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.forecasts.recovery import Cut
+
+
+class Events:
+    """What happened at a start, by base offsets of segments; and whether the broker's own log tells of it."""
+
+    def __init__(self) -> None:
+        self.scanned: list[int] = []
+        self.rescanned: dict[int, str] = {}
+        self.rescan_cuts: dict[int, Cut] = {}
+        self.cut: dict[int, Cut] = {}
+        self.wiped: dict[int, str] = {}
+        self.split: list[int] = []
+        self.deleted_behind_cut: list[int] = []
+        self.deleted_all: list[int] = []
+        self.deleted_by_swap: list[int] = []
+        self.swapped_in: list[int] = []
+        self.tells_of_rescan = False
+        self.tells_of_deletion = False

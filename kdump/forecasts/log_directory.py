@@ -1,0 +1,112 @@
+"""What a log directory has noted of its partitions."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import Source
+from kdump.errors import CorruptData, Unreadable
+from kdump.forecasts import permissions, places
+from kdump.formats import properties, text_checkpoint, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.releases.starts import StartRules
+
+_MAX_CHECKPOINT = 64 << 20
+_CUT_CHECKPOINT = "checkpoint-cut"  # after the version: to a broker it has no entries
+
+
+class Checkpoint:
+    """What a checkpoint of a log directory says of each partition: None where there is no such file, nothing where it is bad.
+
+    `fault` says what is wrong with it. Where it `is_of_a_number`, some releases take the file for one without entries.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.offsets: dict[tuple[str, int], int] | None = {}
+        self.fault: CorruptData | None = None
+        self.is_of_a_number = False
+        try:
+            with Source(path) as source:
+                self._read(source)
+        except Unreadable as error:
+            self.offsets = None if error.code == "file-missing" else {}
+
+    def _read(self, source: Source) -> None:
+        offsets = {}
+        for line in text_checkpoint.TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_CHECKPOINT).lines():
+            if line.fault is not None:
+                if line.fault.code != _CUT_CHECKPOINT:
+                    self.fault = line.fault
+                    self.is_of_a_number = line.is_number_wanted or line.fault.values.get("expected", 0) < 0
+                return
+            topic, partition, offset = line.values
+            offsets[str(topic), int(partition)] = int(offset)
+        self.offsets = offsets
+
+    def fails(self, rules: StartRules) -> bool:
+        """Whether the log directory goes offline for it. Kafka: CheckpointFileWithFailureHandler."""
+        return self.fault is not None and (not self.is_of_a_number or rules.bad_numbers_of_epochs_are_lines)
+
+
+class LogDirectory:
+    """What a log directory has noted of its partitions. A checkpoint that is not as it should be has no entries."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        names = text_checkpoint.RECOVERY_POINTS, text_checkpoint.LOG_START_OFFSETS
+        self._checkpoints = [Checkpoint(os.path.join(path, name)) for name in names]
+        self.recovery_points = self._checkpoints[0].offsets
+        self.log_starts = self._checkpoints[1].offsets or {}
+
+    def require_readable(self) -> None:
+        """Raises Unreadable where a file of it is there that we may not read."""
+        paths = [os.path.join(self.path, properties.META_PROPERTIES), *(checkpoint.path for checkpoint in self._checkpoints)]
+        for path in filter(os.path.exists, paths):
+            permissions.require_readable(path)
+
+    @property
+    def missing_checkpoints(self) -> list[str]:
+        """The names of those that are not there."""
+        return [os.path.basename(checkpoint.path) for checkpoint in self._checkpoints if checkpoint.offsets is None]
+
+    @property
+    def has_properties(self) -> bool:
+        """Whether a broker made this a log directory of its own; one where a checkpoint is missing has none."""
+        return os.path.exists(os.path.join(self.path, properties.META_PROPERTIES))
+
+    def bad_checkpoint(self, rules: StartRules) -> Checkpoint | None:
+        """The first checkpoint for which a start takes the log directory offline."""
+        return next((checkpoint for checkpoint in self._checkpoints if checkpoint.fails(rules)), None)
+
+    @property
+    def partitions(self) -> list[str]:
+        """Its directories. Raises Unreadable where it cannot be listed."""
+        try:
+            return tree.partitions(self.path)
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether a broker left files of its own or a partition here. Raises Unreadable where it cannot be listed."""
+        return tree.is_log_directory(self.path) or any(map(places.may_be_partition, self.partitions))
+
+    @property
+    def was_stopped_cleanly(self) -> bool:
+        """Whether the broker left its mark when it stopped."""
+        return os.path.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
+
+
+def unreadable(path: str, error: OSError) -> Unreadable:
+    if isinstance(error, FileNotFoundError):
+        return Unreadable("file-missing", "no such directory", path=path)
+    if isinstance(error, NotADirectoryError):
+        return Unreadable(
+            "file-not-regular", "is no directory; a forecast is for a partition directory or a log directory", path=path
+        )
+    if isinstance(error, PermissionError):
+        return Unreadable("file-permission", permissions.YOU_MAY_NOT, path=path)
+    return Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path)

@@ -1,0 +1,115 @@
+"""The row of a forecast, and what could be changed before the start that it is about."""
+
+from __future__ import annotations
+
+from kdump.forecasts import outcome, places
+from kdump.forecasts.events import Events
+from kdump.tables import Bool, Int64, Row, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Texts = list[str]
+    Pairs = list[list[int]]
+    Changes = list[dict[str, str | int | None]]
+
+
+class Change:
+    """Files to take out, empty ones to make, and whether the log start offset that is noted is to be forgotten."""
+
+    __slots__ = ("is_without_log_start", "made_empty", "taken")
+
+    def __init__(
+        self, *, taken: list[str] | None = None, made_empty: list[str] | None = None, is_without_log_start: bool = False
+    ) -> None:
+        self.taken = taken or []
+        self.made_empty = made_empty or []
+        self.is_without_log_start = is_without_log_start
+
+
+class Remedy(Change):
+    """A change, and what the same start does after it."""
+
+    __slots__ = ("then",)
+
+    def __init__(self, change: Change, then: Forecast) -> None:
+        super().__init__(taken=change.taken, made_empty=change.made_empty, is_without_log_start=change.is_without_log_start)
+        self.then = then
+
+
+def _no_remedy() -> Remedy | None:
+    return None
+
+
+def _no_topic_id() -> bytes | None:
+    return None
+
+
+def _no_names() -> Texts:
+    return []
+
+
+class Forecast(Row):
+    """What a broker of this release does with a directory at its next start.
+
+    `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed; where nobody has
+    noted it, it is assumed to be zero in one row and the end of the log in another. `outcome` is the first that holds of `die`
+    (loading fails, the broker ends), `offline` (the log directory is taken offline), `stray` (the directory is renamed to -stray,
+    and its log not served), `wipe` (a segment is emptied), `cut` (a segment is cut at its first bad batch, later ones are
+    deleted), `split` (a segment becomes several), `rescan` (a segment is scanned because of its index, and cut if it is bad;
+    later ones stay), `delete` (files go) and `keep`; `also` are the others that hold. `log_start` and `log_end` are those of the
+    loaded log; `data_end` is behind the last intact batch of the newest segment: where `end_differs`, new records get offsets
+    that exist, or go missing. Bytes lost are counted in logs, before less after; records and offsets lost are those of intact
+    batches. `damaged_batches` stay in the logs after the start, and consumers get no further than `consumers_stop_at`. `segments`
+    are base offset and size of each afterwards, `files` those that change in name or size, but for
+    indexes and snapshots that are made again.
+    `exception` is what ends the loading, `reason` says in plain words why all this happens. `conditions` are what this depends on
+    and could not be found out.
+    """
+
+    path: Text
+    release: Text
+    after: Text
+    recovery_point: Int64
+    recovery_point_is_assumed: Bool
+    outcome: Text
+    also: Texts
+    log_start: Int64 | None
+    log_end: Int64 | None
+    data_end: Int64 | None
+    end_differs: Bool
+    bytes_lost: Int64
+    lost_offsets: Pairs
+    lost_records: Int64
+    damaged_batches: Int64
+    consumers_stop_at: Int64 | None
+    segments: Pairs | None
+    segments_gone: Texts
+    files: Changes
+    exception: Text | None
+    reason: Text | None
+    conditions: Texts
+
+    # Not columns, for they have no annotation: what only the text for people tells.
+    events = Events()
+    remedy = _no_remedy()
+    segments_before = size_before = 0
+    kind = places.PARTITION
+    is_misnamed = False
+    bad_checkpoint = duplicate = ""
+    topic_id = _no_topic_id()
+    dead_logs = _no_names()
+    is_doubtful = False  # a condition may well hold
+    is_denied = is_not_loaded = False
+    is_safe_but_for_checkpoint = False
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the start succeeds, nothing is lost, and the log ends where its data ends."""
+        is_lossless = self.bytes_lost <= 0 and not self.lost_records and not self.segments_gone
+        is_served = self.outcome not in (outcome.DIE, outcome.OFFLINE, outcome.STRAY, outcome.WIPE)
+        return is_served and is_lossless and not self.end_differs and not self.is_doubtful
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the start is safe, and leaves no damage in the logs that it did not read."""
+        return self.is_safe and self.consumers_stop_at is None

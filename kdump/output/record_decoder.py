@@ -1,0 +1,16 @@
+"""What a decoder of whole records is: the types that those of Kafka's tool share."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.errors import CorruptData
+
+    Texts = tuple[str | None, str | None]
+    Content = bytes | CorruptData | None
+    """A value, or the fault that keeps it from being had: it comes up where a decoder asks for the value."""
+
+    RecordDecoder = Callable[[int, bytes | None, Content], Texts]
+    """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""
