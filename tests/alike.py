@@ -4,10 +4,10 @@ import functools
 import re
 from types import ModuleType
 
-from kdump.releases import decoder_words, history, schemas, words
+from kdump.releases import decoder_words, exception_texts, history, schemas
 from kdump.releases.timeline import version_of
 
-_MODULES: tuple[ModuleType, ...] = (history, words, decoder_words, schemas)
+_MODULES: tuple[ModuleType, ...] = (history, exception_texts, decoder_words, schemas)
 # These name all releases, for nothing but the screen of --version.
 _OTHER_NAMES = ("RELEASES", "COMMITS")
 _RELEASE = re.compile(r"\d+\.\d+\.\d+(\.\d+)?")

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+from kdump import dropin
 from kdump.binary import kernel, source
 from kdump.checks import salvage
-from kdump.cli import commands, dropin
-from kdump.cli.dropin import logs
+from kdump.cli import commands
 from kdump.cli.listing import lister
+from kdump.dropin import logs
 from kdump.formats import batch_search, log, pieces
-from kdump.output import kernel_text, parallel
+from kdump.output import parallel
+from kdump.output.kafka import native_lines
 
 KERNELS = (kernel.PYTHON, kernel.C)
 
@@ -72,7 +74,7 @@ def sizes(given: Sizes) -> Iterator[None]:
             put(pieces, _UNIT=given.window)
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
         put(
-            kernel_text,
+            native_lines,
             OUT_SIZE=given.out,
             _GAPS=given.gaps,
             _MAX_PAYLOAD=given.payload,

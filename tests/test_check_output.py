@@ -13,7 +13,7 @@ from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
-from kdump.output.report_style import ReportStyle
+from kdump.output.text.report_style import ReportStyle
 
 from .builders.files import file_name, write_partition
 from .builders.records import batch, record

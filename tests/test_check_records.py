@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
-from kdump.checks import catalogue, contents, record_bytes, segment
+from kdump.checks import catalogue, record_bytes, record_reader, segment
 from kdump.checks.check import jobs, run
 from kdump.checks.content import Content
 from kdump.checks.finding import Finding
@@ -253,14 +253,14 @@ def test_a_payload_may_be_as_large_as_the_check_is_told(tmp_path: Path) -> None:
 def test_a_wrapper_may_hold_no_more_messages_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = wrapper(messages=[message()] * 6)
     assert _codes(_findings(tmp_path, log)) == []
-    monkeypatch.setattr(contents, "_MAX_MESSAGES", 5)
+    monkeypatch.setattr(record_reader, "_MAX_MESSAGES", 5)
     (finding,) = _findings(tmp_path, log)
     assert finding.code == "decompression-limit"
     assert finding.message == "A wrapper holds more than 5 messages. None of its messages can be read."
 
 
 def test_a_compressed_batch_may_hold_no_more_records_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "_MAX_RECORDS", 80_000)
+    monkeypatch.setattr(record_reader, "_MAX_RECORDS", 80_000)
     payload = zstd_frames(encode_record(record()) * 100_000)
     log = batch(payload=payload, codec="zstd", records_count=100_000, last_offset_delta=99_999) + _AFTER
     (finding,) = _findings(tmp_path, log)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdump.output import topics
+from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of
 
 from .builders.messages import UUID, compact_string, int8, int16, int32, int64, sized, string, tagged
@@ -13,7 +13,7 @@ UPDATE = (
 
 
 def _payload(value: bytes | None, option: str = "cluster-metadata-decoder", release: str = "4.3.1") -> str:
-    key, payload = topics.decoder_of(profile_of(release), option)(5, b"ignored", value)
+    key, payload = topic_records.decoder_of(profile_of(release), option)(5, b"ignored", value)
     assert key is None and payload is not None
     return payload
 

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 
 import pytest
 
-from kdump.checks.column import Column
+from kdump.checks.packed_ints import Column
 
 pytestmark = pytest.mark.both_kernels
 

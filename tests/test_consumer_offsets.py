@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kdump.cli import dropin
+from kdump import dropin
 from kdump.errors import CorruptData
-from kdump.output import topics
+from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of
 
 from .builders.messages import UUID, int16, int32, int64, sized, string, tagged
@@ -23,7 +23,7 @@ ASSIGNMENT = int16(0) + int32(1) + string("foo") + int32(2) + int32(0) + int32(1
 
 
 def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> tuple[str | None, str | None]:
-    return topics.decoder_of(profile_of(release), "offsets-decoder")(5, key, value)
+    return topic_records.decoder_of(profile_of(release), "offsets-decoder")(5, key, value)
 
 
 def _thrown(key: bytes | None, value: bytes | None, release: str = "1.0.1") -> tuple[str, str]:

@@ -6,7 +6,7 @@ import pytest
 
 from kdump.decoders import control_record
 from kdump.errors import CorruptData
-from kdump.output import contents
+from kdump.output.kafka import record_contents
 from kdump.releases.profile import profile_of
 
 from .builders.records import (
@@ -31,7 +31,7 @@ OLD = profile_of("1.0.1")
 
 
 def _text(record: Record, release: str = "4.3.1") -> str:
-    return contents.control_text(record.key, record.value, profile_of(release))
+    return record_contents.control_text(record.key, record.value, profile_of(release))
 
 
 def _code(record: Record, release: str = "4.3.1") -> str:

@@ -16,7 +16,7 @@ import kdump
 from kdump.binary.source import Source
 from kdump.checks import salvage
 from kdump.errors import Unreadable, UsageError
-from kdump.releases import starts as start_rules
+from kdump.releases import broker_startup as start_rules
 
 from . import restarts
 from .builders.files import offset_index

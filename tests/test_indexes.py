@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary.source import WINDOW_SIZE, Source
-from kdump.checks import offset_index as offset_index_check
-from kdump.checks import time_index as time_index_check
+from kdump.dropin import offset_comparison as offset_index_check
+from kdump.dropin import time_comparison as time_index_check
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import offset_index, time_index
 from kdump.formats.log import STRICT_RULES, Log

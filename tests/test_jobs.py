@@ -12,7 +12,7 @@ from kdump.binary.source import Source
 from kdump.errors import Unreadable
 from kdump.output import parallel
 from kdump.output.blocks import Blocks
-from kdump.output.kernel_text import KernelText
+from kdump.output.kafka.native_lines import KernelText
 
 from . import kernels
 from .builders.records import batch, record
@@ -27,8 +27,8 @@ MANY_PIECES = Sizes(piece=4_000, out=3000)  # so that each process has much to s
 
 PROGRAM = """
 import sys
-from kdump.cli import dropin
-from kdump.cli.dropin import logs
+from kdump import dropin
+from kdump.dropin import logs
 from kdump.cli.main import main
 from kdump.binary.source import Source
 from kdump.errors import Unreadable

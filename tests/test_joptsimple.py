@@ -2,8 +2,8 @@
 
 import pytest
 
-from kdump.cli.help_screen import help_screen
-from kdump.cli.joptsimple import Arguments
+from kdump.dropin.help_screen import help_screen
+from kdump.dropin.joptsimple import Arguments
 from kdump.errors import Fault
 from kdump.releases.profile import profile_of
 

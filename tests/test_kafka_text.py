@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary.java_text import escaped, hash_code, text_of
+from kdump.binary.java_strings import escaped, hash_code, text_of
 from kdump.formats import records
 from kdump.formats.log import Log
-from kdump.output.kafka_text import KafkaText, Template
+from kdump.output.kafka.lines import KafkaText, Template
 from kdump.releases.profile import profile_of
 
 from .builders.records import batch, message, message_set, record, transaction_marker, wrapper

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
 from kdump.binary import digest_reference, kernel, reference
-from kdump.binary.java_text import text_of
+from kdump.binary.java_strings import text_of
 from kdump.checks.check import jobs, run
-from kdump.checks.column import Column
+from kdump.checks.packed_ints import Column
 from kdump.checks.rules import offset_index as offset_index_rules
 from kdump.checks.rules import time_index as time_index_rules
 from kdump.checks.settings import Settings

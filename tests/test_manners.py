@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kdump import dropin
 from kdump.binary.manners import Manners, rate_of
 from kdump.binary.source import Source
-from kdump.cli import dropin
 from kdump.errors import UsageError
 
 from .builders.records import batch, record

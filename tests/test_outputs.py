@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.formats.record import Record
-from kdump.output import listing
-from kdump.output.csv_text import CsvOutput
-from kdump.output.formats import OUTPUTS
-from kdump.output.ndjson import NdjsonOutput
-from kdump.output.terminal import TerminalOutput
+from kdump.output.rows import listing
+from kdump.output.rows.csv_rows import CsvOutput
+from kdump.output.rows.formats import OUTPUTS
+from kdump.output.rows.ndjson import NdjsonOutput
+from kdump.output.rows.table import TerminalOutput
 from kdump.tables import Row, Table
 
 Json = dict[str, Any]  # what json.loads makes of an object

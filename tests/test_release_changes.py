@@ -9,12 +9,12 @@ import pytest
 
 from kdump.binary.compression import OldReader
 from kdump.cli.commands import main
-from kdump.output import releases as output
-from kdump.releases import changes, decoder_words, history, schemas, words
+from kdump.output.text import releases as output
+from kdump.releases import changes, decoder_words, exception_texts, history, schemas
 from kdump.releases.decoder_words import DecoderWords
+from kdump.releases.exception_texts import Words
 from kdump.releases.profile import Profile
 from kdump.releases.timeline import FIRST, History, Part
-from kdump.releases.words import Words
 
 Json = dict[str, Any]  # what json.loads makes of an object
 
@@ -44,7 +44,7 @@ def _profile(release: str) -> Json:
     values |= {
         f"decoder_words.{name}": _shown(value) for name, value in vars(DecoderWords(History(release))).items() if name != "_then"
     }
-    values |= {code: _shown(profile.words(code)) for code in words.WORDS}
+    values |= {code: _shown(profile.words(code)) for code in exception_texts.WORDS}
     values |= {f"help of {name}": profile.description_of(name) for name in profile.options}
     rules = profile.message_rules()
     values["rules"] = rules and {name: _slots(getattr(rules, name)) for name in rules.__slots__}
@@ -81,7 +81,7 @@ def _beginnings(value: object) -> Iterator[str]:
         yield value
 
 
-@pytest.mark.parametrize("module", [history, decoder_words, schemas, words])
+@pytest.mark.parametrize("module", [history, decoder_words, schemas, exception_texts])
 def test_every_release_that_the_history_names_begins_a_group(module: object) -> None:
     silent = ("RELEASES", "COMMITS")
     named = {

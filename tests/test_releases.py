@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kdump
-from kdump.binary.java_text import text_of
+from kdump.binary.java_strings import text_of
 from kdump.errors import UsageError
 from kdump.formats.log import Log
 from kdump.formats.offset_index import OffsetIndexEntry
@@ -21,8 +21,8 @@ from kdump.formats.record_batch import RecordBatch
 from kdump.formats.records import read as read_records
 from kdump.formats.time_index import TimeIndexEntry
 from kdump.formats.transaction_index import AbortedTransaction
-from kdump.output.kafka_text import KafkaText
-from kdump.releases import decoder_words, history, words
+from kdump.output.kafka.lines import KafkaText
+from kdump.releases import decoder_words, exception_texts, history
 from kdump.releases.profile import Profile, profile_of
 from kdump.releases.timeline import History, Part, version_of
 from kdump.tables import Row
@@ -39,11 +39,11 @@ _CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+\Z")
 
 
 def _timelines() -> Iterator[tuple[str, Mapping[str, Any]]]:  # of values of any type
-    for module in (history, words):
+    for module in (history, exception_texts):
         for name, value in vars(module).items():
             if isinstance(value, dict) and value and all(_is_release(key) for key in value):
                 yield name, value
-    yield from words.WORDS.items()
+    yield from exception_texts.WORDS.items()
     for option in history.OPTIONS:
         yield f"--{option.name}", option.texts
         if option.defaults:
@@ -226,7 +226,7 @@ _NOT_OF_THE_TOOL = {"crc-mismatch", "file-not-recognized"}
     sorted(code for code in _raised_codes() - _NEVER_RAISED - _OPTIONS - _NOT_OF_THE_TOOL if not code.startswith("meta-")),
 )
 def test_every_fault_has_its_words(code: str) -> None:
-    assert code in words.WORDS | decoder_words.WORDS
+    assert code in exception_texts.WORDS | decoder_words.WORDS
 
 
 @pytest.mark.parametrize(
@@ -234,15 +234,15 @@ def test_every_fault_has_its_words(code: str) -> None:
 )
 def test_a_damaged_stream_has_words_behind_the_records_and_in_wrappers_too(code: str) -> None:
     code = code.removesuffix("-behind-records")
-    assert f"{code}-behind-records" in words.WORDS
-    assert f"wrapper-{code}" in words.WORDS
+    assert f"{code}-behind-records" in exception_texts.WORDS
+    assert f"wrapper-{code}" in exception_texts.WORDS
 
 
 def test_every_word_stands_for_a_fault() -> None:
     raised = _raised_codes()
     derived = {f"{code}-behind-records" for code in raised} | {f"wrapper-{code}" for code in raised}
     derived |= {f"{code}-deep" for code in raised} | {f"{code}-read" for code in raised} | {f"loaded-{code}" for code in raised}
-    assert set(words.WORDS) - raised - derived == set()
+    assert set(exception_texts.WORDS) - raised - derived == set()
     assert set(decoder_words.WORDS) - raised == set()
 
 
@@ -255,7 +255,7 @@ def test_words_name_only_values_that_some_fault_has() -> None:
     for node in ast.walk(reference):
         if isinstance(node, ast.Dict):
             values |= {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
-    for code, timeline in words.WORDS.items():
+    for code, timeline in exception_texts.WORDS.items():
         for of_release in timeline.values():
             placeholders = set(re.findall(r"(?<!\{)\{(\w+)[^{}]*\}", of_release.message or ""))
             assert placeholders <= values, code
@@ -264,7 +264,7 @@ def test_words_name_only_values_that_some_fault_has() -> None:
 @pytest.mark.parametrize("release", history.RELEASES)
 def test_every_release_has_words_for_every_fault(release: str) -> None:
     profile = profile_of(release)
-    for code in words.WORDS:
+    for code in exception_texts.WORDS:
         found = profile.words(code)
         assert found.exception or found.message
 

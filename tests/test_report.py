@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary.java_text import hash_code
-from kdump.output import report
+from kdump.binary.java_strings import hash_code
+from kdump.output.kafka import reports
 from kdump.releases import history
 from kdump.releases.profile import profile_of
 
@@ -14,7 +14,7 @@ LATEST, OLD = profile_of("4.3.1"), profile_of("1.0.1")
 
 
 def test_without_complaints_there_is_no_report() -> None:
-    assert report.text(LATEST, []) == ""
+    assert reports.text(LATEST, []) == ""
 
 
 def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> None:
@@ -25,7 +25,7 @@ def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> N
         ("timestamp_mismatches", "/i.timeindex", 1, 2),
         ("mismatches", "/i.index", 109, 111),
     ]
-    assert report.text(LATEST, complaints) == (
+    assert reports.text(LATEST, complaints) == (
         "Mismatches in :/i.index\n"
         "  Index offset: 109, log offset: 111\n"
         "Found timestamp mismatch in :/i.timeindex\n"
@@ -37,7 +37,7 @@ def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> N
         f"Non-consecutive offsets in {A}\n"
         "  -1 is followed by 5\n"
     )
-    assert report.text(OLD, complaints[:2]) == (
+    assert reports.text(OLD, complaints[:2]) == (
         "The following indexed offsets are not found in the log.\n"
         "Indexed offset: 7, found log offset: -1\n"
         f"Non-consecutive offsets in :{A}\n"
@@ -46,7 +46,7 @@ def test_every_kind_has_its_title_and_its_line_and_they_come_in_one_order() -> N
 
 
 def _pairs(release: str, kind: str, pairs: list[tuple[int, int]]) -> list[str]:
-    text = report.text(profile_of(release), [(kind, A, *pair) for pair in pairs])
+    text = reports.text(profile_of(release), [(kind, A, *pair) for pair in pairs])
     return [line.removeprefix("  ") for line in text.splitlines()[1:]]
 
 
@@ -78,7 +78,7 @@ def test_old_releases_give_pairs_in_reverse_order_of_discovery() -> None:
 
 def test_a_file_given_twice_has_one_report() -> None:
     complaints = [("non_consecutive", A, 1, 3), ("non_consecutive", B, 1, 3), ("non_consecutive", A, 5, 7)]
-    assert report.text(LATEST, complaints).count(A) == 1
+    assert reports.text(LATEST, complaints).count(A) == 1
 
 
 # --- the order of files
@@ -100,7 +100,7 @@ ORDERS = {
 
 
 def _order(name: str, paths: list[str]) -> list[str]:
-    return report._ORDERS[name](paths)
+    return reports._ORDERS[name](paths)
 
 
 @pytest.mark.parametrize(("name", "given_order"), list(ORDERS))
@@ -111,7 +111,7 @@ def test_files_come_in_the_order_that_kafkas_tool_printed(name: str, given_order
 
 def test_every_release_has_the_map_of_its_scala_or_java() -> None:
     assert (OLD.report_order, LATEST.report_order) == ("scala-2.11", "java")
-    assert set(history.REPORT_ORDER.values()) == set(report._ORDERS)
+    assert set(history.REPORT_ORDER.values()) == set(reports._ORDERS)
 
 
 # "Aa" and "BB" have one hash code, so any text of these has that of its length.
@@ -145,7 +145,7 @@ def test_the_map_of_scala_2_13_grows_with_the_12th_file() -> None:
     assert _order("scala-2.13", [*eleven, "p"]) == [*eleven, "p"]
 
 
-@given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.sampled_from(sorted(report._ORDERS)))
+@given(st.lists(st.text(alphabet="abc/", max_size=4), max_size=40), st.sampled_from(sorted(reports._ORDERS)))
 def test_every_file_comes_once_however_many_there_are(paths: list[str], name: str) -> None:
     assert sorted(_order(name, paths)) == sorted(set(paths))
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.output import listing
 from kdump.output.findings.rows import FindingLine
 from kdump.output.forecast import ForecastLine
-from kdump.output.terminal import TerminalOutput
+from kdump.output.rows import listing
+from kdump.output.rows.table import TerminalOutput
 from kdump.tables import Row, Table
 
 WIDTHS = st.integers(60, 200)

@@ -27,7 +27,7 @@ import pytest
 from golden_outputs import make, stored
 from golden_outputs.runs import CASES, OPTIONS_CASES
 from golden_outputs.stored import Golden
-from kdump.releases import decoder_words, history, schemas, words
+from kdump.releases import decoder_words, exception_texts, history, schemas
 from kdump.releases.history import RELEASES, Option
 from kdump.releases.timeline import FIRST, Part, version_of
 from tests import goldens
@@ -36,7 +36,7 @@ from tests.goldens import Agreement
 KEPT = Path(__file__).with_suffix(".json")
 EARLIER, LATER = "earlier", "later"
 
-_MODULES: tuple[ModuleType, ...] = (history, words, decoder_words, schemas)
+_MODULES: tuple[ModuleType, ...] = (history, exception_texts, decoder_words, schemas)
 _NO_RULES = ("RELEASES", "COMMITS")  # the releases themselves, and what each says of its own
 _RELEASE = re.compile(r"\d+(\.\d+){2,3}\Z")
 _AFTER_ALL = "9999.0.0"

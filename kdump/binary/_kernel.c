@@ -1148,7 +1148,7 @@ enum reason {
     PAUSED,     /* it has taken its time: call again */
 };
 
-/* A plan is numbers and programs; see kdump/output/kernel_text.py. */
+/* A plan is numbers and programs; see kdump/output/kafka/native_lines.py. */
 enum { PLAN_FLAGS, PLAN_MAX_CODEC, PLAN_NUMBERS };
 enum { BATCH_PROGRAM, BATCH_RECORD_PROGRAM, MESSAGE_PROGRAM, MESSAGE_RECORD_PROGRAM, PROGRAM_COUNT };
 enum { SHOWS_BATCHES = 1, SHOWS_RECORDS = 2, CHECKS_FIRST_OFFSET = 4 };
@@ -2754,7 +2754,7 @@ end:
 
 /* --- Columns in little memory ---------------------------------------------------------------------------------------- */
 
-/* Numbers in blocks, and less than a block behind them; kdump/checks/column.py says how. */
+/* Numbers in blocks, and less than a block behind them; kdump/checks/packed_ints.py says how. */
 #define BLOCK_ROWS 256
 #define BLOCK_SHIFT 8
 enum entry { E_first, E_base, E_step, E_start, E_width, ENTRY_NUMBERS };

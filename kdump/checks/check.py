@@ -8,9 +8,9 @@ from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.facts import PartitionFacts
+from kdump.checks.live_source import Stopped, Watch
 from kdump.checks.rules import file_check, file_object
 from kdump.checks.settings import Settings
-from kdump.checks.watch import Stopped, Watch
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, tree
 

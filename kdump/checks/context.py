@@ -7,7 +7,7 @@ import os
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
 from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, Accounts, Finding
-from kdump.checks.watch import WatchedSource
+from kdump.checks.live_source import WatchedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from array import array
 
 from kdump.binary.source import Source
-from kdump.checks.column import Column
+from kdump.checks.packed_ints import Column
 from kdump.errors import Unreadable
 from kdump.formats import text_checkpoint, tree
 

@@ -19,7 +19,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Accounts, FileReport, Finding, Start
-from kdump.checks.watch import Watch
+from kdump.checks.live_source import Watch
 from kdump.formats import file_name
 
 TYPE_CHECKING = False

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 
 from kdump.checks import salvage
-from kdump.checks.contents import Contents
 from kdump.checks.facts import SegmentFacts
 from kdump.checks.finding import Accounts
+from kdump.checks.live_source import Stopped
+from kdump.checks.record_reader import Contents
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.salvage import Damage, Section
-from kdump.checks.watch import Stopped
 from kdump.errors import Unreadable
 
 TYPE_CHECKING = False

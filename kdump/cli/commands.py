@@ -31,7 +31,7 @@ from kdump.forecasts.settings import CONFIG, STOPS
 from kdump.forecasts.settings import RECOVERY_POINTS as POINTS
 from kdump.formats import file_name
 from kdump.releases import history
-from kdump.releases.starts import PROVED
+from kdump.releases.broker_startup import PROVED
 
 STDIN = decoder_names.STDIN
 FORECAST_FORMS = ("text", "ndjson", "json", "csv", "table")
@@ -148,7 +148,7 @@ def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -
     asked_for = context.meta.setdefault("kdump.manners", {"nice": False, "rate": None})
     asked_for[parameter.name] = value
     if value:
-        from kdump.cli import dropin
+        from kdump import dropin
 
         dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
@@ -511,7 +511,7 @@ def explain(words: tuple[str, ...]) -> None:
 
     from kdump.checks import catalogue
     from kdump.cli.checking.request import suggestion
-    from kdump.output import explanation
+    from kdump.output.text import explanation
 
     width = shutil.get_terminal_size((100, 24)).columns
     text = " ".join(words)
@@ -533,7 +533,7 @@ def schema(name: str | None) -> None:
     """Print the JSON Schema of a kind of row, such as finding. Without NAME, list all."""
     import json
 
-    from kdump.output import schemas
+    from kdump.output.rows import schemas
 
     if name is None:
         click.echo("\n".join(schemas.ROWS))

@@ -40,7 +40,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     try:
         if is_dropin(arguments):
-            from kdump.cli import dropin
+            from kdump import dropin
 
             return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
         if arguments[:1] == ["check"]:

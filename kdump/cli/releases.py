@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from kdump.errors import UsageError
-from kdump.output import releases as output
 from kdump.output.blocks import Blocks
+from kdump.output.text import releases as output
 from kdump.releases import changes
 from kdump.releases.history import RELEASES
 from kdump.releases.unknown import unknown_release

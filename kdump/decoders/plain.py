@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from kdump.binary.java_text import text_of
+from kdump.binary.java_strings import text_of
 from kdump.errors import CorruptData
 
 TYPE_CHECKING = False

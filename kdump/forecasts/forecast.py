@@ -16,8 +16,8 @@ from kdump.forecasts.neighbours import Neighbours
 from kdump.forecasts.row import Change, Forecast
 from kdump.forecasts.settings import CHECKPOINT, CLEAN, END, RECOVERY_POINTS, STOPS, ZERO, Settings, config_of
 from kdump.formats import file_name, tree
+from kdump.releases.broker_startup import PROVED, StartRules, nearest
 from kdump.releases.history import RELEASES
-from kdump.releases.starts import PROVED, StartRules, nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kdump.formats import file_name, text_checkpoint
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.forecasts.directory import Directory
-    from kdump.releases.starts import StartRules
+    from kdump.releases.broker_startup import StartRules
 
 _MAX_SIZE = 64 << 20
 _VERSION = 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kdump.forecasts.directory import Directory
     from kdump.forecasts.events import Events
     from kdump.forecasts.settings import Settings
-    from kdump.releases.starts import StartRules
+    from kdump.releases.broker_startup import StartRules
 
 __all__ = ["SWAP", "clear", "rename"]
 

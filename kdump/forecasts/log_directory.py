@@ -11,7 +11,7 @@ from kdump.formats import properties, text_checkpoint, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.releases.starts import StartRules
+    from kdump.releases.broker_startup import StartRules
 
 _MAX_CHECKPOINT = 64 << 20
 _CUT_CHECKPOINT = "checkpoint-cut"  # after the version: to a broker it has no entries

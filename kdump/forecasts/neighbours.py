@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kdump.decoders.cluster_topics import Topics
     from kdump.formats.meta_properties import MetaProperties
-    from kdump.releases.starts import StartRules
+    from kdump.releases.broker_startup import StartRules
 
 _NAME = properties.META_PROPERTIES
 _UNREADABLE = "meta-unreadable"

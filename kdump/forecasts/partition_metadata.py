@@ -12,7 +12,7 @@ from kdump.formats import file_name, partition_metadata
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.forecasts.directory import Directory
-    from kdump.releases.starts import StartRules
+    from kdump.releases.broker_startup import StartRules
 
 _NAME = partition_metadata.NAME
 _MAX_SIZE = 1 << 20

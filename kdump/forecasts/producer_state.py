@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.kernel import RecordTuple
     from kdump.forecasts.batches import Header, LogReader
-    from kdump.releases.starts import StartRules
+    from kdump.releases.broker_startup import StartRules
 
 _CODEC_COUNT = 5
 _MAX_CONTROL_BATCH = 1 << 20

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kdump.releases.starts import StartRules
+    from kdump.releases.broker_startup import StartRules
 
 CLEAN, UNCLEAN = "clean", "unclean"
 STOPS = (CLEAN, UNCLEAN)

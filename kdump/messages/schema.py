@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from kdump.binary.java_text import text_of
+from kdump.binary.java_strings import text_of
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import as_int32
 

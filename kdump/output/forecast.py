@@ -6,16 +6,16 @@ import os
 import shlex
 from textwrap import wrap
 
-from kdump.binary.java_text import escaped
+from kdump.binary.java_strings import escaped
 from kdump.checks.wording import counted
 from kdump.forecasts.outcome import DIE, OFFLINE, STRAY
 from kdump.forecasts.places import LOG_DIRECTORY, PARTITION
 from kdump.forecasts.row import Forecast
 from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, UNSURE, as_sentence, sentences, stop, verdict
 from kdump.forecasts.settings import CLEAN
-from kdump.output.csv_text import CsvOutput
 from kdump.output.findings.rows import as_json
 from kdump.output.findings.sizes import size_text
+from kdump.output.rows.csv_rows import CsvOutput
 from kdump.tables import Bool, Float64, Int32, Int64, Row, Table, Text
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from kdump.forecasts.row import Remedy
-    from kdump.output.report_style import ReportStyle
+    from kdump.output.text.report_style import ReportStyle
     from kdump.verdicts.verdict import Verdict
 
     Write = Callable[[str], None]
@@ -154,7 +154,7 @@ class AlignedColumns:
     """Aligned columns, the starts of each directory under its name."""
 
     def __init__(self, write: Write, style: ReportStyle) -> None:
-        from kdump.output.terminal import TerminalOutput
+        from kdump.output.rows.table import TerminalOutput
 
         self._output = TerminalOutput(write, has_colors=style.has_colors, width=style.width if style.is_terminal else None)
         self._output.start(ForecastLine)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk, LogRules
     from kdump.output.blocks import Blocks
-    from kdump.output.kernel_text import Complain, KernelText
+    from kdump.output.kafka.native_lines import Complain, KernelText
 
     class LogText(Protocol):
         """Writes the lines of a log, and complains of records whose offsets do not follow one another.

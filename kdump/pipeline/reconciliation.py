@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.parquet as pq
 
-from kdump.checks.catalogue.entry import IGNORE
+from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import ERROR, NONE, Finding
 from kdump.checks.wording import counted
 from kdump.errors import KdumpError, Unreadable

@@ -12,10 +12,10 @@ import inspect
 import re
 from itertools import pairwise
 
-from kdump.releases import decoder_words, history, schemas, words
+from kdump.releases import decoder_words, exception_texts, history, schemas
+from kdump.releases.exception_texts import Words
 from kdump.releases.history import RELEASES, ControlType, Option
 from kdump.releases.timeline import History, Part, version_of
-from kdump.releases.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _changes(known: list[Fact], old: list[Plain], new: list[Plain]) -> list[Chan
 
 def facts() -> Iterator[Fact]:
     """Everything that the history declares by release."""
-    for module in (history, decoder_words, schemas, words):
+    for module in (history, decoder_words, schemas, exception_texts):
         docstrings = _docstrings(module)
         for name, value in vars(module).items():
             if name.isupper() and not name.startswith("_") and name not in _NOT_KAFKAS:

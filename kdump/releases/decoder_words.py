@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kdump.releases.exception_texts import Words
 from kdump.releases.timeline import FIRST
-from kdump.releases.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kdump.binary.compression import OldReader
-    from kdump.formats.message_log import MessageRules
+    from kdump.dropin.before_0_11.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
+    from kdump.releases.exception_texts import Words
     from kdump.releases.history import ControlType, Option
     from kdump.releases.schemas import KnownSchemas
-    from kdump.releases.words import Words
 
 
 class Profile:
@@ -105,7 +105,7 @@ class Profile:
         if not self.knows_messages_only:
             return None
         from kdump.binary.compression import OldReader
-        from kdump.formats.message_log import MessageRules  # only old releases need it
+        from kdump.dropin.before_0_11.message_log import MessageRules  # only old releases need it
 
         at = self._then.at
         return MessageRules(
@@ -156,17 +156,17 @@ class Profile:
 
     def words(self, code: str) -> Words:
         """The exception that this release throws for a fault, or what it prints if it throws none."""
-        from kdump.releases import words  # only a run that fails needs them
+        from kdump.releases import exception_texts  # only a run that fails needs them
 
-        if code not in words.WORDS:
+        if code not in exception_texts.WORDS:
             from kdump.releases import decoder_words
 
             return self._then.at(decoder_words.WORDS[code])
-        return self._then.at(words.WORDS[code])
+        return self._then.at(exception_texts.WORDS[code])
 
     def java_cause(self, kind: str) -> str:
         """What the codec libraries of this release throw for a kind of failure."""
-        from kdump.releases.words import JAVA_CAUSES
+        from kdump.releases.exception_texts import JAVA_CAUSES
 
         return self._then.at(JAVA_CAUSES[kind])
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kdump.checks.finding import Emit
-    from kdump.checks.watch import Watch
+    from kdump.checks.live_source import Watch
     from kdump.tables import Row
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.source import NoSource
-from kdump.checks.catalogue.entry import BLIND, IGNORE
+from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
 from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING, FileReport, Finding, Start

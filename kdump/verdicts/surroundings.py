@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from kdump.binary.source import NoSource
-from kdump.checks.catalogue.entry import BLIND
+from kdump.checks.catalogue.fault_kind import BLIND
 from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding

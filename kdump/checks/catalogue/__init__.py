@@ -20,7 +20,7 @@ from kdump.checks.catalogue import (
     timestamps,
     transactions,
 )
-from kdump.checks.catalogue.entry import FORECASTS, FaultKind
+from kdump.checks.catalogue.fault_kind import FORECASTS, FaultKind
 from kdump.checks.catalogue.running import RUNNING
 
 __all__ = ["FAULTS", "FLEET", "FORECASTS", "RUNNING", "SCAN", "SECTIONS", "STARTS", "FaultKind"]

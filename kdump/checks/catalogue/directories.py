@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import DELETE, DIE, IGNORE, OFFLINE, FaultKind
+from kdump.checks.catalogue.fault_kind import DELETE, DIE, IGNORE, OFFLINE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _TOOL = "its tool looks at no directory"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import BLIND, CUT, DIE, IGNORE, FaultKind
+from kdump.checks.catalogue.fault_kind import BLIND, CUT, DIE, IGNORE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _OTHER_REPLICA = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import BLIND, DELETE, DIE, IGNORE, REBUILD, RESCAN, FaultKind
+from kdump.checks.catalogue.fault_kind import BLIND, DELETE, DIE, IGNORE, REBUILD, RESCAN, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _REBUILD = (

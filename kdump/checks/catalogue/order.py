@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import BLIND, DIE, IGNORE, SPLIT, WIPE, FaultKind
+from kdump.checks.catalogue.fault_kind import BLIND, DIE, IGNORE, SPLIT, WIPE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _OTHER_REPLICA = (

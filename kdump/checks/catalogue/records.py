@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import BLIND, IGNORE, FaultKind
+from kdump.checks.catalogue.fault_kind import BLIND, IGNORE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _STOPS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import DELETE, DIE, IGNORE, OFFLINE, FaultKind
+from kdump.checks.catalogue.fault_kind import DELETE, DIE, IGNORE, OFFLINE, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _DELETED = "its tool says so on stderr and exits 0; a broker deletes the file, and reads an older one or the log instead"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import BLIND, CUT, FaultKind
+from kdump.checks.catalogue.fault_kind import BLIND, CUT, FaultKind
 from kdump.checks.finding import ERROR
 
 FAULTS = (

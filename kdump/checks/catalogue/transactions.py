@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import ABORT, BLIND, DIE, IGNORE, REBUILD, FaultKind
+from kdump.checks.catalogue.fault_kind import ABORT, BLIND, DIE, IGNORE, REBUILD, FaultKind
 from kdump.checks.finding import ERROR, INFO, WARNING
 
 _BAD_CONTROL_CAUSE = "a tool other than a broker rewrote the batch, or bytes changed and the checksum was made good again"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from kdump.checks.catalogue.entry import BLIND, DIE, IGNORE
+from kdump.checks.catalogue.fault_kind import BLIND, DIE, IGNORE
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.errors import CorruptData
 from kdump.formats import record

@@ -8,7 +8,7 @@ import stat
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
-from kdump.checks.watch import Watch, WatchedSource
+from kdump.checks.live_source import Watch, WatchedSource
 from kdump.errors import Unreadable
 from kdump.formats import file_name
 from kdump.formats.tree import SEGMENT_SUFFIXES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
-from kdump.checks.catalogue.entry import DIE, IGNORE
+from kdump.checks.catalogue.fault_kind import DIE, IGNORE
 from kdump.checks.context import context_in
 from kdump.checks.finding import INFO, WARNING, Accounts
 from kdump.checks.wording import offset_range

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.catalogue.entry import IGNORE
+from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.context import context_in
 from kdump.formats import file_name
 from kdump.formats.tree import base_offset_of

@@ -17,9 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.column import Column
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
+    from kdump.checks.packed_ints import Column
 
 _TOO_HIGH = 1 << 63
 _MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.source import NoSource
-from kdump.checks.catalogue.entry import IGNORE, STRAY
+from kdump.checks.catalogue.fault_kind import IGNORE, STRAY
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules import names, partition_metadata

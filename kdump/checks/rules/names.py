@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.java_text import escaped
+from kdump.binary.java_strings import escaped
 from kdump.binary.source import NoSource
-from kdump.checks.catalogue.entry import DELETE, DIE, RESCAN
+from kdump.checks.catalogue.fault_kind import DELETE, DIE, RESCAN
 from kdump.checks.context import FileContext, context_in
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules.leftovers import CLEANED, SWAP, is_leftover

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.java_text import escaped
+from kdump.binary.java_strings import escaped
 from kdump.binary.source import Source
-from kdump.checks.catalogue.entry import DIE
+from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, Accounts
 from kdump.checks.wording import offset_range

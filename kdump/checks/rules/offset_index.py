@@ -8,7 +8,7 @@ from operator import lt, sub
 from struct import Struct
 
 from kdump.binary.source import Source
-from kdump.checks.catalogue.entry import DIE
+from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.index_digest import columns, digest_index
 from kdump.checks.rules.entry_file import EntryFile
@@ -22,9 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.column import Column
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
+    from kdump.checks.packed_ints import Column
 
 _ENTRY = Struct(">ii")  # relative offset, position
 

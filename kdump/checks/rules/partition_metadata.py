@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary.source import Source
-from kdump.checks.catalogue.entry import DIE, IGNORE, OFFLINE, STRAY
+from kdump.checks.catalogue.fault_kind import DIE, IGNORE, OFFLINE, STRAY
 from kdump.checks.context import context_in
 from kdump.checks.finding import ERROR, INFO, Accounts
 from kdump.errors import CorruptData, Unreadable

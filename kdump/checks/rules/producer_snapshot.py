@@ -7,7 +7,7 @@ from itertools import chain
 from kdump.binary.checksums import crc32c_for
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks import producers
-from kdump.checks.catalogue.entry import IGNORE
+from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import Accounts
 from kdump.checks.producers import Producers
 from kdump.formats import file_name, producer_snapshot

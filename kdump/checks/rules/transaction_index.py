@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.checks.catalogue.entry import BLIND, RESCAN
+from kdump.checks.catalogue.fault_kind import BLIND, RESCAN
 from kdump.checks.finding import INFO
 from kdump.checks.rules.entry_file import EntryFile
 from kdump.checks.rules.log_beside import LogBeside, log_beside

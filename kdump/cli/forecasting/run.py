@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from kdump.binary.java_text import escaped
+from kdump.binary.java_strings import escaped
 from kdump.cli.report_style import report_style_of
 from kdump.cli.streams import say
 from kdump.errors import MissingPackage, Unreadable

@@ -10,8 +10,8 @@ from kdump.decoders import plain
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.output import decoded
-from kdump.output.contents import contents
 from kdump.output.decoded import Decoded
+from kdump.output.kafka.record_contents import contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
-    from kdump.output.kafka_text import Contents
+    from kdump.output.kafka.lines import Contents
 
 
 class Decoding:
@@ -64,9 +64,9 @@ class Decoding:
         if not request.prints_data:
             return contents(request.profile, None, skips_metadata=request.skips_metadata)
         if self._topic and not self._is_wordless:
-            from kdump.output import topics
+            from kdump.output.kafka import topic_records
 
-            decoder = topics.decoder_of(request.profile, OPTIONS[self._topic])
+            decoder = topic_records.decoder_of(request.profile, OPTIONS[self._topic])
             return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
         if self._topic:
             run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")

@@ -11,8 +11,8 @@ from kdump.checks import salvage
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, offset_index, time_index, transaction_index
 from kdump.formats.entries import used_entries
-from kdump.output import listing
-from kdump.output.kafka_text import Template
+from kdump.output.kafka.lines import Template
+from kdump.output.rows import listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

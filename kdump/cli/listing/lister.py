@@ -11,8 +11,8 @@ from kdump.cli.listing.run import Enough, Run
 from kdump.cli.streams import stderr_bytes
 from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
 from kdump.formats import file_name
-from kdump.output import listing
 from kdump.output.blocks import Blocks
+from kdump.output.rows import listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

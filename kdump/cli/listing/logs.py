@@ -14,8 +14,8 @@ from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name, records
 from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
-from kdump.output import listing
-from kdump.output.kafka_text import interleaved
+from kdump.output.kafka.lines import interleaved
+from kdump.output.rows import listing
 from kdump.tables import Table
 
 TYPE_CHECKING = False

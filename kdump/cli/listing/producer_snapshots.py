@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.formats import producer_snapshot
-from kdump.output import listing
+from kdump.output.rows import listing
 from kdump.tables import Table
 
 TYPE_CHECKING = False

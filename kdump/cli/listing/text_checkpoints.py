@@ -14,8 +14,8 @@ from kdump.cli.listing.request import EXPORTS
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
-from kdump.output import listing
-from kdump.output.kafka_text import Template
+from kdump.output.kafka.lines import Template
+from kdump.output.rows import listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.output.findings.form import Form
-    from kdump.output.report_style import ReportStyle
+    from kdump.output.text.report_style import ReportStyle
 
 
 def form_of(name: str, write: Callable[[str], None], style: ReportStyle) -> Form:

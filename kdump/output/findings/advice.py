@@ -6,7 +6,7 @@ import os
 import shlex
 
 from kdump.checks import catalogue
-from kdump.checks.catalogue import entry
+from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import INFO
 from kdump.formats import file_name, tree
 
@@ -45,9 +45,9 @@ class Advice:
         if finding.file_type == _LOG and not action:
             self._with_findings.add(_segment(finding.path))
         index = _segment(finding.path) + file_name.OFFSET_INDEX
-        if action == entry.REBUILD and not is_known and os.path.lexists(index):
+        if action == fault_kind.REBUILD and not is_known and os.path.lexists(index):
             self._indexes[_segment(finding.path)] = index
-        elif action == entry.ABORT and finding.offset_first is not None and not is_known:
+        elif action == fault_kind.ABORT and finding.offset_first is not None and not is_known:
             name = tree.directory_name(os.path.dirname(finding.path) or ".")
             if name is not None and not name.is_going:
                 self._transactions[name.topic, name.partition, finding.offset_first] = None

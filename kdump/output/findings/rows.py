@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kdump.checks.finding import Finding
-from kdump.output.csv_text import CsvOutput
-from kdump.output.ndjson import json_text
+from kdump.output.rows.csv_rows import CsvOutput
+from kdump.output.rows.ndjson import json_text
 from kdump.tables import Int64, Row, Table, Text
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.finding import FileReport, Start, Summary
     from kdump.output.findings.form import Form
-    from kdump.output.report_style import ReportStyle
+    from kdump.output.text.report_style import ReportStyle
 
     Write = Callable[[str], None]
 
@@ -112,7 +112,7 @@ class AlignedColumns:
     """Findings only, as aligned columns, those of each file under its name."""
 
     def __init__(self, write: Write, style: ReportStyle) -> None:
-        from kdump.output.terminal import TerminalOutput
+        from kdump.output.rows.table import TerminalOutput
 
         self._output = TerminalOutput(write, has_colors=style.has_colors, width=style.width if style.is_terminal else None)
         self._output.start(FindingLine)

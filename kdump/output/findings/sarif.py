@@ -7,7 +7,7 @@ from urllib.parse import quote
 from kdump import __version__
 from kdump.checks import catalogue
 from kdump.checks.finding import ERROR, INFO, WARNING
-from kdump.output.ndjson import json_text
+from kdump.output.rows.ndjson import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.catalogue import FaultKind
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.report_style import ReportStyle
+    from kdump.output.text.report_style import ReportStyle
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.java_text import escaped
+from kdump.binary.java_strings import escaped
 from kdump.checks import catalogue
-from kdump.checks.catalogue import entry
+from kdump.checks.catalogue import fault_kind
 from kdump.checks.finding import ERROR, ESTIMATED, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, Accounts
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
-from kdump.output.columns import padded, widest, width_of
 from kdump.output.findings.advice import Advice
 from kdump.output.findings.ranges import Ranges
 from kdump.output.findings.sizes import size_text
+from kdump.output.rows.columns import padded, widest, width_of
 from kdump.verdicts.verdict import LOSING
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.report_style import ReportStyle
+    from kdump.output.text.report_style import ReportStyle
 
 _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
 _MAPS = 20  # files of one directory that are drawn
@@ -52,15 +52,15 @@ _CELLS = {  # by status: what stands for it, and its colour; the worst first
     Accounts.INTACT: ("█", "32"),
 }
 _RESTART_ORDER = (
-    entry.DIE,
-    entry.OFFLINE,
-    entry.STRAY,
-    entry.WIPE,
-    entry.CUT,
-    entry.RESCAN,
-    entry.SPLIT,
-    entry.DELETE,
-    entry.BLIND,
+    fault_kind.DIE,
+    fault_kind.OFFLINE,
+    fault_kind.STRAY,
+    fault_kind.WIPE,
+    fault_kind.CUT,
+    fault_kind.RESCAN,
+    fault_kind.SPLIT,
+    fault_kind.DELETE,
+    fault_kind.BLIND,
 )
 _LOG = "log"
 _FLOOD = "finding-flood"
@@ -313,7 +313,7 @@ class TextReport:
         foretold = [group for group in ranked if group.starts][:_RESTARTS]
         self._say_foretold(foretold)
         for word in _RESTART_ORDER:
-            groups = [group for group in ranked if word in group.restarts and (word == entry.BLIND or group not in foretold)]
+            groups = [group for group in ranked if word in group.restarts and (word == fault_kind.BLIND or group not in foretold)]
             if groups:
                 self._say_likely(word, groups)
 
@@ -348,7 +348,7 @@ class TextReport:
             running = catalogue.RUNNING.get(code)
             if running is not None:
                 self._say_labelled("running", running)
-            rebuild = self._advice.rebuild() if kind.action == entry.REBUILD else ""
+            rebuild = self._advice.rebuild() if kind.action == fault_kind.REBUILD else ""
             self._say_labelled("to do", rebuild or kind.remedy)
 
     def _codes_to_explain(self) -> list[str]:
@@ -388,7 +388,7 @@ class TextReport:
             return False
         starts = self._groups[fold.group].starts
         word = fold.finding.broker_forecast.partition(" ")[0]
-        return word not in (entry.IGNORE, entry.BLIND) or any(start.verdict in LOSING for start in starts)
+        return word not in (fault_kind.IGNORE, fault_kind.BLIND) or any(start.verdict in LOSING for start in starts)
 
     def _say_labelled(self, label: str, text: str) -> None:
         for number, line in enumerate(_wrapped(text, self._width - _LABEL_WIDTH - 2)):
@@ -550,7 +550,7 @@ class _Group:
         findings = sorted(self.restarts[word], key=lambda finding: (finding.path, finding.start))
         first = findings[0]
         name = first.path.rpartition("/")[2]
-        if word != entry.CUT or not first.path.endswith(file_name.LOG):
+        if word != fault_kind.CUT or not first.path.endswith(file_name.LOG):
             more = f" and {counted(len(findings) - 1, 'more file')}" if len(findings) > 1 else ""
             return name + more
         text = f"{name} at byte {first.start:,}"

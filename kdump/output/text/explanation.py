@@ -7,7 +7,7 @@ import re
 import shlex
 from textwrap import wrap
 
-from kdump.binary.java_text import escaped
+from kdump.binary.java_strings import escaped
 from kdump.checks import catalogue
 from kdump.checks.catalogue import broker_words
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.cli.dropin.tool import DumpTool
+from kdump.dropin.tool import DumpTool
 from kdump.errors import UsageError
 from kdump.exit_codes import USAGE
 from kdump.output.blocks import Blocks

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from kdump.binary.source import Source
-from kdump.cli.dropin.tool import absolute, coded
+from kdump.dropin.tool import absolute, coded
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, transaction_index
 from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.cli.dropin.tool import DumpTool
-    from kdump.cli.joptsimple import Arguments
+    from kdump.dropin.joptsimple import Arguments
+    from kdump.dropin.tool import DumpTool
 
 
 def dump(tool: DumpTool, path: str, name: str, _arguments: Arguments) -> None:

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 def _ndjson(write: Write, _is_terminal: bool) -> Output:
-    from kdump.output.ndjson import NdjsonOutput
+    from kdump.output.rows.ndjson import NdjsonOutput
 
     return NdjsonOutput(write)
 
 
 def _csv(write: Write, is_terminal: bool) -> Output:
-    from kdump.output.csv_text import CsvOutput
+    from kdump.output.rows.csv_rows import CsvOutput
 
     return CsvOutput(write, is_terminal=is_terminal)
 
 
 def _table(write: Write, is_terminal: bool) -> Output:
-    from kdump.output.terminal import TerminalOutput
+    from kdump.output.rows.table import TerminalOutput
 
     width = (os.get_terminal_size(1).columns or None) if is_terminal else None  # 0 where nobody has said
     return TerminalOutput(write, has_colors=is_terminal and "NO_COLOR" not in os.environ, width=width)

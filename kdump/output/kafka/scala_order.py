@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary.java_text import hash_code
+from kdump.binary.java_strings import hash_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

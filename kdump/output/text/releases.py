@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from kdump.output.ndjson import NdjsonOutput
+from kdump.output.rows.ndjson import NdjsonOutput
 from kdump.releases.changes import EXCEPTION, LINE, OPTION, TEXT, text_of
 from kdump.releases.history import RELEASES
 from kdump.tables import Int32, Row, Table, Text, camel_case

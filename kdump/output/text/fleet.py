@@ -6,12 +6,12 @@ import os
 from textwrap import wrap
 
 from kdump.binary.codecs import CODECS, NONE
-from kdump.binary.java_text import escaped
+from kdump.binary.java_strings import escaped
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
-from kdump.output.columns import Column, cut, fitted, lines_of, total_width, width_of
 from kdump.output.findings.sizes import size_text
 from kdump.output.fleet import CodecLine, TopicLine, uncompressed_of_all
+from kdump.output.rows.columns import Column, cut, fitted, lines_of, total_width, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kdump.binary.java_text import escaped
-from kdump.output.kafka_text import Template
-from kdump.output.ndjson import json_text
+from kdump.binary.java_strings import escaped
+from kdump.output.kafka.lines import Template
+from kdump.output.rows.ndjson import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

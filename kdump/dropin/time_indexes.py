@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.source import Source
-from kdump.checks import message_index
-from kdump.checks import time_index as check
-from kdump.checks.offset_index import Lookup
-from kdump.cli.dropin.tool import absolute, sibling
+from kdump.dropin import time_comparison as check
+from kdump.dropin.before_0_11 import message_index
+from kdump.dropin.offset_comparison import Lookup
+from kdump.dropin.tool import absolute, sibling
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
-from kdump.output.kafka_text import Template
+from kdump.output.kafka.lines import Template
 from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.time_index import Landing
-    from kdump.cli.dropin.tool import DumpTool
-    from kdump.cli.joptsimple import Arguments
-    from kdump.output.kernel_index import TimeIndexText
+    from kdump.dropin.joptsimple import Arguments
+    from kdump.dropin.time_comparison import Landing
+    from kdump.dropin.tool import DumpTool
+    from kdump.output.kafka.native_indexes import TimeIndexText
 
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
@@ -113,13 +113,13 @@ def _kernel_text(
     """The lines by the kernel in C, where nothing can go wrong after an entry's batch."""
     if kernel.native is None or Source.manners is not None or tool.message_rules is not None:
         return None
-    from kdump.output import kernel_index
+    from kdump.output.kafka import native_indexes
 
-    if not kernel_index.can_hold(offset_index) or not kernel_index.can_hold(index):
+    if not native_indexes.can_hold(offset_index) or not native_indexes.can_hold(index):
         return None
-    if tool.profile.time_index_reads_to_end and not kernel_index.walks_to_end(log):
+    if tool.profile.time_index_reads_to_end and not native_indexes.walks_to_end(log):
         return None
-    return kernel_index.TimeIndexText(
+    return native_indexes.TimeIndexText(
         tool.profile.time_index_line,
         tool.out.write_bytes,
         lambda kind, first, second: tool.complain(kind, index.path, first, second),

@@ -7,8 +7,8 @@ from kdump.forecasts import forecast
 from kdump.forecasts.outcome import OUTCOMES
 from kdump.forecasts.row import Forecast
 from kdump.forecasts.settings import STOPS
-from kdump.output import listing
 from kdump.output.forecast import SUMMARY_DESCRIPTIONS, ForecastSummary
+from kdump.output.rows import listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from kdump.decoders.coordinator import CoordinatorRecord, Records
     from kdump.messages.schema import Message, Value
-    from kdump.output.record_decoder import Content, RecordDecoder, Texts
+    from kdump.output.kafka.record_decoder import Content, RecordDecoder, Texts
     from kdump.releases.profile import Profile
     from kdump.releases.schemas import KnownSchemas
 
@@ -34,9 +34,9 @@ def _offsets(profile: Profile) -> RecordDecoder:
     from kdump.messages.consumer_offsets import EARLIER_RECORDS, RECORDS
 
     if not profile.decoder_words.offsets_are_json:
-        from kdump.output import topics_before_json
+        from kdump.output.kafka import topic_records_before_json
 
-        return topics_before_json.offsets(profile)
+        return topic_records_before_json.offsets(profile)
 
     def value_of(record: CoordinatorRecord) -> dict[str, Value]:
         assert record.value is not None
@@ -55,9 +55,9 @@ def _transactions(profile: Profile) -> RecordDecoder:
     from kdump.messages.transaction_state import RECORDS
 
     if not profile.decoder_words.transactions_are_json:
-        from kdump.output import topics_before_json
+        from kdump.output.kafka import topic_records_before_json
 
-        return topics_before_json.transactions(profile)
+        return topic_records_before_json.transactions(profile)
     return _coordinator(profile, profile.schemas.coordinator(RECORDS))
 
 
@@ -139,7 +139,7 @@ def _known_metadata(schemas: KnownSchemas) -> Mapping[int, Message]:
 def _remote_log_metadata(profile: Profile) -> RecordDecoder:
     from kdump.decoders import metadata, remote_log_metadata
     from kdump.messages.remote_log_metadata import RECORDS
-    from kdump.output import remote_log_metadata as texts
+    from kdump.output.kafka import remote_log_metadata as texts
 
     known = profile.schemas.metadata(RECORDS)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kdump.decoders import coordinator_before_json as before_json
 from kdump.errors import CorruptData
 from kdump.messages import kafka_json, schema
-from kdump.output import hash_sets, report
+from kdump.output.kafka import reports, scala_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.record_decoder import Content, RecordDecoder, Texts
+    from kdump.output.kafka.record_decoder import Content, RecordDecoder, Texts
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
@@ -183,7 +183,7 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
         for subscription in subscriptions.values():
             _check_subscription(profile, subscription)
     texts = []
-    for member_id in report.ordered(profile.report_order, list(assignments)):
+    for member_id in reports.ordered(profile.report_order, list(assignments)):
         data = assignments[member_id]
         texts.append(f"{member_id}={_assignment_text(profile, data) if is_consumer else _hex(words, data)}")
     if not assignments and not words.empty_groups_have_protocol_type:
@@ -246,6 +246,6 @@ def _transaction_texts(profile: Profile, transaction: dict[str, Value]) -> dict[
     if not 0 <= feature_level <= _LAST_FEATURE_LEVEL:
         raise CorruptData("transaction-log-feature-unknown", f"the feature level is {feature_level}", level=feature_level)
     partitions = before_json.partitions_of(transaction, "transactionPartitions", "partitionIds") if state else []
-    ordered = hash_sets.ORDERS[profile.report_order](partitions)
+    ordered = scala_order.ORDERS[profile.report_order](partitions)
     texts = [f"{topic}-{partition}" for topic, partition in ordered]
     return transaction | {"state": _STATES[state], "partitions": profile.decoder_words.partitions_text(texts)}

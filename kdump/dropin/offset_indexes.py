@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.source import Source
-from kdump.checks import offset_index as check
-from kdump.cli.dropin.tool import absolute
+from kdump.dropin import offset_comparison as check
+from kdump.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name, offset_index
 from kdump.formats.offset_index import ENTRY_SIZE
-from kdump.output.kafka_text import Template
+from kdump.output.kafka.lines import Template
 from kdump.releases import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.cli.dropin.tool import DumpTool
-    from kdump.cli.joptsimple import Arguments
+    from kdump.dropin.joptsimple import Arguments
+    from kdump.dropin.tool import DumpTool
     from kdump.formats.offset_index import OffsetIndexEntry
-    from kdump.output.kernel_index import OffsetIndexText
+    from kdump.output.kafka.native_indexes import OffsetIndexText
     from kdump.tables import Table
 
 
@@ -104,7 +104,7 @@ def _kernel_text(
         or tool.profile.index_compares_first_record
     ):
         return None
-    from kdump.output.kernel_index import OffsetIndexText
+    from kdump.output.kafka.native_indexes import OffsetIndexText
 
     return OffsetIndexText(
         tool.profile.index_line,
@@ -120,7 +120,7 @@ def _kernel_text(
 def _offset_finder(tool: DumpTool, log: Source, window_size: int) -> Callable[[int], int]:
     """What gives the offset at a position that a release compares with; it raises CorruptData where there is none."""
     if tool.message_rules is not None:
-        from kdump.checks import message_index
+        from kdump.dropin.before_0_11 import message_index
 
         rules = tool.message_rules
         return lambda position: message_index.first_offset_at(log, position, window_size, rules)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
-from kdump.output.kernel_text import FULL, OUT_SIZE, int64s, line_program
+from kdump.output.kafka.native_lines import FULL, OUT_SIZE, int64s, line_program
 from kdump.releases.history import NOT_FOUND, OUT_OF_ORDER, TIMESTAMP_MISMATCHES
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.binary.source import Source
-    from kdump.output.kernel_text import Write
+    from kdump.output.kafka.native_lines import Write
 
 _COMPLAINTS = 1024
 _KINDS = (NOT_FOUND, TIMESTAMP_MISMATCHES, OUT_OF_ORDER)  # in the order of _kernel.c

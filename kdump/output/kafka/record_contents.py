@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from kdump.decoders.plain import Decoder
     from kdump.errors import CorruptData
     from kdump.formats.record import RecordChunk
-    from kdump.output import kernel_text
-    from kdump.output.kafka_text import Contents
-    from kdump.output.record_decoder import Content, RecordDecoder
+    from kdump.output.kafka import native_lines
+    from kdump.output.kafka.lines import Contents
+    from kdump.output.kafka.record_decoder import Content, RecordDecoder
     from kdump.releases.profile import Profile
 
     Column = Sequence[bytes | None]
@@ -82,12 +82,12 @@ def contents(profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder
     return column
 
 
-def kernel_contents(profile: Profile, *, skips_metadata: bool) -> kernel_text.Contents:
+def kernel_contents(profile: Profile, *, skips_metadata: bool) -> native_lines.Contents:
     """How keys and values stand there as text."""
-    from kdump.output import kernel_text
+    from kdump.output.kafka import native_lines
 
     key_prefix, lone_payload_prefix = _prefixes(profile, skips_metadata)
-    return kernel_text.Contents(
+    return native_lines.Contents(
         key_prefix, lone_payload_prefix, _PAYLOAD_PREFIX, needs_value=not profile.shows_keys_of_null_values
     )
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary.java_text import escaped, text_of
+from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import NoSource, Source
-from kdump.cli.joptsimple import Arguments
+from kdump.dropin.joptsimple import Arguments
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
 from kdump.exit_codes import FAILURE, SUCCESS, USAGE
 from kdump.formats import file_name
 from kdump.formats.log import LogRules
-from kdump.output.kafka_text import KafkaText
+from kdump.output.kafka.lines import KafkaText
 from kdump.releases import history
 
 TYPE_CHECKING = False
@@ -71,9 +71,9 @@ class DumpTool:
             self.say(f"kdump: {error}\n")
             return USAGE
         if self._complaints:
-            from kdump.output import report
+            from kdump.output.kafka import reports
 
-            self.say(report.text(self.profile, self._complaints))
+            self.say(reports.text(self.profile, self._complaints))
         return SUCCESS
 
     def say(self, text: str) -> None:
@@ -99,7 +99,7 @@ class DumpTool:
             message = 'Missing required argument "[files]"'
         else:
             return None
-        from kdump.cli.help_screen import help_screen
+        from kdump.dropin.help_screen import help_screen
 
         self.say(f"{message}\n{help_screen(self.profile)}")
         return FAILURE
@@ -110,7 +110,7 @@ class DumpTool:
         while files and items and not items[-1]:  # Java drops empty items at the end, unless nothing else is there
             items.pop()
         if not self.profile.converts_values_lazily:
-            from kdump.cli.dropin.decoders import decoders_of
+            from kdump.dropin.decoders import decoders_of
 
             arguments.number("max-message-size")
             decoders_of(self.profile, arguments, self.text_of, self.out.write)
@@ -129,9 +129,7 @@ class DumpTool:
             raise CorruptData("name-without-dot", "the name has no suffix", path=path, length=len(name))
         if suffix in self.profile.suffixes:
             module = "message_logs" if suffix == file_name.LOG and self.profile.knows_messages_only else _DUMPS[suffix]
-            __import__("kdump.cli.dropin." + module, fromlist=["dump"]).dump(
-                self, path, name, arguments
-            )  # as importlib, without it
+            __import__("kdump.dropin." + module, fromlist=["dump"]).dump(self, path, name, arguments)  # as importlib, without it
         else:
             self.say(f"Ignoring unknown file {path}\n")
 

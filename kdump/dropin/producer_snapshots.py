@@ -7,8 +7,8 @@ from kdump.formats import producer_snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.cli.dropin.tool import DumpTool
-    from kdump.cli.joptsimple import Arguments
+    from kdump.dropin.joptsimple import Arguments
+    from kdump.dropin.tool import DumpTool
 
 
 def dump(tool: DumpTool, path: str, _name: str, _arguments: Arguments) -> None:

@@ -9,7 +9,7 @@ from struct import pack
 
 from kdump.binary import kernel
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
-from kdump.output.kafka_text import Template, java_boolean, java_optional
+from kdump.output.kafka.lines import Template, java_boolean, java_optional
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

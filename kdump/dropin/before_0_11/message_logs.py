@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kdump.cli.dropin.decoders import decoders_of
-from kdump.cli.dropin.logs import prints_data
-from kdump.cli.dropin.tool import absolute
+from kdump.dropin.before_0_11.message_log import MAX_INT, MessageLog, Placed, messages_in
+from kdump.dropin.decoders import decoders_of
+from kdump.dropin.logs import prints_data
+from kdump.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name
-from kdump.formats.message_log import MAX_INT, MessageLog, Placed, messages_in
 from kdump.formats.record_batch import as_int64, codec_name
-from kdump.output.kafka_text import Template
+from kdump.output.kafka.lines import Template
 from kdump.releases import history
 
 TYPE_CHECKING = False
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.binary.source import Source
-    from kdump.cli.dropin.tool import DumpTool
-    from kdump.cli.joptsimple import Arguments
-    from kdump.formats.message_log import MessageRules
+    from kdump.dropin.before_0_11.message_log import MessageRules
+    from kdump.dropin.joptsimple import Arguments
+    from kdump.dropin.tool import DumpTool
     from kdump.formats.message_set import Message
-    from kdump.output.record_decoder import Content, RecordDecoder
+    from kdump.output.kafka.record_decoder import Content, RecordDecoder
 
     Decoder = Callable[[bytes], str]
     Decoders = tuple[Decoder, Decoder] | RecordDecoder | None

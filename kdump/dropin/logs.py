@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
-from kdump.binary.java_text import text_of
-from kdump.cli.dropin.decoders import DECODER_CLASSES, decoders_of
-from kdump.cli.dropin.tool import absolute
+from kdump.binary.java_strings import text_of
+from kdump.dropin.decoders import DECODER_CLASSES, decoders_of
+from kdump.dropin.tool import absolute
 from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
-from kdump.output.kafka_text import interleaved
+from kdump.output.kafka.lines import interleaved
 from kdump.releases import history
 
 TYPE_CHECKING = False
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kdump.binary.source import Source
-    from kdump.cli.dropin.tool import DumpTool
-    from kdump.cli.joptsimple import Arguments
+    from kdump.dropin.joptsimple import Arguments
+    from kdump.dropin.tool import DumpTool
     from kdump.formats.log import Chunk, Leap, LogRules
     from kdump.formats.record import RecordChunk
     from kdump.output.blocks import Blocks
-    from kdump.output.kafka_text import Contents
-    from kdump.output.kernel_text import Complain, KernelPlan, KernelText
-    from kdump.output.kernel_text import Contents as KernelContents
+    from kdump.output.kafka.lines import Contents
+    from kdump.output.kafka.native_lines import Complain, KernelPlan, KernelText
+    from kdump.output.kafka.native_lines import Contents as KernelContents
+    from kdump.output.kafka.record_decoder import RecordDecoder
     from kdump.output.parallel import Outlet
-    from kdump.output.record_decoder import RecordDecoder
 
     Decoder = Callable[[bytes], str]
     Out = Blocks | Outlet
@@ -193,7 +193,7 @@ def _maker_of_batches(tool: DumpTool) -> Maker:
 def _maker_of_records(
     tool: DumpTool, source: Source, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
 ) -> Maker:
-    from kdump.output.contents import contents, kernel_contents
+    from kdump.output.kafka.record_contents import contents, kernel_contents
 
     skips_metadata = arguments.has("skip-record-metadata")
     contents_of = contents(tool.profile, decoders, skips_metadata=skips_metadata)
@@ -236,7 +236,7 @@ def _kernel_plan(
     """What the kernel in C shows of a log, where it is there and the output is as it stands in Kafka's words."""
     if kernel.native is None or tool.is_terminal:
         return None
-    from kdump.output.kernel_text import KernelPlan
+    from kdump.output.kafka.native_lines import KernelPlan
 
     return KernelPlan(
         tool.profile,
@@ -252,7 +252,7 @@ def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain) -> Kerne
     """What shows that there."""
     if plan is None:
         return None
-    from kdump.output.kernel_text import KernelText
+    from kdump.output.kafka.native_lines import KernelText
 
     return KernelText(plan, out.write_bytes, complain)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kdump.checks.time_index import MAX_SIZE, Landing
+from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
+from kdump.dropin.time_comparison import MAX_SIZE, Landing
 from kdump.errors import CorruptData
-from kdump.formats.message_log import MessageLog, messages_in
 from kdump.formats.record_batch import NO_TIMESTAMP
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.binary.source import Source
-    from kdump.formats.message_log import MessageRules
+    from kdump.dropin.before_0_11.message_log import MessageRules
 
 
 def first_offset_at(log: Source, position: int, size: int, rules: MessageRules) -> int:

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 
 from kdump.binary import kernel
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks.offset_index import open_slice
+from kdump.dropin.offset_comparison import open_slice
 from kdump.errors import CorruptData
 from kdump.formats import message_set, record, records, time_index
 from kdump.formats.log import STRICT_RULES, Log, LogRules

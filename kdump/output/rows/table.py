@@ -11,9 +11,9 @@ import json
 from datetime import UTC, datetime
 from textwrap import wrap
 
-from kdump.binary.java_text import escaped
-from kdump.output.columns import Column, chopped, cut, fitted, lines_of, total_width, width_of
-from kdump.output.listing import ListedBatch, ListedRecord
+from kdump.binary.java_strings import escaped
+from kdump.output.rows.columns import Column, chopped, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.listing import ListedBatch, ListedRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from json.encoder import encode_basestring, encode_basestring_ascii
 
 from kdump.messages.kafka_json import Json
-from kdump.output.kafka_text import Template
+from kdump.output.kafka.lines import Template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.cli.joptsimple import Arguments
-    from kdump.output.record_decoder import RecordDecoder
+    from kdump.dropin.joptsimple import Arguments
+    from kdump.output.kafka.record_decoder import RecordDecoder
     from kdump.releases.profile import Profile
 
     Decoder = Callable[[bytes], str]
@@ -24,9 +24,9 @@ def decoders_of(
     """The decoders for keys and for values, or the one for whole records. Raises Fault where the tool does not find them."""
     for name in history.TOPIC_DECODERS:
         if arguments.has(name):
-            from kdump.output import topics
+            from kdump.output.kafka import topic_records
 
-            return topics.decoder_of(profile, name)
+            return topic_records.decoder_of(profile, name)
     if not profile.decoder_classes:
         return text_of, text_of
     value_decoder, key_decoder = (_decoder(profile, arguments.text(name), text_of, write) for name in DECODER_CLASSES)

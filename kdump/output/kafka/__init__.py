@@ -1,0 +1,1 @@
+"""Kafka's own lines and reports, in the words of one release."""
