@@ -412,13 +412,18 @@ def test_a_session_that_does_not_stop_is_ended_without_a_word() -> None:
     """As where an interrupt comes on a busy machine; PySpark's thread for accumulators is still connected to Java."""
     script = """if True:
         import time
+        import warnings
         from pyspark.sql import SparkSession
         from kdump.spark.session import embedded
+
+        def stop(session):
+            warnings.warn("Unable to cleanly shutdown Spark JVM process. It is possible that it crashed.", RuntimeWarning)
+            time.sleep(1000)
 
         try:
             with embedded(master="local[1]") as session:
                 session.sparkContext.parallelize([1]).map(lambda one: one).count()
-                SparkSession.stop = lambda self: time.sleep(1000)
+                SparkSession.stop = stop
                 raise KeyboardInterrupt
         except KeyboardInterrupt:
             time.sleep(2)

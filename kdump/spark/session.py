@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -298,7 +299,8 @@ def _stop(session: SparkSession, *, is_hurried: bool) -> None:
 
 
 def _silence(context: SparkContext) -> None:
-    """Let PySpark's thread for accumulators print no traceback when Java ends before it does."""
+    """Let PySpark say nothing when Java ends before it does: its thread for accumulators a traceback, its end a warning."""
+    warnings.filterwarnings("ignore", message="Unable to cleanly shutdown Spark JVM", category=RuntimeWarning)
     server: Any = getattr(context, "_accumulatorServer", None)  # a private part of PySpark, of any type
     if server is not None:
         server.handle_error = lambda *_: None
