@@ -32,6 +32,7 @@ FLOORS = {
     "releases": 4,
     "verdicts": 7,
     "output": 8,
+    "dropin": 9,
     "pipeline": 9,
     "spark": 10,
     "cli": 11,
@@ -134,7 +135,7 @@ def test_imports_are_absolute() -> None:
 
 def test_only_releases_forecasts_and_the_doors_know_releases() -> None:
     importing = {found.places[0] for found in IMPORTS if found.places[1] == "releases" and not found.is_for_types}
-    assert importing <= {"releases", "forecasts", "output", "cli", "spark"}
+    assert importing <= {"releases", "forecasts", "output", "dropin", "cli", "spark"}
 
 
 # --- what a run imports

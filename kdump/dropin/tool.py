@@ -128,7 +128,9 @@ class DumpTool:
         if not suffix and not self.profile.ignores_names_without_dot:
             raise CorruptData("name-without-dot", "the name has no suffix", path=path, length=len(name))
         if suffix in self.profile.suffixes:
-            module = "message_logs" if suffix == file_name.LOG and self.profile.knows_messages_only else _DUMPS[suffix]
+            module = (
+                "before_0_11.message_logs" if suffix == file_name.LOG and self.profile.knows_messages_only else _DUMPS[suffix]
+            )
             __import__("kdump.dropin." + module, fromlist=["dump"]).dump(self, path, name, arguments)  # as importlib, without it
         else:
             self.say(f"Ignoring unknown file {path}\n")

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kdump.binary.compression import OldReader
-    from kdump.dropin.before_0_11.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.exception_texts import Words
     from kdump.releases.history import ControlType, Option
+    from kdump.releases.message_rules import MessageRules
     from kdump.releases.schemas import KnownSchemas
 
 
@@ -105,7 +105,7 @@ class Profile:
         if not self.knows_messages_only:
             return None
         from kdump.binary.compression import OldReader
-        from kdump.dropin.before_0_11.message_log import MessageRules  # only old releases need it
+        from kdump.releases.message_rules import MessageRules  # only old releases need it
 
         at = self._then.at
         return MessageRules(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.binary.source import Source
-    from kdump.dropin.before_0_11.message_log import MessageRules
+    from kdump.releases.message_rules import MessageRules
 
 
 def first_offset_at(log: Source, position: int, size: int, rules: MessageRules) -> int:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.binary.source import Source
-    from kdump.dropin.before_0_11.message_log import MessageRules
     from kdump.dropin.joptsimple import Arguments
     from kdump.dropin.tool import DumpTool
     from kdump.formats.message_set import Message
     from kdump.output.kafka.record_decoder import Content, RecordDecoder
+    from kdump.releases.message_rules import MessageRules
 
     Decoder = Callable[[bytes], str]
     Decoders = tuple[Decoder, Decoder] | RecordDecoder | None
