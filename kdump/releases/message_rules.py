@@ -7,7 +7,7 @@ from kdump.formats.message_set import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.compression import OldReader
+    from kdump.binary.codecs.quirks import CodecQuirks
 
 
 class _PlainMessage(Message):
@@ -34,7 +34,7 @@ class MessageRules:
     of magic 1 must not be empty.
     `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
     `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends after 2147483647 is empty.
-    `frames` says how compressed payloads are taken. `wrappers_give_timestamp_type`: those of magic 0, too: none.
+    `quirks` says how compressed payloads are taken. `wrappers_give_timestamp_type`: those of magic 0, too: none.
     """
 
     __slots__ = (
@@ -43,9 +43,9 @@ class MessageRules:
         "codec_count",
         "codec_mask",
         "ends",
-        "frames",
         "ignores_early_end",
         "knows_timestamps",
+        "quirks",
         "refuses_nested",
         "slices_overflow",
         "unwraps",
@@ -67,7 +67,7 @@ class MessageRules:
         ignores_early_end: bool,
         checks_slices: bool,
         slices_overflow: bool,
-        frames: OldReader,
+        quirks: CodecQuirks,
         wrappers_give_timestamp_type: bool,
     ) -> None:
         self.knows_timestamps = knows_timestamps
@@ -81,7 +81,7 @@ class MessageRules:
         self.ignores_early_end = ignores_early_end
         self.checks_slices = checks_slices
         self.slices_overflow = slices_overflow
-        self.frames = frames
+        self.quirks = quirks
         self.wrappers_give_timestamp_type = wrappers_give_timestamp_type
 
     def message(self, offset: int, data: bytes | memoryview) -> Message:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import codecs, compression
+from kdump.binary import codecs
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.formats.message_set import Message
@@ -137,7 +137,7 @@ class MessageLog:
 def messages_in(message: Message, rules: MessageRules) -> Iterator[Placed]:
     """The message itself, or the messages in it if it is a wrapper, as far as they can be had.
 
-    Raises CorruptData with the codes of `compression.decompress`, after `wrapper-` for what damages a stream already open,
+    Raises CorruptData with the codes of `codecs.decompress`, after `wrapper-` for what damages a stream already open,
     and with `codec-unknown`, `inner-message-size-too-small` and the codes `legacy-wrapper-...`.
     """
     codec = rules.codec_of(message)
@@ -195,13 +195,13 @@ def _check_magic(message: Message, wrapper: Message, rules: MessageRules) -> Non
         raise CorruptData("legacy-wrapper-mixed-magic", problem, magic=wrapper.magic, inner=message.magic)
 
 
-def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:
+def _payload_of(wrapper: Message, rules: MessageRules) -> codecs.Payload:
     value, codec = wrapper.value, rules.codec_of(wrapper)
     loaded = "" if codec == codecs.GZIP else "loaded-"  # by reflection, which shows when opening them fails
     if value is None:
         problem = "a compressed message has no value"
         raise CorruptData(loaded + "legacy-wrapper-null", problem, magic=wrapper.magic, wrapper=_java_text(wrapper))
-    payload = compression.decompress(codec, value, wrapper.magic, old=rules.frames)
+    payload = codecs.decompress(codec, value, wrapper.magic, quirks=rules.quirks)
     if payload.error is not None:
         payload.error.values["codec_name"] = codecs.CODECS[codec]
         if payload.error.code == "frame-bad-header":
@@ -224,7 +224,7 @@ def _java_text(message: Message) -> str:
     )
 
 
-def _end(payload: compression.Payload, rules: MessageRules) -> None:
+def _end(payload: codecs.Payload, rules: MessageRules) -> None:
     if payload.error is not None and not (rules.ignores_early_end and payload.error.code == "frame-ends-early"):
         raise _wrapped(payload.error)
 
