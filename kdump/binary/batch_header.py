@@ -58,7 +58,7 @@ COMPRESSION_MASK = 0x07
 TIMESTAMP_TYPE_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
-DELETE_HORIZON_BIT = 0x40
+DELETE_HORIZON_BIT = 0x40  # only the cleaner sets it
 ATTRIBUTES_IN_USE = 0x7F
 
 
@@ -89,26 +89,21 @@ MIN_RECORD_OVERHEAD = 14
 """No batch and no message is shorter than this, not counting its offset and length (those of magic 1 have 22 bytes or more)."""
 
 _UP_TO_MAGIC = Struct(">qi4xb")
-_OFFSET = Struct(">q")
-_LENGTH = Struct(">8xi")
-_CRC = Struct(">I")
 
 
-def base_offset(data: bytes | memoryview, position: int = 0) -> int:
+def batch_offset(data: bytes | memoryview, position: int = 0) -> int:
     """The offset that the header at this position begins with; of a message it is the only one."""
-    offset: int = _OFFSET.unpack_from(data, position)[0]
-    return offset
+    return int.from_bytes(data[position : position + LENGTH_AT], "big", signed=True)
 
 
 def batch_length(data: bytes | memoryview, position: int = 0) -> int:
     """The length that the header at this position states, which does not count offset and length. It may be negative."""
-    length: int = _LENGTH.unpack_from(data, position)[0]
-    return length
+    return int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big", signed=True)
 
 
 def batch_size(data: bytes | memoryview, position: int = 0) -> int:
-    """The size that the length in the header at this position amounts to."""
-    return batch_length(data, position) + LOG_OVERHEAD
+    """The size that the header at this position states: its length, with offset and length."""
+    return LOG_OVERHEAD + batch_length(data, position)
 
 
 def codec_id(data: bytes | memoryview, position: int = 0) -> int:
@@ -117,10 +112,16 @@ def codec_id(data: bytes | memoryview, position: int = 0) -> int:
     return data[position + at] & COMPRESSION_MASK
 
 
+def message_timestamp(data: bytes | memoryview, position: int = 0) -> int:
+    """The timestamp in the header of a message of magic 1 at this position."""
+    at = position + MESSAGE_TIMESTAMP_AT
+    return int.from_bytes(data[at : at + 8], "big", signed=True)
+
+
 def stored_crc(data: bytes | memoryview, position: int = 0) -> int:
     """The checksum in the header at this position, of a batch or a message."""
-    crc: int = _CRC.unpack_from(data, position + (CRC_AT if data[position + MAGIC_AT] >= 2 else MESSAGE_CRC_AT))[0]
-    return crc
+    at = position + (CRC_AT if data[position + MAGIC_AT] >= 2 else MESSAGE_CRC_AT)
+    return int.from_bytes(data[at : at + 4], "big")
 
 
 def peek(source: Readable, position: int) -> tuple[int, int, int] | None:

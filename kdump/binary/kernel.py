@@ -18,6 +18,8 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
 )
 from kdump.binary.reference import (
+    OFFSET_DELTA,
+    TIMESTAMP_DELTA,
     VarintTooLong,
     extent_at,
     fault_of_headers,
@@ -40,6 +42,8 @@ __all__ = [
     "LOG_OVERHEAD",
     "MESSAGE_HEADER",
     "MIN_BATCH_LENGTH",
+    "OFFSET_DELTA",
+    "TIMESTAMP_DELTA",
     "BatchHeader",
     "Buffer",
     "Headers",

@@ -29,12 +29,17 @@ from kdump.binary.batch_header import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from kdump.binary.batch_header import BatchHeader, MessageHeader
     from kdump.binary.checksums import Checksum
 
     Buffer = bytes | bytearray | memoryview
     Headers = tuple[tuple[bytes, bytes | None], ...]
     RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
+
+TIMESTAMP_DELTA: Final = 0  # where these two fields are in a RecordTuple
+OFFSET_DELTA: Final = 1
 
 _TIMESTAMP = Struct(">q")
 _EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on
