@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Content:
     ) -> None:
         self.header = header
         self.position = position
-        self.size = header[1] + kernel.LOG_OVERHEAD
+        self.size = header[LENGTH] + kernel.LOG_OVERHEAD
         self.data = data
         self.start = start
         self.end = end
@@ -51,4 +52,4 @@ class Content:
     @property
     def offsets(self) -> tuple[int, int]:
         """The first and the last offset, as the header has them."""
-        return self.header[0], self.header[0] + self.header[6]
+        return self.header[BASE_OFFSET], self.header[BASE_OFFSET] + self.header[LAST_OFFSET_DELTA]

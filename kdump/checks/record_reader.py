@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kdump.binary import codecs, kernel
+from kdump.binary.batch_header import ATTRIBUTES, COMPRESSION_MASK, LENGTH, MAGIC, RECORD_COUNT
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.content import Content
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set, record
-from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,24 +132,25 @@ class Contents:
         counts: list[int] = []
         first = 0
         for row, header in enumerate(chunk.headers):
+            count = header[RECORD_COUNT]
             try:
-                content = self._content(chunk, row) if header[12] else None
+                content = self._content(chunk, row) if count else None
             except MissingPackage:
                 content = None
             bad: tuple[Content, int] | None = None
             if content is not None:
                 position, code, _ = kernel.walk_records(
-                    content.data, content.start, content.end, header[12], content.end, content.is_compressed, content.rows
+                    content.data, content.start, content.end, count, content.end, content.is_compressed, content.rows
                 )
-                if code or position != content.end or len(content.rows) != header[12] or not content.is_sound:
+                if code or position != content.end or len(content.rows) != count or not content.is_sound:
                     bad, content = (content, position), None
-            is_empty = not header[12] and header[1] == kernel.MIN_BATCH_LENGTH
+            is_empty = not count and header[LENGTH] == kernel.MIN_BATCH_LENGTH
             if content is not None:
                 for rule in self._rules:
                     rule.content(content, status)
                 rows += content.rows
             if content is not None or is_empty:
-                counts.append(header[12])
+                counts.append(count)
                 if len(rows) < record.MAX_ROWS:
                     continue
             if counts:
@@ -167,11 +168,11 @@ class Contents:
     def _content(self, chunk: Chunk, row: int) -> Content | None:
         """What this batch holds, if it can be held: its records are not yet read."""
         header = chunk.headers[row]
-        size = header[1] + kernel.LOG_OVERHEAD
-        if not 0 < header[12] <= _MAX_COUNT or not kernel.BATCH_HEADER_SIZE <= size <= _MAX_HELD:
+        size = header[LENGTH] + kernel.LOG_OVERHEAD
+        if not 0 < header[RECORD_COUNT] <= _MAX_COUNT or not kernel.BATCH_HEADER_SIZE <= size <= _MAX_HELD:
             return None
         position = chunk.batches["position"][row]
-        codec = header[5] & COMPRESSION_MASK
+        codec = header[ATTRIBUTES] & COMPRESSION_MASK
         if chunk.window and not codec:
             start = chunk.starts[row]
             return Content(header, position, chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size)
@@ -183,7 +184,7 @@ class Contents:
         if held is not None:
             data = bytes(held)  # what is held is another's soon
             return Content(header, position, data, 0, len(data), payload=payload)
-        whole = codecs.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._budget.limit(size)))
+        whole = codecs.decompress(codec, payload, header[MAGIC], limit=min(_MAX_HELD, self._budget.limit(size)))
         is_sound = whole.error is None
         return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False, is_sound=is_sound)
 
@@ -197,7 +198,7 @@ class Contents:
             table = record.table_of_records([header], [len(rows)], rows)
             self._show(record.RecordChunk(chunk.batches, [len(rows)], table, continues), status)
 
-        size = header[1] + kernel.LOG_OVERHEAD
+        size = header[LENGTH] + kernel.LOG_OVERHEAD
         walk: record.BatchRecords | None = None
         try:
             batch = record.bytes_of(self._source, chunk, 0)

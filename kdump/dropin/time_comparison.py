@@ -7,12 +7,24 @@ from bisect import bisect_left
 from heapq import heappop, heappush
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BASE_TIMESTAMP,
+    LENGTH,
+    MAGIC_AT,
+    MAX_TIMESTAMP,
+    RECORD_COUNT,
+    TIMESTAMP_TYPE_BIT,
+    batch_size,
+    codec_id,
+)
+from kdump.binary.kernel import TIMESTAMP_DELTA
 from kdump.binary.source import WINDOW_SIZE
 from kdump.dropin.offset_comparison import open_slice
 from kdump.errors import CorruptData
 from kdump.formats import message_set, record, records, time_index
 from kdump.formats.log import STRICT_RULES, Log, LogRules
-from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP, TIMESTAMP_TYPE_BIT, as_int64
+from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,21 +167,26 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
     Raises CorruptData as `records.read`.
     """
     data = log.read(position, _LITTLE)
-    if len(data) >= kernel.BATCH_HEADER_SIZE and data[16] == 2 and not data[22] & COMPRESSION_MASK:
+    if len(data) >= kernel.BATCH_HEADER_SIZE and data[MAGIC_AT] == 2 and not codec_id(data):
         header = kernel.BATCH_HEADER.unpack_from(data)
-        size = header[1] + kernel.LOG_OVERHEAD
+        size = header[LENGTH] + kernel.LOG_OVERHEAD
         if len(data) < size <= WINDOW_SIZE:
             data = log.read(position, size)
         if size <= len(data):  # the usual case
             rows: list[RecordTuple] = []
+            count = header[RECORD_COUNT]
             end, code, _ = kernel.walk_records(
-                data, kernel.BATCH_HEADER_SIZE, size, min(header[12], record.MAX_ROWS), size, False, rows, False
+                data, kernel.BATCH_HEADER_SIZE, size, min(count, record.MAX_ROWS), size, False, rows, False
             )
-            if end == size and not code and len(rows) == header[12] > 0:
-                is_append_time = data[22] & TIMESTAMP_TYPE_BIT
-                return max(NO_TIMESTAMP, header[8] if is_append_time else max([as_int64(header[7] + row[0]) for row in rows]))
+            if end == size and not code and len(rows) == count > 0:
+                is_append_time = header[ATTRIBUTES] & TIMESTAMP_TYPE_BIT
+                base: int = header[BASE_TIMESTAMP]
+                latest: int = header[MAX_TIMESTAMP]
+                if not is_append_time:
+                    latest = max([as_int64(base + row[TIMESTAMP_DELTA]) for row in rows])
+                return max(NO_TIMESTAMP, latest)
     latest = NO_TIMESTAMP
-    size = kernel.LOG_OVERHEAD + int.from_bytes(data[8:12], "big", signed=True)
+    size = batch_size(data)
     for chunk in Log(log, position, position + size, rules=rules, window_size=size).chunks():
         if chunk.is_legacy:
             for message in message_set.messages_of(log, chunk, 0):

@@ -6,6 +6,16 @@ Of a producer only its open transaction is kept: nothing else of it can fail a s
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    COMPRESSION_MASK,
+    CONTROL_BIT,
+    LENGTH,
+    PRODUCER_ID,
+    RECORD_COUNT,
+    TRANSACTIONAL_BIT,
+)
 from kdump.binary.source import Source
 from kdump.decoders import control_record
 from kdump.errors import CorruptData, Unreadable
@@ -22,7 +32,7 @@ from kdump.forecasts.exceptions import (
 )
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.record import BatchRecords
-from kdump.formats.record_batch import COMPRESSION_MASK, CONTROL_BIT, NO_PRODUCER_ID, TRANSACTIONAL_BIT
+from kdump.formats.record_batch import NO_PRODUCER_ID
 from kdump.messages.control_records import ABORT, COMMIT
 
 TYPE_CHECKING = False
@@ -60,7 +70,7 @@ class AppendInfo:
 
     def append(self, log: LogReader, position: int, header: Header, rules: StartRules) -> Completed | None:
         """Take in a batch. Raises BrokerException for markers that cannot be, and data beside an open transaction."""
-        base_offset, attributes = header[0], header[5]
+        base_offset, attributes = header[BASE_OFFSET], header[ATTRIBUTES]
         if attributes & CONTROL_BIT:
             return self._end_transaction(log, position, header, rules)
         is_transactional = bool(attributes & TRANSACTIONAL_BIT)
@@ -76,7 +86,7 @@ class AppendInfo:
         control_type = _marker(log, position, header, rules)
         if control_type is None or self.open_from is None:
             return None
-        completed = Completed(self.open_from, header[0], control_type == ABORT)
+        completed = Completed(self.open_from, header[BASE_OFFSET], control_type == ABORT)
         self.open_from = None
         return completed
 
@@ -136,7 +146,7 @@ class ProducerStates:
             if batch.is_legacy:
                 continue
             header = batch.header
-            producer_id = header[9]
+            producer_id = header[PRODUCER_ID]
             if producer_id <= NO_PRODUCER_ID:
                 continue
             info = infos.get(producer_id)
@@ -232,18 +242,18 @@ def _marker(log: LogReader, position: int, header: Header, rules: StartRules) ->
 
     Raises InvalidBatch or BrokerException as a broker does.
     """
-    count = header[12]
+    offset, count = header[BASE_OFFSET], header[RECORD_COUNT]
     if not count:
         return None
     key, value = _first_record(log, position, header)
     try:
         control_type = control_record.type_of(key)
         if control_type not in (ABORT, COMMIT):
-            reason = f"the control batch at offset {header[0]:,} of a producer has type {control_type}, and is no marker"
+            reason = f"the control batch at offset {offset:,} of a producer has type {control_type}, and is no marker"
             raise BrokerException(reason, ILLEGAL_ARGUMENT)
         control_record.coordinator_epoch_of(value, checks_size_first=rules.checks_marker_size)
     except CorruptData as fault:
-        reason = f"control batch at offset {header[0]:,}: {fault.message}"
+        reason = f"control batch at offset {offset:,}: {fault.message}"
         if fault.code in ("control-key-null", "control-value-null"):
             raise BrokerException(reason, NULL_POINTER) from None
         if fault.code == "marker-value-short" and not rules.checks_marker_size:
@@ -254,10 +264,10 @@ def _marker(log: LogReader, position: int, header: Header, rules: StartRules) ->
 
 def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes | None, bytes | None]:
     """Key and value of the first record of a control batch; where the batch is compressed, all of it has to be sound."""
-    codec = header[5] & COMPRESSION_MASK
+    offset, codec = header[BASE_OFFSET], header[ATTRIBUTES] & COMPRESSION_MASK
     if codec >= _CODEC_COUNT:
-        raise BrokerException(f"codec {codec} of the control batch at offset {header[0]:,} does not exist", ILLEGAL_ARGUMENT)
-    size = header[1] + kernel.LOG_OVERHEAD
+        raise BrokerException(f"codec {codec} of the control batch at offset {offset:,} does not exist", ILLEGAL_ARGUMENT)
+    size = header[LENGTH] + kernel.LOG_OVERHEAD
     data = log.read(position, min(size, _MAX_CONTROL_BATCH))
     rows: list[RecordTuple] = []
     try:
@@ -268,13 +278,13 @@ def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes 
     except CorruptData as fault:
         rows += fault.values.get("good_rows", ())[: 1 - len(rows)]
         if not rows or codec:
-            reason = f"control batch at offset {header[0]:,}: {fault.message}"
+            reason = f"control batch at offset {offset:,}: {fault.message}"
             if fault.code.endswith("varint-too-long"):
                 raise BrokerException(reason, ILLEGAL_ARGUMENT) from None
             if fault.code.startswith("frame"):
                 raise BrokerException(reason, KAFKA) from None
             raise InvalidBatch(reason, INVALID_RECORD) from None
-    key, value = rows[0][5:7]
+    *_, key, value = rows[0]
     return None if key is None else bytes(key), None if value is None else bytes(value)
 
 

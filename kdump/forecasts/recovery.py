@@ -6,6 +6,16 @@ Kafka: LogSegment.recover.
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    LAST_OFFSET_DELTA,
+    LEADER_EPOCH,
+    LENGTH,
+    MAX_TIMESTAMP,
+    MESSAGE_OFFSET,
+    MESSAGE_TIMESTAMP,
+    PRODUCER_ID,
+)
 from kdump.forecasts.exceptions import InvalidBatch, OffsetOverflow
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, as_int64
 
@@ -36,34 +46,35 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
     offset_index, time_index = segment.offset_index, segment.time_index
     segment.reset_indexes()
     valid_bytes = last_indexed = 0
-    largest = (NO_TIMESTAMP, segment.base_offset)
+    largest_timestamp, offset_of_largest = NO_TIMESTAMP, segment.base_offset
     reason = ""
     try:
         for position, header, is_legacy, is_valid in segment.log.checked():
-            size = header[1] + kernel.LOG_OVERHEAD
+            size = header[LENGTH] + kernel.LOG_OVERHEAD
             if not is_valid:
                 raise InvalidBatch(_what_is_wrong(position, header, size, is_legacy))
-            last_offset = header[0] if is_legacy else as_int64(header[0] + header[6])
+            first_offset = header[MESSAGE_OFFSET] if is_legacy else header[BASE_OFFSET]
+            last_offset = first_offset if is_legacy else as_int64(first_offset + header[LAST_OFFSET_DELTA])
             if not offset_index.can_hold(last_offset):
                 raise OffsetOverflow(segment.base_offset, last_offset)
-            timestamp = header[5] if is_legacy else header[8]
-            if timestamp > largest[0]:
-                largest = timestamp, last_offset
+            timestamp = header[MESSAGE_TIMESTAMP] if is_legacy else header[MAX_TIMESTAMP]
+            if timestamp > largest_timestamp:
+                largest_timestamp, offset_of_largest = timestamp, last_offset
             if valid_bytes - last_indexed > settings.index_interval:
                 offset_index.append(last_offset, valid_bytes)
-                time_index.append(*largest)
+                time_index.append(largest_timestamp, offset_of_largest)
                 last_indexed = valid_bytes
             valid_bytes += size
             if not is_legacy:
                 if epochs is not None:
-                    epochs.note(header[2], header[0])
-                if header[9] > NO_PRODUCER_ID:
+                    epochs.note(header[LEADER_EPOCH], first_offset)
+                if header[PRODUCER_ID] > NO_PRODUCER_ID:
                     _update_producer(segment, position, header, producers, settings)
                 producers.end_offset = as_int64(last_offset + 1)
     except InvalidBatch as error:
         reason = error.reason
     cut = Cut(valid_bytes, segment.truncate(valid_bytes), reason or "what follows is no whole batch")
-    time_index.append(*largest, is_last=True)
+    time_index.append(largest_timestamp, offset_of_largest, is_last=True)
     segment.trim_indexes()
     return cut
 
@@ -80,7 +91,7 @@ def remake_index(segment: Segment, settings: Settings) -> None:
 def _update_producer(
     segment: Segment, position: int, header: tuple[int, ...], producers: ProducerStates, settings: Settings
 ) -> None:
-    info = producers.prepared(header[9])
+    info = producers.prepared(header[PRODUCER_ID])
     completed = info.append(segment.log, position, header, settings.rules)
     producers.update(info)
     if completed is not None:
@@ -92,4 +103,4 @@ def _update_producer(
 def _what_is_wrong(position: int, header: tuple[int, ...], size: int, is_legacy: bool) -> str:
     if not is_legacy and size < kernel.BATCH_HEADER_SIZE:
         return f"the batch at byte {position:,} has {size} bytes, which is less than its header"
-    return f"the checksum of the batch at byte {position:,}, offset {header[0]:,}, does not fit"
+    return f"the checksum of the batch at byte {position:,}, offset {header[BASE_OFFSET]:,}, does not fit"

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    ATTRIBUTES_AT,
+    ATTRIBUTES_IN_USE,
+    LAST_OFFSET_DELTA_AT,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES_AT,
+    MESSAGE_CRC_COVERS_FROM,
+    MESSAGE_HEADER_SIZE,
+    MIN_RECORD_OVERHEAD,
+    batch_size,
+    stored_crc,
+)
 from kdump.binary.checksums import crc32, crc32c_for
 
 TYPE_CHECKING = False
@@ -21,9 +33,6 @@ NOWHERE = -1
 
 _FIRST_WINDOW = 64 << 10
 _LARGEST_WINDOW = 4 << 20
-_MESSAGE_HEADER_SIZE = 26
-_MIN_MESSAGE_LENGTH = 14
-_MAGIC_AT = 16
 _BUDGET = 8 << 20  # bytes under checksums, so that bytes made to look like headers cost little
 
 
@@ -44,22 +53,24 @@ def first_batch(source: Reader, start: int, end: int, is_legacy: bool) -> int:
 
 def find(window: bytes, is_legacy: bool) -> int:
     """Where the first of them begins that is whole in a window, as the kernel in C finds it; NOWHERE if there is none."""
-    checksum, crc_at, covers_from = (crc32, 12, 16) if is_legacy else (crc32c_for(len(window)), 17, kernel.CRC_COVERS_FROM)
-    header_size = _MESSAGE_HEADER_SIZE if is_legacy else kernel.BATCH_HEADER_SIZE
+    checksum = crc32 if is_legacy else crc32c_for(len(window))
+    covers_from = MESSAGE_CRC_COVERS_FROM if is_legacy else kernel.CRC_COVERS_FROM
+    header_size = MESSAGE_HEADER_SIZE if is_legacy else kernel.BATCH_HEADER_SIZE
     budget = _BUDGET
     view = memoryview(window)
     for start in _candidates(window, is_legacy):
         if len(window) - start < header_size or budget <= 0:
             return NOWHERE
-        end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
+        end = start + batch_size(window, start)
         if is_legacy:
-            may_be = end - start >= kernel.LOG_OVERHEAD + _MIN_MESSAGE_LENGTH and not window[start + 17] & 0xF0
+            may_be = end - start >= kernel.LOG_OVERHEAD + MIN_RECORD_OVERHEAD and not window[start + MESSAGE_ATTRIBUTES_AT] & 0xF0
         else:
-            may_be = end - start >= kernel.BATCH_HEADER_SIZE and not window[start + 21] and not window[start + 22] & 0x80
+            attributes = int.from_bytes(window[start + ATTRIBUTES_AT : start + LAST_OFFSET_DELTA_AT], "big", signed=True)
+            may_be = end - start >= kernel.BATCH_HEADER_SIZE and 0 <= attributes <= ATTRIBUTES_IN_USE
         if end > len(window) or not may_be:
             continue
         budget -= end - start
-        if checksum(view[start + covers_from : end]) == int.from_bytes(window[start + crc_at : start + crc_at + 4], "big"):
+        if checksum(view[start + covers_from : end]) == stored_crc(window, start):
             return start
     return NOWHERE
 
@@ -67,8 +78,8 @@ def find(window: bytes, is_legacy: bool) -> int:
 def _candidates(window: bytes, is_legacy: bool) -> Iterator[int]:
     """Where batches would begin by their magic alone."""
     magics = (b"\0", b"\1") if is_legacy else (b"\2",)
-    places = [window.find(magic, _MAGIC_AT) for magic in magics]
+    places = [window.find(magic, MAGIC_AT) for magic in magics]
     while any(place >= 0 for place in places):
         at = min(place for place in places if place >= 0)
-        yield at - _MAGIC_AT
+        yield at - MAGIC_AT
         places = [window.find(magic, at + 1) if place == at else place for magic, place in zip(magics, places, strict=True)]

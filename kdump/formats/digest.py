@@ -6,6 +6,7 @@ from array import array
 from struct import Struct
 
 from kdump.binary import digest_reference, kernel
+from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class Digest:
             first_offset, length, *_ = kernel.MESSAGE_HEADER.unpack_from(data)
             return first_offset, first_offset, position + kernel.LOG_OVERHEAD + length
         header = kernel.BATCH_HEADER.unpack_from(data)
-        return header[0], header[0] + header[6], position + kernel.LOG_OVERHEAD + header[1]
+        first_offset = header[BASE_OFFSET]
+        return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + kernel.LOG_OVERHEAD + header[LENGTH]
 
     def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
         """What each producer wrote, a run at a time; see digest_reference.RUN. None where a batch of it is odd."""

@@ -3,6 +3,24 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    COMPRESSION_MASK,
+    CRC,
+    LAST_OFFSET_DELTA,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES,
+    MESSAGE_CRC,
+    MESSAGE_CRC_COVERS_FROM,
+    MESSAGE_HEADER_SIZE,
+    batch_length,
+    batch_offset,
+    batch_size,
+    message_timestamp,
+)
+from kdump.binary.batch_header import HEADER_UP_TO_MAGIC as HEADER_UP_TO_MAGIC  # some modules still import these two from here
+from kdump.binary.batch_header import MIN_RECORD_OVERHEAD as MIN_RECORD_OVERHEAD
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.codecs import CODECS
 from kdump.binary.source import WINDOW_SIZE
@@ -39,13 +57,7 @@ if TYPE_CHECKING:
             """
 
 
-HEADER_UP_TO_MAGIC = 17
-"""The first bytes of every batch have one shape, up to its magic."""
-
 MAX_INT = 0x7FFFFFFF
-
-MIN_RECORD_OVERHEAD = 14
-"""No batch and no message is shorter than this, not counting its offset and length."""
 
 
 class Chunk:
@@ -227,18 +239,18 @@ class Log:
         window, window_position = read(self.position, 0), self.position
         while True:
             start = self.position - window_position
-            header = window[start : start + HEADER_UP_TO_MAGIC]
-            if len(header) < HEADER_UP_TO_MAGIC and self._is_more():
+            header_bytes = window[start : start + HEADER_UP_TO_MAGIC]
+            if len(header_bytes) < HEADER_UP_TO_MAGIC and self._is_more():
                 if leap is not None:
                     self.position = leap(self.position, self.end, self.end)
                 window_position = self.position
                 window = read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)
-                start, header = 0, window[:HEADER_UP_TO_MAGIC]
-            length = self._length_at(header)
+                start, header_bytes = 0, window[:HEADER_UP_TO_MAGIC]
+            length = self._length_at(header_bytes)
             if length is None:
                 return
-            magic = int.from_bytes(header[16:], "big", signed=True)
+            magic = int.from_bytes(header_bytes[MAGIC_AT:], "big", signed=True)
             size = kernel.LOG_OVERHEAD + length
             if start + max(size, kernel.BATCH_HEADER_SIZE) > len(window) and start > 0:
                 window = window[:0]  # begin the next window with this batch
@@ -300,13 +312,13 @@ class Log:
         return ((positions, last_offsets) if positions else None), end
 
     def _lone_extent(self, magic: int, _size: int) -> tuple[list[int], list[int]]:
-        header = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
+        header_bytes = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
         if magic >= 2:
-            if len(header) < kernel.BATCH_HEADER_SIZE:
-                raise self._header_cut(_size, kernel.BATCH_HEADER_SIZE, len(header))
-            fields = kernel.BATCH_HEADER.unpack(header)
-            return [self.position], [record_batch.as_int64(fields[0] + fields[6])]
-        return [self.position], [int.from_bytes(header[:8], "big", signed=True)]
+            if len(header_bytes) < kernel.BATCH_HEADER_SIZE:
+                raise self._header_cut(_size, kernel.BATCH_HEADER_SIZE, len(header_bytes))
+            header = kernel.BATCH_HEADER.unpack(header_bytes)
+            return [self.position], [record_batch.as_int64(header[BASE_OFFSET] + header[LAST_OFFSET_DELTA])]
+        return [self.position], [batch_offset(header_bytes)]
 
     def _regular_starts(
         self, window: bytes, start: int, window_position: int, _magic: int
@@ -315,10 +327,10 @@ class Log:
         return ((starts, window, window_position) if starts else None), end
 
     def _lone_start(self, magic: int, size: int) -> tuple[list[int], bytes, int]:
-        header = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
-        if magic >= 2 and len(header) < kernel.BATCH_HEADER_SIZE:
-            raise self._header_cut(size, kernel.BATCH_HEADER_SIZE, len(header))
-        return [0], header.ljust(kernel.BATCH_HEADER_SIZE, b"\0"), self.position
+        header_bytes = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
+        if magic >= 2 and len(header_bytes) < kernel.BATCH_HEADER_SIZE:
+            raise self._header_cut(size, kernel.BATCH_HEADER_SIZE, len(header_bytes))
+        return [0], header_bytes.ljust(kernel.BATCH_HEADER_SIZE, b"\0"), self.position
 
     def _header_cut(self, size: int, header_size: int, read: int) -> CorruptData:
         message = f"the file ends inside the header of a record batch that says it is {size} bytes long"
@@ -327,13 +339,13 @@ class Log:
     def _is_more(self) -> bool:
         return self.position < self.end - HEADER_UP_TO_MAGIC
 
-    def _length_at(self, header: bytes | memoryview) -> int | None:
+    def _length_at(self, header_bytes: bytes | memoryview) -> int | None:
         """The length of the batch at `position`, or None where the log ends."""
         rest = self.end - self.position
-        if not self._is_more() or len(header) < HEADER_UP_TO_MAGIC:  # the file may have been cut off meanwhile
+        if not self._is_more() or len(header_bytes) < HEADER_UP_TO_MAGIC:  # the file may have been cut off meanwhile
             self.trailing = "torn-header" if rest > 0 else ""
             return None
-        length = int.from_bytes(header[8:12], "big", signed=True)
+        length = batch_length(header_bytes)
         if length < MIN_RECORD_OVERHEAD:
             raise CorruptData(
                 "record-size-too-small",
@@ -351,41 +363,40 @@ class Log:
 
     def _lone_batch(self, magic: int, size: int) -> Chunk:
         """The batch at `position`: one that is larger than a window, or whose header is irregular."""
-        header_size = kernel.BATCH_HEADER_SIZE if magic >= 2 else 26 if magic else 18
-        bytes_of_header = self.source.read(self.position, header_size)
+        header_size = kernel.BATCH_HEADER_SIZE if magic >= 2 else MESSAGE_HEADER_SIZE if magic else kernel.MESSAGE_HEADER.size
+        header_bytes = self.source.read(self.position, header_size)
         if magic < self._rules.min_magic:
-            offset = int.from_bytes(bytes_of_header[:8], "big", signed=True)
-            row = RecordBatch.partial(None, offset)
+            row = RecordBatch.partial(None, batch_offset(header_bytes))
             raise self._fault("magic-negative", f"magic {magic} does not exist", size, row, "last_offset", magic=magic)
-        if len(bytes_of_header) < header_size:
+        if len(header_bytes) < header_size:
             if self._rules.reads_records_only:
                 raise self._fault("batch-shorter-than-header", f"a record batch of {size} bytes has no room for its header", size)
-            raise self._header_cut(size, header_size, len(bytes_of_header))
+            raise self._header_cut(size, header_size, len(header_bytes))
         if size > MAX_INT:
-            raise self._overflow(magic, size, bytes_of_header)
+            raise self._overflow(magic, size, header_bytes)
         if magic >= 2:
-            header = kernel.BATCH_HEADER.unpack(bytes_of_header)
-            attributes = header[5]
-            is_valid = size >= kernel.BATCH_HEADER_SIZE and self._crc(kernel.CRC_COVERS_FROM, size) == header[4]
+            header = kernel.BATCH_HEADER.unpack(header_bytes)
+            attributes = header[ATTRIBUTES]
+            is_valid = size >= kernel.BATCH_HEADER_SIZE and self._crc(kernel.CRC_COVERS_FROM, size) == header[CRC]
             batches = record_batch.table_of_batches([header], [self.position], [is_valid])
             chunk = Chunk(batches, [header], [0], b"", False)
         else:
-            timestamp = int.from_bytes(bytes_of_header[18:26], "big", signed=True) if magic else record_batch.NO_TIMESTAMP
-            message = (*kernel.MESSAGE_HEADER.unpack_from(bytes_of_header), timestamp)
-            attributes = message[4]
-            is_valid = self._crc(HEADER_UP_TO_MAGIC - 1, size) == message[2]
+            timestamp = message_timestamp(header_bytes) if magic else record_batch.NO_TIMESTAMP
+            message = (*kernel.MESSAGE_HEADER.unpack_from(header_bytes), timestamp)
+            attributes = message[MESSAGE_ATTRIBUTES]
+            is_valid = self._crc(MESSAGE_CRC_COVERS_FROM, size) == message[MESSAGE_CRC]
             chunk = Chunk(record_batch.table_of_messages([message], [self.position], [is_valid]), [message], [0], b"", True)
-        codec = attributes & record_batch.COMPRESSION_MASK
+        codec = attributes & COMPRESSION_MASK
         if codec >= self._rules.codec_count and not (self._rules.reads_records_only and _is_empty_or_short(chunk)):
             through = "delete_horizon_ms" if magic >= 2 else "last_offset"
             raise self._fault("codec-unknown", f"codec {codec} does not exist", size, chunk.batches.row(0), through, codec=codec)
         return chunk
 
-    def _overflow(self, magic: int, size: int, header: bytes) -> CorruptData:
+    def _overflow(self, magic: int, size: int, header_bytes: bytes) -> CorruptData:
         """The fault of a length that overflows, with the row as far as Kafka looks at it before it trips."""
-        row, through = RecordBatch.partial(None, int.from_bytes(header[:8], "big", signed=True)), "last_offset"
+        row, through = RecordBatch.partial(None, batch_offset(header_bytes)), "last_offset"
         if magic >= 2:
-            batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header)], [self.position], [False])
+            batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header_bytes)], [self.position], [False])
             row, through = batches.row(0), "delete_horizon_ms"
         return self._fault("length-overflow", "a length overflows", size, row, through, capacity=size - (1 << 32))
 
@@ -434,7 +445,7 @@ class _Remainder:
             self._run = 1
             return None, end
         for _ in range(self._run):
-            size = kernel.LOG_OVERHEAD + int.from_bytes(window[end + 8 : end + kernel.LOG_OVERHEAD], "big", signed=True)
+            size = batch_size(window, end)
             if size < kernel.LOG_OVERHEAD or end + size > len(window):
                 break
             end += size

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from kdump.binary import codecs
+from kdump.binary.batch_header import (
+    COMPRESSION_MASK,
+    LOG_OVERHEAD,
+    MESSAGE_LENGTH,
+    MESSAGE_OFFSET,
+    MIN_RECORD_OVERHEAD,
+    batch_length,
+    batch_offset,
+)
 from kdump.binary.checksums import crc32
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.record_batch import (
-    COMPRESSION_MASK,
-    LOG_APPEND_TIME,
-    NO_TIMESTAMP,
-    as_int64,
-)
+from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, as_int64
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -22,8 +26,6 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
-_OVERHEAD = 12  # offset and size
-_MIN_SIZE = 14  # of a message
 _SMALL_PAYLOAD = 4 << 20  # up to here all messages of a wrapper are held at once
 
 
@@ -50,7 +52,7 @@ class Message:
 
     @property
     def is_valid(self) -> bool:
-        return len(self.data) >= _MIN_SIZE and crc32(memoryview(self.data)[4:]) == self.crc
+        return len(self.data) >= MIN_RECORD_OVERHEAD and crc32(memoryview(self.data)[4:]) == self.crc
 
     @property
     def timestamp(self) -> int:
@@ -171,14 +173,15 @@ class _Part:
 
 def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The message in this row, or the messages in it if it is a wrapper."""
-    offset, length = chunk.headers[row][:2]
+    header = chunk.headers[row]
+    offset, length = header[MESSAGE_OFFSET], header[MESSAGE_LENGTH]
     start = chunk.starts[row]
     if chunk.window:
-        data = chunk.window[start + _OVERHEAD : start + _OVERHEAD + length]
+        data = chunk.window[start + LOG_OVERHEAD : start + LOG_OVERHEAD + length]
     elif length > record.MAX_BATCH_SIZE:
         raise CorruptData("decompression-limit", f"a message of {length} bytes is too large to read")
     else:
-        data = source.read_exactly(chunk.batches["position"][row] + _OVERHEAD, length)
+        data = source.read_exactly(chunk.batches["position"][row] + LOG_OVERHEAD, length)
     message = Message(offset, data)
     return unwrap(message, limits) if message.codec else iter((message,))
 
@@ -258,13 +261,13 @@ def _walk(payload: codecs.Payload) -> Iterator[Message]:
 
 def _messages_in(data: memoryview) -> Iterator[Message]:
     position = 0
-    while position + _OVERHEAD <= len(data):
-        offset = int.from_bytes(data[position : position + 8], "big", signed=True)
-        size = int.from_bytes(data[position + 8 : position + _OVERHEAD], "big", signed=True)
-        if size < _MIN_SIZE:
-            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {_MIN_SIZE}"
-            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=_MIN_SIZE)
-        if position + _OVERHEAD + size > len(data):
+    while position + LOG_OVERHEAD <= len(data):
+        offset = batch_offset(data, position)
+        size = batch_length(data, position)
+        if size < MIN_RECORD_OVERHEAD:
+            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {MIN_RECORD_OVERHEAD}"
+            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=MIN_RECORD_OVERHEAD)
+        if position + LOG_OVERHEAD + size > len(data):
             return
-        yield Message(offset, data[position + _OVERHEAD : position + _OVERHEAD + size])
-        position += _OVERHEAD + size
+        yield Message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
+        position += LOG_OVERHEAD + size

@@ -6,16 +6,21 @@ from itertools import chain, repeat
 from operator import add
 
 from kdump.binary import codecs, kernel
-from kdump.errors import CorruptData
-from kdump.formats.record_batch import (
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BASE_SEQUENCE,
+    BASE_TIMESTAMP,
     COMPRESSION_MASK,
     CONTROL_BIT,
-    NO_SEQUENCE,
+    LENGTH,
+    MAGIC,
+    MAX_TIMESTAMP,
+    RECORD_COUNT,
     TIMESTAMP_TYPE_BIT,
-    RecordBatch,
-    as_int64,
-    increment_sequence,
 )
+from kdump.errors import CorruptData
+from kdump.formats.record_batch import NO_SEQUENCE, RecordBatch, as_int64, increment_sequence
 from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False
@@ -123,11 +128,11 @@ def read(
     counts: list[int] = []
     first = held = 0
     for row, header in enumerate(chunk.headers):
-        wants_data = with_data or bool(header[5] & CONTROL_BIT)
+        wants_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
         size = _walk_plain(chunk, row, decompressor, rows, wants_data, known_headers)
         if size is not None:
             # the usual case: its records join those of its neighbours
-            counts.append(header[12])
+            counts.append(header[RECORD_COUNT])
             held += size
             if len(rows) < MAX_ROWS and held < _SMALL_PAYLOAD:
                 continue
@@ -153,15 +158,15 @@ def _walk_plain(
     Of a batch that is large, bad, or compressed in an unusual way nothing is appended: the answer is None.
     """
     header, data = chunk.headers[row], chunk.window
-    count = header[12]
-    if not 0 <= count <= MAX_ROWS or not data or header[1] < kernel.MIN_BATCH_LENGTH:
+    count = header[RECORD_COUNT]
+    if not 0 <= count <= MAX_ROWS or not data or header[LENGTH] < kernel.MIN_BATCH_LENGTH:
         return None
     if not count:
         return 0  # Kafka looks at nothing after the header
     start = chunk.starts[row]
-    position, end = start + kernel.BATCH_HEADER_SIZE, start + kernel.LOG_OVERHEAD + header[1]
+    position, end = start + kernel.BATCH_HEADER_SIZE, start + kernel.LOG_OVERHEAD + header[LENGTH]
     size = 0
-    codec = header[5] & COMPRESSION_MASK
+    codec = header[ATTRIBUTES] & COMPRESSION_MASK
     if codec:
         payload = None if decompressor is None else decompressor.decompress(codec, memoryview(data)[position:end])
         if payload is None:
@@ -226,23 +231,23 @@ class BatchRecords:
         self.header = header
         self._max_payload = max_payload
         self.payload_size = 0  # of what was decompressed so far
-        self._codec = header[5] & COMPRESSION_MASK
+        self._codec = header[ATTRIBUTES] & COMPRESSION_MASK
         self.is_compressed = bool(self._codec)
         self._batch = batch
         self._quirks = quirks
-        self._with_data = with_data or bool(header[5] & CONTROL_BIT)
+        self._with_data = with_data or bool(header[ATTRIBUTES] & CONTROL_BIT)
         self._with_header_values = with_header_values
         self._data: bytes | bytearray = batch
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
-        count = header[12]
+        count = header[RECORD_COUNT]
         if len(batch) < kernel.BATCH_HEADER_SIZE:
             raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
         if count < 0:
             if self.is_compressed:
                 self._pieces()  # Kafka opens the payload before it looks at the count
             message = f"a record batch says it holds {count} records"
-            raise CorruptData("record-count-negative", message, count=count, magic=header[3])
+            raise CorruptData("record-count-negative", message, count=count, magic=header[MAGIC])
 
     def checked_parts(self) -> Iterator[list[RecordTuple]]:
         """As `parts`, but nothing comes out unless all is good. Raises CorruptData as `parts`."""
@@ -266,7 +271,7 @@ class BatchRecords:
         """
         self._stream_error = None
         position = 0 if self.is_compressed else kernel.BATCH_HEADER_SIZE
-        left = self.header[12]
+        left = self.header[RECORD_COUNT]
         pieces = self._pieces() if left else iter(())  # Kafka does not open the payload of an empty batch
         while left > 0:
             rows: list[RecordTuple] = []
@@ -303,7 +308,7 @@ class BatchRecords:
         self._data = bytearray()
         self._whole_blocks = 0
         payload = self._batch[kernel.BATCH_HEADER_SIZE :]
-        pieces = codecs.decompressed(self._codec, payload, self.header[3], limit=self._max_payload, quirks=self._quirks)
+        pieces = codecs.decompressed(self._codec, payload, self.header[MAGIC], limit=self._max_payload, quirks=self._quirks)
         self._has_more(pieces, 0, {})
         return pieces
 
@@ -417,7 +422,7 @@ _MESSAGES = {
 
 def bytes_of(source: Source, chunk: Chunk, row: int) -> bytes:
     """All bytes of the batch in this row."""
-    size = chunk.headers[row][1] + kernel.LOG_OVERHEAD
+    size = chunk.headers[row][LENGTH] + kernel.LOG_OVERHEAD
     if chunk.window:
         return chunk.window[chunk.starts[row] : chunk.starts[row] + size]
     if size > MAX_BATCH_SIZE:
@@ -441,19 +446,19 @@ def table_of_records(headers: Sequence[tuple[int, ...]], counts: Sequence[int], 
         timestamp_deltas, offset_deltas, key_sizes, value_sizes, record_headers, keys, values = zip(*rows, strict=True)
     else:
         timestamp_deltas = offset_deltas = key_sizes = value_sizes = record_headers = keys = values = ()
-    offsets = list(map(add, _spread([header[0] for header in headers], counts), offset_deltas))
-    timestamps = list(map(add, _spread([header[7] for header in headers], counts), timestamp_deltas))
-    if any(header[5] & TIMESTAMP_TYPE_BIT for header in headers):
-        append_times = [header[8] if header[5] & TIMESTAMP_TYPE_BIT else None for header in headers]
+    offsets = list(map(add, _spread([header[BASE_OFFSET] for header in headers], counts), offset_deltas))
+    timestamps = list(map(add, _spread([header[BASE_TIMESTAMP] for header in headers], counts), timestamp_deltas))
+    if any(header[ATTRIBUTES] & TIMESTAMP_TYPE_BIT for header in headers):
+        append_times = [header[MAX_TIMESTAMP] if header[ATTRIBUTES] & TIMESTAMP_TYPE_BIT else None for header in headers]
         timestamps = [
             timestamp if append_time is None else append_time
             for timestamp, append_time in zip(timestamps, _spread(append_times, counts), strict=True)
         ]
     sequences = [NO_SEQUENCE] * len(rows)
-    if any(header[11] >= 0 for header in headers):
+    if any(header[BASE_SEQUENCE] >= 0 for header in headers):
         sequences = [
             NO_SEQUENCE if first < 0 else increment_sequence(first, delta)
-            for first, delta in zip(_spread([header[11] for header in headers], counts), offset_deltas, strict=True)
+            for first, delta in zip(_spread([header[BASE_SEQUENCE] for header in headers], counts), offset_deltas, strict=True)
         ]
     nothing = [None] * len(rows)
     return Table(

@@ -6,6 +6,7 @@ import os
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from kdump.binary.batch_header import LOG_OVERHEAD
 from kdump.binary.source import Source
 from kdump.checks.salvage import DAMAGED, Section, walk
 from kdump.checks.salvage import Damage as DamagedRange
@@ -205,7 +206,7 @@ def _damaged_batch(batch: RecordBatch, path: str) -> Damage:
 def _wrong_length(section: Section, path: str) -> CorruptData:
     """The fault of a batch whose length alone is wrong."""
     batch = section.chunk.batches.row(0)
-    message = f"a record batch says it is {section.claimed_length} bytes long; its CRC fits with {batch.size - 12}"
+    message = f"a record batch says it is {section.claimed_length} bytes long; its CRC fits with {batch.size - LOG_OVERHEAD}"
     return CorruptData("batch-length-mismatch", message, path=path, position=batch.position)
 
 

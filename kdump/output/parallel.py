@@ -17,11 +17,12 @@ import time
 from struct import Struct, pack, unpack
 
 from kdump.binary import kernel, processes
+from kdump.binary.batch_header import HEADER_UP_TO_MAGIC, LENGTH_AT, MAGIC_AT, codec_id
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.batch_search import NOWHERE, first_batch
 from kdump.formats.log import Log
-from kdump.formats.record_batch import COMPRESSION_MASK, as_int64
+from kdump.formats.record_batch import as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,10 +150,10 @@ class ParallelText:
         return run.position
 
     def _work_at(self, position: int) -> int:
-        header = self.source.read(position, kernel.BATCH_HEADER_SIZE)
-        if not self._is_deep or len(header) < kernel.BATCH_HEADER_SIZE:
+        header_bytes = self.source.read(position, kernel.BATCH_HEADER_SIZE)
+        if not self._is_deep or len(header_bytes) < kernel.BATCH_HEADER_SIZE:
             return _BATCHES_ONLY
-        codec = (header[22] if header[16] >= 2 else header[17]) & COMPRESSION_MASK
+        codec = codec_id(header_bytes)
         return codec if codec in _LEAST else NONE
 
     def complain(self, previous: int, offset: int) -> None:
@@ -197,7 +198,7 @@ class _Run:
         self.position = position
         self.previous_offset = previous_offset
         self.end = end
-        self._is_legacy = self.source.read(position, 17)[16:] < b"\2"
+        self._is_legacy = self.source.read(position, HEADER_UP_TO_MAGIC)[MAGIC_AT:] < b"\2"
         self.is_lost = False
         self._start = position
         self._unit = max(_UNIT, (end - position) // _MOST_UNITS + 1)
@@ -405,8 +406,8 @@ class Worker:
         try:
             self._go_through()
             if log.position < end:  # by then, but for damage, it is the last batch, which crosses the end
-                header = self._run.source.read(log.position, kernel.LOG_OVERHEAD)
-                size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:], "big")
+                header_bytes = self._run.source.read(log.position, kernel.LOG_OVERHEAD)
+                size = kernel.LOG_OVERHEAD + int.from_bytes(header_bytes[LENGTH_AT:], "big")
                 log.go_to(log.position, min(log.position + size, self._run.end))
                 self._go_through()
         except KdumpError:  # who goes on from here meets it again

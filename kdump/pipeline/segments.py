@@ -6,6 +6,7 @@ import hashlib
 from array import array
 from typing import TYPE_CHECKING
 
+from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.checks import salvage
 from kdump.checks.finding import Accounts
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
@@ -83,7 +84,7 @@ class _Sum:
         self.last_offset = last_offsets[rows[-1]]
         known = [times[row] for row in rows]
         if not item.chunk.is_legacy:
-            known += [item.chunk.headers[row][7] for row in rows if types[row] != LOG_APPEND_TIME]
+            known += [item.chunk.headers[row][BASE_TIMESTAMP] for row in rows if types[row] != LOG_APPEND_TIME]
             epochs = table["partition_leader_epoch"]
             found = [epochs[row] for row in (rows[0], rows[-1]) if epochs[row] != _UNKNOWN_EPOCH]
             self.epochs = [*self.epochs[:1], *found][:1] + ([*self.epochs, *found][-1:])

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from struct import Struct
 
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    CONTROL_BIT,
+    LENGTH,
+    MIN_BATCH_LENGTH,
+    PRODUCER_ID,
+    RECORD_COUNT,
+    TRANSACTIONAL_BIT,
+)
 from kdump.checks.catalogue.fault_kind import BLIND, DIE, IGNORE
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.record_batch import COMPRESSION_MASK, NO_PRODUCER_ID, TRANSACTIONAL_BIT, codec_name
+from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
 from kdump.messages import schema
 from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
 
@@ -19,11 +30,12 @@ if TYPE_CHECKING:
 
 _KEY = Struct(">hh")  # version, type
 _MARKER = Struct(">hi")  # version, epoch of the coordinator
-_HEADER_SIZE = 61
-_MARKER_BATCH_SIZE = 78
+_MARKER_SIZE = 17
+_MARKER_LENGTH = MIN_BATCH_LENGTH + _MARKER_SIZE
 _MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size, first three bytes of the key
 _MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
-_MARKER_FLAGS = 0x37, 0x30  # not compressed, transactional, control
+_MARKER_BITS = TRANSACTIONAL_BIT | CONTROL_BIT  # and not compressed
+_MARKER_MASK = _MARKER_BITS | COMPRESSION_MASK
 _MAX_SIZE = 1 << 20
 """Control batches are small; a larger one is read where every record is."""
 
@@ -41,10 +53,10 @@ class Control:
 def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:
     """What the control batch in this row says, None where it is empty. What is odd is reported."""
     header = chunk.headers[row]
-    if header[1] == _MARKER_BATCH_SIZE - 12 and header[12] == 1 and header[9] >= 0 and chunk.window:
-        start = chunk.starts[row] + _HEADER_SIZE
-        marker = chunk.window[start : start + _MARKER_BATCH_SIZE - _HEADER_SIZE]
-        is_plain = header[5] & _MARKER_FLAGS[0] == _MARKER_FLAGS[1]
+    if header[LENGTH] == _MARKER_LENGTH and header[RECORD_COUNT] == 1 and header[PRODUCER_ID] >= 0 and chunk.window:
+        start = chunk.starts[row] + BATCH_HEADER_SIZE
+        marker = chunk.window[start : start + _MARKER_SIZE]
+        is_plain = header[ATTRIBUTES] & _MARKER_MASK == _MARKER_BITS
         if is_plain and marker[:8] == _MARKER_START and marker[8] <= COMMIT and marker[9:12] == _MARKER_MIDDLE:
             return Control(marker[8], int.from_bytes(marker[12:16], "big", signed=True))
     return _Reading(context, chunk, row).control()
@@ -57,9 +69,10 @@ class _Reading:
         self.context = context
         self.chunk = chunk
         self.row = row
-        self.attributes: int = chunk.headers[row][5]
-        self.producer_id: int = chunk.headers[row][9]
-        self.count: int = chunk.headers[row][12]
+        header = chunk.headers[row]
+        self.attributes: int = header[ATTRIBUTES]
+        self.producer_id: int = header[PRODUCER_ID]
+        self.count: int = header[RECORD_COUNT]
         self.offset: int = chunk.batches["base_offset"][row]  # magic 2 only has control batches
         self.last_offset: int = chunk.batches["last_offset"][row]
         self.position: int = chunk.batches["position"][row]
@@ -168,7 +181,7 @@ class _Reading:
     def _report_record(self, code: str, message: str, offset: int, data: bytes | None) -> None:
         found = "null" if data is None else data[:32].hex()
         forecast = DIE if self.producer_id >= 0 else BLIND
-        self._report(code, message, offset=offset, found=found, forecast=forecast, start=self.position + _HEADER_SIZE)
+        self._report(code, message, offset=offset, found=found, forecast=forecast, start=self.position + BATCH_HEADER_SIZE)
 
     def _report(
         self,

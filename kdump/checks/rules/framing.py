@@ -7,6 +7,19 @@ from math import log2
 from operator import itemgetter
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    ATTRIBUTES_IN_USE,
+    BASE_OFFSET,
+    COMPRESSION_MASK,
+    CRC_AT,
+    LAST_OFFSET_DELTA,
+    MAGIC_AT,
+    MESSAGE_CRC_COVERS_FROM,
+    MIN_RECORD_OVERHEAD,
+    RECORD_COUNT,
+    batch_size,
+)
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks import salvage
@@ -29,7 +42,6 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
 
 _MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file, and no segment reaches over more offsets
-_ATTRIBUTES_IN_USE = 0x7F
 _ACTIVE_MS = 60_000  # a file that was written to this long ago may be in use
 _PAGE = 4096
 _SAMPLE = 64 << 10  # bytes of a damaged range that are looked at
@@ -96,13 +108,13 @@ class Framing(SegmentRule):
         if min(batches["count"]) <= 0:
             self._tell_counts(section)
         kinds = set(map(_attributes, headers))
-        if min(kinds) < 0 or max(kinds) > _ATTRIBUTES_IN_USE:
+        if min(kinds) < 0 or max(kinds) > ATTRIBUTES_IN_USE:
             for row, header in enumerate(headers):
-                if not 0 <= header[5] <= _ATTRIBUTES_IN_USE and statuses[row] != salvage.DAMAGED:
-                    bits = header[5] & 0xFFFF & ~_ATTRIBUTES_IN_USE
+                if not 0 <= header[ATTRIBUTES] <= ATTRIBUTES_IN_USE and statuses[row] != salvage.DAMAGED:
+                    bits = header[ATTRIBUTES] & 0xFFFF & ~ATTRIBUTES_IN_USE
                     batch = batches.row(row)
                     message = f"One batch, {_offsets(batch)}. Attribute bits 0x{bits:04x} have no meaning yet."
-                    self._report("attributes-unknown-bits", batch, message, found=f"0x{header[5] & 0xFFFF:04x}")
+                    self._report("attributes-unknown-bits", batch, message, found=f"0x{header[ATTRIBUTES] & 0xFFFF:04x}")
 
     def _is_ordinary(self, digest: Digest) -> bool:
         """Whether there is nothing to say of intact batches, but that some are empty."""
@@ -110,7 +122,7 @@ class Framing(SegmentRule):
             return False
         if digest.highest_size > self.context.settings.max_message_bytes:
             return False
-        if not digest.is_legacy and (digest.lowest_count < 0 or digest.hollow or digest.any_attributes & ~_ATTRIBUTES_IN_USE):
+        if not digest.is_legacy and (digest.lowest_count < 0 or digest.hollow or digest.any_attributes & ~ATTRIBUTES_IN_USE):
             return False
         self._magic = digest.lowest_magic
         if digest.empty:
@@ -152,7 +164,7 @@ class Framing(SegmentRule):
         code = "batch-length-mismatch"
         if claimed < 0:
             code = "batch-length-negative"
-        elif claimed < (kernel.MIN_BATCH_LENGTH if batch.magic >= 2 else 14 + 8 * batch.magic):
+        elif claimed < (kernel.MIN_BATCH_LENGTH if batch.magic >= 2 else MIN_RECORD_OVERHEAD + 8 * batch.magic):
             code = "batch-length-too-small"
         elif claimed > rest:
             code = "batch-length-absurd"
@@ -182,7 +194,7 @@ class Framing(SegmentRule):
         self._report("crc-mismatch", batch, f"{message} Locus: {locus}.", **values)
 
     def _computed(self, batch: RecordBatch) -> int:
-        checksum, covers_from = (crc32, 16) if batch.magic < 2 else (self._crc32c, kernel.CRC_COVERS_FROM)
+        checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, kernel.CRC_COVERS_FROM)
         crc = 0
         for piece in self._bytes(batch.position + covers_from, batch.position + batch.size):
             crc = checksum(piece, crc)
@@ -191,7 +203,7 @@ class Framing(SegmentRule):
     def _has_crc_of_magic_2(self, start: int, end: int) -> bool:
         if end - start < kernel.BATCH_HEADER_SIZE:
             return False
-        stored = int.from_bytes(self.context.source.read(start + 17, 4), "big")
+        stored = int.from_bytes(self.context.source.read(start + CRC_AT, 4), "big")
         crc = 0
         for piece in self._bytes(start + kernel.CRC_COVERS_FROM, end):
             crc = self._crc32c(piece, crc)
@@ -209,7 +221,8 @@ class Framing(SegmentRule):
             return "crc-field", "They differ in one byte: the CRC itself seems to be damaged, not what it covers."
         if batch.magic >= 2:
             header = chunk.headers[row]
-            if not 0 <= header[5] <= _ATTRIBUTES_IN_USE or header[6] < 0 or header[12] < 0 or header[12] > header[6] + 1:
+            attributes, last_offset_delta, count = header[ATTRIBUTES], header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
+            if not 0 <= attributes <= ATTRIBUTES_IN_USE or last_offset_delta < 0 or not 0 <= count <= last_offset_delta + 1:
                 return "header", "Fields of its header contradict each other: the damage is in the header."
         data = next(self._bytes(batch.position, batch.position + min(batch.size, _DECODED_SIZE)), b"")
         zeros = max(data.find(bytes(512)), 0)
@@ -316,7 +329,7 @@ class Framing(SegmentRule):
             message = damage.message[:1].upper() + damage.message[1:]
             if self._has_crc_of_magic_2(start, end):
                 message = f"One batch. {message}; as magic 2 its CRC fits, so only this byte is wrong"
-            magic = int.from_bytes(self.context.source.read(start + 16, 1), "big", signed=True)
+            magic = int.from_bytes(self.context.source.read(start + MAGIC_AT, 1), "big", signed=True)
             self._hold(damage, f"{message}.", expected=2, found=magic)
         else:
             self._hold(damage, damage.message[:1].upper() + damage.message[1:] + ".")
@@ -378,21 +391,21 @@ class Framing(SegmentRule):
 
     def _tell_torn_tail(self, damage: Damage) -> None:
         source, start = self.context.source, damage.start
-        header = source.read(start, kernel.BATCH_HEADER_SIZE)
-        size = kernel.LOG_OVERHEAD + int.from_bytes(header[8:12], "big", signed=True)
+        header_bytes = source.read(start, kernel.BATCH_HEADER_SIZE)
+        size = batch_size(header_bytes)
         there = damage.end - start
         missing = size - there
         message = f"The last batch says it is {size:,} bytes long; {missing:,} of them are missing."
         offsets = None
-        if len(header) == kernel.BATCH_HEADER_SIZE and header[16] == 2:
-            fields = kernel.BATCH_HEADER.unpack(header)
-            first, last = fields[0], fields[0] + max(fields[6], 0)
+        if len(header_bytes) == kernel.BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] == 2:
+            header = kernel.BATCH_HEADER.unpack(header_bytes)
+            first, last = header[BASE_OFFSET], header[BASE_OFFSET] + max(header[LAST_OFFSET_DELTA], 0)
             message = (
                 f"The last batch, {offset_range(first, last)}, says it is {size:,} bytes long; {missing:,} of them are missing."
             )
-            if not fields[5] & 7:
-                whole = self._whole_records(start + kernel.BATCH_HEADER_SIZE, damage.end, fields[12])
-                message += f" Whole, and to be salvaged, are {whole:,} of {counted(fields[12], 'record', 'records')}."
+            if not header[ATTRIBUTES] & COMPRESSION_MASK:
+                whole = self._whole_records(start + kernel.BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
+                message += f" Whole, and to be salvaged, are {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
             offsets = (first, last)
         words, gap = self._missing(len(self.facts.positions))  # up to the next segment, if there is one
         if gap is None:

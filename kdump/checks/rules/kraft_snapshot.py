@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.batch_header import ATTRIBUTES, BASE_TIMESTAMP, COMPRESSION_MASK
 from kdump.checks.context import context_in
 from kdump.checks.finding import Accounts
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData
 from kdump.formats import file_name, record
-from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Snapshot(SegmentRule):
         bad = ""
         if chunk.is_legacy:
             bad = f"is of magic {batch.magic}"
-        elif chunk.headers[row][5] & COMPRESSION_MASK:
+        elif chunk.headers[row][ATTRIBUTES] & COMPRESSION_MASK:
             bad = f"is compressed ({batch.compresscodec.lower()})"
         elif not batch.is_control:
             bad = _bad_record(self.context.source, chunk, row)
@@ -170,7 +170,7 @@ def _control_types(source: Source, chunk: Chunk, row: int) -> Iterator[int | Non
 
 def _bad_record(source: Source, chunk: Chunk, row: int) -> str:
     """What is wrong with a record of a batch of data, in words; empty where nothing is."""
-    base_timestamp = chunk.headers[row][7]
+    base_timestamp = chunk.headers[row][BASE_TIMESTAMP]
     try:
         for part in record.read(source, chunk.slice(row, row + 1)):
             records = part.records

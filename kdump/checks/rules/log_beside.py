@@ -9,9 +9,18 @@ from itertools import islice
 from operator import lt, sub
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    HEADER_UP_TO_MAGIC,
+    LAST_OFFSET_DELTA,
+    LENGTH,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES_AT,
+    RECORD_COUNT,
+    codec_id,
+)
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
     from kdump.checks.packed_ints import Column
 
 _TOO_HIGH = 1 << 63
-_MAGIC_AT, _LEGACY_ATTRIBUTES_AT = 16, 17
 
 
 def rows_of(column: Column, values: Sequence[int]) -> array[int]:
@@ -99,15 +107,15 @@ class LogBeside:
 
     def is_legacy(self, row: int) -> bool:
         """Whether the batch in this row is a message of magic 0 or 1."""
-        header = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
-        return len(header) > _MAGIC_AT and header[_MAGIC_AT] < 2
+        header_bytes = self.bytes_of(row, HEADER_UP_TO_MAGIC)
+        return len(header_bytes) == HEADER_UP_TO_MAGIC and header_bytes[MAGIC_AT] < 2
 
     def first_offset(self, row: int) -> int:
         """The first offset that the batch in this row may hold: a wrapper does not say what its first is."""
         facts = self.facts
         first: int = facts.first_offsets[row]
-        header = self.bytes_of(row, _LEGACY_ATTRIBUTES_AT + 1)
-        if len(header) > _LEGACY_ATTRIBUTES_AT and header[_MAGIC_AT] < 2 and header[_LEGACY_ATTRIBUTES_AT] & COMPRESSION_MASK:
+        header_bytes = self.bytes_of(row, MESSAGE_ATTRIBUTES_AT + 1)
+        if len(header_bytes) > MESSAGE_ATTRIBUTES_AT and header_bytes[MAGIC_AT] < 2 and codec_id(header_bytes):
             if (
                 row
                 and facts.last_offsets[row - 1] < first
@@ -123,11 +131,11 @@ class LogBeside:
 
     def has_lost_records(self, row: int) -> bool:
         """Whether the batch in this row holds fewer records than offsets: the cleaner took some out."""
-        header = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
-        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] < 2:
+        header_bytes = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
+        if len(header_bytes) < kernel.BATCH_HEADER_SIZE or header_bytes[MAGIC_AT] < 2:
             return False
-        fields = kernel.BATCH_HEADER.unpack(header)
-        return bool(fields[12] <= fields[6])
+        header = kernel.BATCH_HEADER.unpack(header_bytes)
+        return bool(header[RECORD_COUNT] <= header[LAST_OFFSET_DELTA])
 
     def largest_batch(self, start: int, end: int) -> int:
         """The size of the largest batch that starts in these bytes."""
@@ -154,12 +162,12 @@ class LogBeside:
         start, end = facts.damage_starts[-1], facts.damage_ends[-1]
         try:
             with Source(facts.path) as source:
-                header = source.read(start, kernel.BATCH_HEADER_SIZE)
+                header_bytes = source.read(start, kernel.BATCH_HEADER_SIZE)
         except Unreadable:
             return None
-        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] != 2:
+        if len(header_bytes) < kernel.BATCH_HEADER_SIZE or header_bytes[MAGIC_AT] != 2:
             return None
-        fields = kernel.BATCH_HEADER.unpack(header)
-        is_torn = fields[1] + kernel.LOG_OVERHEAD > end - start and fields[6] >= 0
-        is_next = last is None or fields[0] == last + 1
-        return int(fields[0] + fields[6]) if is_torn and is_next else None
+        header = kernel.BATCH_HEADER.unpack(header_bytes)
+        is_torn = header[LENGTH] + kernel.LOG_OVERHEAD > end - start and header[LAST_OFFSET_DELTA] >= 0
+        is_next = last is None or header[BASE_OFFSET] == last + 1
+        return int(header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]) if is_torn and is_next else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from operator import lt, ne, sub
 
+from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, DELETE_HORIZON_BIT, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks import salvage
 from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _MAX_INT = 0x7FFFFFFF
 _MAX_LONG = 0x7FFFFFFFFFFFFFFF
 _NO_EPOCH = -1
-_HAS_DELETE_HORIZON = 0x40  # only the cleaner sets this bit of the attributes
 
 
 class _Batch:
@@ -83,11 +83,11 @@ class Order(SegmentRule):
                 self.damage(None)
                 continue
             header = chunk.headers[row]
-            first = last = header[0]
+            first = last = header[BASE_OFFSET]
             epoch = self._epoch  # where the format has none, it stays
             if not chunk.is_legacy:
-                last += header[6]
-                epoch = header[2]
+                last += header[LAST_OFFSET_DELTA]
+                epoch = header[LEADER_EPOCH]
             if position < section.nested_end:
                 continue  # payload, perhaps
             self._take(_Batch(position, position + size, first, last, epoch, status))
@@ -324,18 +324,18 @@ class Order(SegmentRule):
         if section.chunk.is_legacy:
             return
         batches = section.chunk.batches
-        if any(header[5] & _HAS_DELETE_HORIZON for header in section.chunk.headers):
-            self._note_thinned(section.chunk.headers[-1][0])
+        if any(header[ATTRIBUTES] & DELETE_HORIZON_BIT for header in section.chunk.headers):
+            self._note_thinned(section.chunk.headers[-1][BASE_OFFSET])
         counts = batches["count"]
         deltas = list(map(sub, batches["last_offset"], batches["base_offset"]))
         if not any(map(ne, counts, map((1).__add__, deltas))):
             return
         for row, (count, header, status) in enumerate(zip(counts, section.chunk.headers, section.statuses, strict=True)):
-            delta = header[6]
+            delta = header[LAST_OFFSET_DELTA]
             if status == salvage.DAMAGED or count == delta + 1:
                 continue
-            position, size, first = batches["position"][row], batches["size"][row], header[0]
-            batch = _Batch(position, position + size, first, first + delta, header[2], status)
+            position, size, first = batches["position"][row], batches["size"][row], header[BASE_OFFSET]
+            batch = _Batch(position, position + size, first, first + delta, header[LEADER_EPOCH], status)
             if delta < 0:
                 message = f"One batch at offset {first:,} says its last offset is {-delta:,} below its first."
                 self._report("last-offset-delta-negative", batch, message, found=delta)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from kdump.binary import codecs, kernel
+from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, COMPRESSION_MASK
 from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD, lz4
 from kdump.binary.codecs.zstd_frame import MAX_WINDOW
+from kdump.binary.kernel import OFFSET_DELTA
 from kdump.checks import record_bytes, salvage
 from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.formats import record
-from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Frames(SegmentRule):
         self._legacy_headers = Tally("LZ4 header")
 
     def content(self, content: Content, status: str) -> None:
-        codec = content.header[5] & COMPRESSION_MASK
+        codec = content.header[ATTRIBUTES] & COMPRESSION_MASK
         if content.payload is None or status == salvage.DAMAGED or content.is_plain and codec != SNAPPY:
             return
         self._look(codec, content.payload, content.position, content.position + content.size, content.offsets)
@@ -338,7 +339,7 @@ class RecordFields(SegmentRule):
             return
         for number, position, attributes in record_bytes.odd_records(content.data, content.start, content.rows):
             start, end = self._range(content, position)
-            offset = content.header[0] + content.rows[number][1]
+            offset = content.header[BASE_OFFSET] + content.rows[number][OFFSET_DELTA]
             if attributes:
                 self._attributes.add(start, end, (offset, offset), f"0x{attributes:02x}")
             for field in record_bytes.fields(content.data, position, content.end):
@@ -347,7 +348,7 @@ class RecordFields(SegmentRule):
             if headers:
                 for key, _ in headers:
                     if key not in self._text_keys and not self._is_text(key):
-                        offset = content.header[0] + offset_delta
+                        offset = content.header[BASE_OFFSET] + offset_delta
                         self._no_text.add(content.position, content.position + content.size, (offset, offset), ascii(key)[2:-1])
 
     def end(self) -> None:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BASE_TIMESTAMP, DELETE_HORIZON_BIT, TIMESTAMP_TYPE_BIT
+from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
 from kdump.checks import salvage
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted
-from kdump.formats.record_batch import (
-    CREATE_TIME,
-    DELETE_HORIZON_BIT,
-    LOG_APPEND_TIME,
-    NO_TIMESTAMP,
-    NO_TIMESTAMP_TYPE,
-    TIMESTAMP_TYPE_BIT,
-    as_int64,
-)
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -286,19 +280,23 @@ class Records(SegmentRule):
         if status == salvage.DAMAGED:
             return
         header, rows = content.header, content.rows
-        attributes, base = header[5], header[7]
+        attributes, base = header[ATTRIBUTES], header[BASE_TIMESTAMP]
         if attributes & TIMESTAMP_TYPE_BIT:
             return
-        if rows[0][0] and not attributes & DELETE_HORIZON_BIT and base != NO_TIMESTAMP:
+        if rows[0][TIMESTAMP_DELTA] and not attributes & DELETE_HORIZON_BIT and base != NO_TIMESTAMP:
             self._odd_bases.add(content.position, content.position + content.size, content.offsets)
-        if -_FAR < base < _FAR and (len(rows) == 1 and -_FAR < rows[0][0] < _FAR or all(-_FAR < row[0] < _FAR for row in rows)):
+        is_near = -_FAR < base < _FAR
+        if is_near and (
+            len(rows) == 1 and -_FAR < rows[0][TIMESTAMP_DELTA] < _FAR or all(-_FAR < row[TIMESTAMP_DELTA] < _FAR for row in rows)
+        ):
             return
         for row in rows:
-            if base + row[0] not in _INT64:
-                offset = header[0] + row[1]
+            delta = row[TIMESTAMP_DELTA]
+            if base + delta not in _INT64:
+                offset = header[BASE_OFFSET] + row[OFFSET_DELTA]
                 message = (
-                    f"The timestamp of the record with offset {offset:,} is {base} + {row[0]} = {base + row[0]}, "
-                    f"more than 64 bits hold; Kafka shows {as_int64(base + row[0])}."
+                    f"The timestamp of the record with offset {offset:,} is {base} + {delta} = {base + delta}, "
+                    f"more than 64 bits hold; Kafka shows {as_int64(base + delta)}."
                 )
                 self.context.report(
                     "timestamp-overflow",
@@ -306,8 +304,8 @@ class Records(SegmentRule):
                     content.position + content.size,
                     message,
                     offsets=(offset, offset),
-                    expected=base + row[0],
-                    found=as_int64(base + row[0]),
+                    expected=base + delta,
+                    found=as_int64(base + delta),
                 )
 
     def records(self, part: RecordChunk, status: str) -> None:

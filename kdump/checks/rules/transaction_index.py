@@ -5,11 +5,11 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import ATTRIBUTES, CONTROL_BIT, MAGIC, PRODUCER_ID, RECORD_COUNT
 from kdump.checks.catalogue.fault_kind import BLIND, RESCAN
 from kdump.checks.finding import INFO
 from kdump.checks.rules.entry_file import EntryFile
 from kdump.checks.rules.log_beside import LogBeside, log_beside
-from kdump.formats.record_batch import CONTROL_BIT
 from kdump.formats.transaction_index import ENTRY_SIZE
 
 TYPE_CHECKING = False
@@ -152,10 +152,10 @@ def _marker_at(log: LogBeside, batch_row: int) -> tuple[int | None, bool]:
     data = log.bytes_of(batch_row, _MARKER_SIZE)
     if len(data) < kernel.BATCH_HEADER_SIZE:
         return None, False
-    fields = kernel.BATCH_HEADER.unpack_from(data)
-    attributes, producer_id, count = fields[5], fields[9], fields[12]
-    if fields[3] < 2 or not attributes & CONTROL_BIT:
-        return None, count == 0 and fields[3] >= 2
+    header = kernel.BATCH_HEADER.unpack_from(data)
+    magic, attributes, producer_id, count = header[MAGIC], header[ATTRIBUTES], header[PRODUCER_ID], header[RECORD_COUNT]
+    if magic < 2 or not attributes & CONTROL_BIT:
+        return None, count == 0 and magic >= 2
     if count == 0:
         return None, True
     position = kernel.BATCH_HEADER_SIZE

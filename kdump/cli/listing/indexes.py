@@ -6,6 +6,7 @@ import os
 from bisect import bisect_left
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import LAST_OFFSET_DELTA, MAGIC_AT, batch_offset, batch_size
 from kdump.binary.source import Source
 from kdump.checks import salvage
 from kdump.errors import CorruptData, Unreadable
@@ -56,18 +57,18 @@ def _landing(log: Source, offset: int, position: int) -> tuple[int | None, str]:
     """
     first_last: int | None = None
     for _ in range(_MAX_BATCHES):
-        header = log.read(position, kernel.BATCH_HEADER_SIZE) if position >= 0 else b""
-        if not salvage.is_plausible(header, log.size - position):
+        header_bytes = log.read(position, kernel.BATCH_HEADER_SIZE) if position >= 0 else b""
+        if not salvage.is_plausible(header_bytes, log.size - position):
             break
-        first, length = kernel.MESSAGE_HEADER.unpack_from(header)[:2]
-        last = first if header[16] < 2 else first + kernel.BATCH_HEADER.unpack(header)[6]
+        first, is_legacy = batch_offset(header_bytes), header_bytes[MAGIC_AT] < 2
+        last = first if is_legacy else first + kernel.BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA]
         if first_last is None:
             first_last = last
-            if header[16] >= 2 and offset < first:
+            if not is_legacy and offset < first:
                 break
         if offset <= last:
             return first_last, ""
-        position += kernel.LOG_OVERHEAD + length
+        position += batch_size(header_bytes)
     if first_last is None:
         return None, "no batch is there"
     return first_last, f"the batch there ends at offset {first_last}"

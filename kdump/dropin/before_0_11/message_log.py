@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kdump.binary import codecs
+from kdump.binary.batch_header import LOG_OVERHEAD, MIN_RECORD_OVERHEAD, TIMESTAMP_TYPE_BIT, batch_length, batch_offset
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.formats.message_set import Message
-from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, TIMESTAMP_TYPE_BIT, as_int64
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 MAX_INT = 0x7FFFFFFF
 
-_OVERHEAD = 12  # offset and size
-_MIN_SIZE = 14  # of a message
 _HEAP = 250 << 20  # what a message may take of the 256 MiB that Kafka's launcher gives the tool
 _READING_FAILS = (
     "wrapper-frame-block-size",
@@ -87,28 +86,28 @@ class MessageLog:
             position = self.position
             if size > _HEAP:
                 raise self._fault("decompression-limit", f"a message of {size} bytes is too large to read", size)
-            head = self._bytes(position, _OVERHEAD + size)
-            if len(head) < _OVERHEAD + size:
+            head = self._bytes(position, LOG_OVERHEAD + size)
+            if len(head) < LOG_OVERHEAD + size:
                 return
             self.position += len(head)
-            yield position, self._rules.message(int.from_bytes(head[:8], "big", signed=True), head[_OVERHEAD:])
+            yield position, self._rules.message(batch_offset(head), head[LOG_OVERHEAD:])
 
     def _next_size(self) -> int | None:
         """The size of the message at `position`; None where the log ends."""
         ends, position = self._rules.ends, self.position
-        if ends == "message" and position >= self._end or ends == "overhead" and self._end <= position + _OVERHEAD <= MAX_INT:
+        if ends == "message" and position >= self._end or ends == "overhead" and self._end <= position + LOG_OVERHEAD <= MAX_INT:
             return None
-        if position > MAX_INT - _OVERHEAD and self._rules.checks_size_first:
+        if position > MAX_INT - LOG_OVERHEAD and self._rules.checks_size_first:
             raise self._fault("log-header-cut", "a position past the log", 0)
-        head = self._bytes(position, _OVERHEAD)
-        if len(head) < _OVERHEAD:
+        head = self._bytes(position, LOG_OVERHEAD)
+        if len(head) < LOG_OVERHEAD:
             return None
-        size = int.from_bytes(head[8:], "big", signed=True)
-        if size < _MIN_SIZE:
+        size = batch_length(head)
+        if size < MIN_RECORD_OVERHEAD:
             if self._rules.checks_size_first:
                 raise self._fault("record-size-too-small", f"a message says it is {size} bytes long", size)
             return None
-        reaches_past_end = ends == "overhead" and self._end < position + _OVERHEAD + size <= MAX_INT
+        reaches_past_end = ends == "overhead" and self._end < position + LOG_OVERHEAD + size <= MAX_INT
         if reaches_past_end and not self._rules.checks_size_first:
             return None
         if size > self._max_message_size:
@@ -129,7 +128,7 @@ class MessageLog:
             path=self.source.path,
             position=self.position,
             size=size,
-            minimum=_MIN_SIZE,
+            minimum=MIN_RECORD_OVERHEAD,
             maximum=self._max_message_size,
         )
 
@@ -235,13 +234,13 @@ def _wrapped(error: CorruptData) -> CorruptData:
 
 def _walk(payload: bytes | bytearray, rules: MessageRules) -> Iterator[Message]:
     data, position = memoryview(payload), 0
-    while position + _OVERHEAD <= len(data):
-        offset = int.from_bytes(data[position : position + 8], "big", signed=True)
-        size = int.from_bytes(data[position + 8 : position + _OVERHEAD], "big", signed=True)
-        if size < _MIN_SIZE:
-            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {_MIN_SIZE}"
-            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=_MIN_SIZE)
-        position += _OVERHEAD
+    while position + LOG_OVERHEAD <= len(data):
+        offset = batch_offset(data, position)
+        size = batch_length(data, position)
+        if size < MIN_RECORD_OVERHEAD:
+            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {MIN_RECORD_OVERHEAD}"
+            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=MIN_RECORD_OVERHEAD)
+        position += LOG_OVERHEAD
         if size > _HEAP and rules.unwraps != "whole":
             raise CorruptData("decompression-limit", f"a message of {size} bytes is too large to read")
         if position + size > len(data):
