@@ -8,12 +8,12 @@ from typing import NamedTuple
 from unittest import mock
 
 from kdump.binary import kernel, source
-from kdump.checks import salvage
 from kdump.cli import commands, dropin
 from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
 from kdump.formats import batch_search, log, pieces
 from kdump.output import kernel_text, parallel
+from kdump.reading import salvage
 
 KERNELS = (kernel.PYTHON, kernel.C)
 

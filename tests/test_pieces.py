@@ -11,12 +11,12 @@ from kdump.checks import isolation
 from kdump.checks.check import Job, jobs, run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.rules import timestamps
-from kdump.checks.salvage import Section
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats import pieces
 from kdump.formats.log import DigestedChunk
 from kdump.formats.pieces import Pieces
+from kdump.reading.salvage import Section
 from kdump.tables import Row
 
 from . import kernels

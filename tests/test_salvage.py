@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary.source import Source
-from kdump.checks import salvage
-from kdump.checks.salvage import DAMAGED, INTACT, SALVAGED, Damage, Section, is_plausible, walk
+from kdump.reading import salvage
+from kdump.reading.salvage import DAMAGED, INTACT, SALVAGED, Damage, Section, is_plausible, walk
 
 from . import kernels
 from .builders.records import batch, message, message_set, record, wrapper

@@ -5,14 +5,14 @@ from __future__ import annotations
 from array import array
 from itertools import groupby
 
-from kdump.checks import salvage
 from kdump.checks.column import Column
 from kdump.checks.contents import Contents
 from kdump.checks.finding import Accounts
 from kdump.checks.rules import SEGMENT_RULES
-from kdump.checks.salvage import Damage, Section
 from kdump.checks.watch import Stopped
 from kdump.errors import Unreadable
+from kdump.reading import salvage
+from kdump.reading.salvage import Damage, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kdump.binary.source import Source
-from kdump.checks.salvage import DAMAGED, Section, walk
-from kdump.checks.salvage import Damage as DamagedRange
 from kdump.errors import CorruptData
 from kdump.formats import file_name, records
 from kdump.formats.record_batch import RecordBatch
 from kdump.library.file import File
 from kdump.library.rows import Damage, Record, SalvagedBatch, SalvagedRecord
 from kdump.messages import control_records
+from kdump.reading.salvage import DAMAGED, Section, walk
+from kdump.reading.salvage import Damage as DamagedRange
 from kdump.tables import Table
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdump.binary import compression, kernel
-from kdump.checks import salvage
 from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import record_batch, records
 from kdump.formats.log import Chunk
@@ -15,6 +14,7 @@ from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.pipeline.planning import Piece
+from kdump.reading import salvage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from kdump.checks import salvage
 from kdump.cli import commands
 from kdump.formats import pieces
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
+from kdump.reading import salvage
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name

@@ -9,24 +9,25 @@ from operator import itemgetter
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks import salvage
-from kdump.checks.finding import BY_LENGTH, BY_REPAIRED_LENGTH, END, ERROR, WARNING
+from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import CorruptData
 from kdump.formats import records
 from kdump.formats.record_batch import RecordBatch
+from kdump.reading import salvage
+from kdump.reading.salvage import BY_LENGTH, BY_REPAIRED_LENGTH, END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.checks.context import FileContext
-    from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
+    from kdump.reading.salvage import Damage, Section
 
 _MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file, and no segment reaches over more offsets
 _ATTRIBUTES_IN_USE = 0x7F

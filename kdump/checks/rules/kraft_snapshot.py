@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.checks.partition import PartitionFacts
-    from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.log import Chunk
+    from kdump.reading.salvage import Damage, Section
 
 SNAPSHOT_HEADER, SNAPSHOT_FOOTER = 3, 4
 """Types of control records."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from kdump.binary import kernel
 from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD
-from kdump.checks import frames, record_bytes, salvage
-from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
+from kdump.checks import frames, record_bytes
+from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.formats import record
 from kdump.formats.record_batch import COMPRESSION_MASK
+from kdump.reading import salvage
+from kdump.reading.salvage import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +21,12 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.contents import Content
     from kdump.checks.context import FileContext
-    from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.salvage import Damage, Section
 
 _KNOWN = frozenset(CODECS)
 _MAX_HELD = 32 << 20  # bytes of a batch that are looked at again

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
 
     from kdump.checks.contents import Content
     from kdump.checks.context import FileContext
-    from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+    from kdump.reading.salvage import Damage, Section
 
 
 class SegmentRule:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from kdump.checks import salvage
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
@@ -18,6 +17,7 @@ from kdump.formats.record_batch import (
     TIMESTAMP_TYPE_BIT,
     as_int64,
 )
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from kdump.checks.contents import Content
     from kdump.checks.context import FileContext
-    from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.salvage import Damage, Section
     from kdump.tables import Table
 
 _DAY = 24 * 3600 * 1000

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from kdump.binary.digest_reference import MARKER, PLAIN, TRANSACTIONAL
 from kdump.binary.source import Source
-from kdump.checks import producers, salvage
+from kdump.checks import producers
 from kdump.checks.context import FileContext
 from kdump.checks.finding import INFO
 from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction, Rows
@@ -21,6 +21,7 @@ from kdump.errors import Unreadable
 from kdump.formats import file_name, transaction_index
 from kdump.formats.record_batch import CONTROL_BIT, NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_BIT
 from kdump.messages.control_records import ABORT, COMMIT
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.checks.producers import LastBatch, Producers
-    from kdump.checks.salvage import Damage, Section
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.salvage import Damage, Section
     from kdump.tables import Table
 
     Place = tuple[int, int, int]  # where a marker starts and ends, and its offset

@@ -7,10 +7,10 @@ import re
 from shlex import quote
 
 from kdump.binary.kernel import BATCH_HEADER_SIZE
-from kdump.checks import salvage
 from kdump.checks.finding import INFO
 from kdump.checks.rules.framing import kind_of_file
 from kdump.checks.wording import counted
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

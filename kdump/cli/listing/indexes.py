@@ -7,12 +7,12 @@ from bisect import bisect_left
 
 from kdump.binary import kernel
 from kdump.binary.source import Source
-from kdump.checks import salvage
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, offset_index, time_index, transaction_index
 from kdump.formats.entries import used_entries
 from kdump.output import listing
 from kdump.output.kafka_text import Template
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from kdump.checks import salvage
 from kdump.cli.listing.decoding import STDIN, Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
@@ -15,6 +14,7 @@ from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from kdump.output import listing
 from kdump.output.kafka_text import interleaved
+from kdump.reading import salvage
 from kdump.tables import Table
 
 TYPE_CHECKING = False

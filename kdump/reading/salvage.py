@@ -7,7 +7,6 @@ import os
 from kdump.binary import kernel
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks.finding import BY_LENGTH, BY_SCAN, END
 from kdump.errors import CorruptData
 from kdump.formats import record_batch
 from kdump.formats.log import HEADER_UP_TO_MAGIC, MIN_RECORD_OVERHEAD, Chunk, Log
@@ -30,6 +29,9 @@ SALVAGED = "salvaged"
 DAMAGED = "damaged"
 ZERO = "zero"
 NOT_EXAMINED = "not_examined"
+
+BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "by-length", "by-repaired-length", "by-scan", "end"
+"""How the walk went on after damage; `end` is to the end of the file."""
 
 LONGEST_BATCH = 1 << 27
 """No batch is believed to be larger: Kafka's default limit is 1 MiB."""

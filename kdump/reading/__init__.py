@@ -1,0 +1,1 @@
+"""Reads logs from end to end, past whatever is damaged in them."""
