@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from kdump.binary.batch_header import BatchHeader, MessageHeader
 from kdump.binary.digest_reference import Digested
-from kdump.binary.reference import BatchHeader, Buffer, MessageHeader, RecordTuple
+from kdump.binary.reference import Buffer, RecordTuple
 
 Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
 

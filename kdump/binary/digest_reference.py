@@ -5,7 +5,17 @@ from __future__ import annotations
 from operator import add, lt
 from struct import Struct
 
-from kdump.binary.reference import BATCH_HEADER, BATCH_HEADER_SIZE, LOG_OVERHEAD, MIN_BATCH_LENGTH, walk_batches, walk_messages
+from kdump.binary.batch_header import (
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_OVERHEAD,
+    MIN_BATCH_LENGTH,
+    TRANSACTIONAL_BIT,
+)
+from kdump.binary.reference import walk_batches, walk_messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +25,9 @@ if TYPE_CHECKING:
 
     # a number for each name of DIGEST; positions, first offsets, last offsets and timestamps as 64-bit numbers of this machine
     Digested = tuple[tuple[int, ...], bytes, bytes, bytes, bytes]
+
+_MARKER_BITS = TRANSACTIONAL_BIT | CONTROL_BIT
+_MARKER_MASK = _MARKER_BITS | COMPRESSION_MASK
 
 DIGEST = (
     *("count", "end", "last_position", "highest_size", "lowest_magic", "highest_magic"),
@@ -72,7 +85,7 @@ def digest_batches(window: bytes, start: int, window_position: int, max_codec: i
             empty.append(positions[row])
         elif 0 < count <= delta:
             sparse.append(positions[row])
-    horizons = [row for row, bits in enumerate(attributes) if bits & 0x40]
+    horizons = [row for row, bits in enumerate(attributes) if bits & DELETE_HORIZON_BIT]
     digest.update(
         first_leader_epoch=leader_epochs[0],
         last_leader_epoch=leader_epochs[-1],
@@ -98,7 +111,10 @@ def digest_batches(window: bytes, start: int, window_position: int, max_codec: i
         lowest_producer_epoch=min(producer_epochs),
         highest_producer_epoch=max(producer_epochs),
         highest_base_sequence=max(base_sequences),
-        orphans=sum(bits & 0x30 == 0x10 and producer == -1 for bits, producer in zip(attributes, producer_ids, strict=True)),
+        orphans=sum(
+            bits & _MARKER_BITS == TRANSACTIONAL_BIT and producer == -1
+            for bits, producer in zip(attributes, producer_ids, strict=True)
+        ),
     )
     return _with_columns(digest, positions, first_offsets, last_offsets, timestamps)
 
@@ -131,11 +147,11 @@ def _digest_of_any(
     gaps = [row for row, (last, first) in enumerate(zip(last_offsets, first_offsets[1:], strict=False)) if first != last + 1]
     first_gap, last_gap = (gaps[0], gaps[-1]) if gaps else (0, 0)
     some = any_attributes = all_attributes = attributes[0] & 0xFFFF
-    codecs = 1 << (some & 7)
+    codecs = 1 << (some & COMPRESSION_MASK)
     for bits in set(attributes):
         any_attributes |= bits & 0xFFFF
         all_attributes &= bits
-        codecs |= 1 << (bits & 7)
+        codecs |= 1 << (bits & COMPRESSION_MASK)
     return {
         "count": len(positions),
         "end": end,
@@ -212,10 +228,10 @@ def producer_runs(window: bytes, start: int, count: int, window_position: int) -
         position, size = window_position + start, length + LOG_OVERHEAD
         start += size
         last, last_offset, control_type, coordinator_epoch = base + delta, base_offset + delta, 0, 0
-        kind = PLAIN if not attributes & 0x10 else TRANSACTIONAL if records else EMPTY_TRANSACTIONAL
-        if attributes & 0x20:
+        kind = PLAIN if not attributes & TRANSACTIONAL_BIT else TRANSACTIONAL if records else EMPTY_TRANSACTIONAL
+        if attributes & CONTROL_BIT:
             kind = MARKER
-            if producer_id < 0 or size != _MARKER_SIZE or records != 1 or attributes & 0x37 != 0x30:
+            if producer_id < 0 or size != _MARKER_SIZE or records != 1 or attributes & _MARKER_MASK != _MARKER_BITS:
                 return None
             head, control_type, middle, coordinator_epoch = _MARKER.unpack_from(window, start - size + BATCH_HEADER_SIZE)
             if head != _MARKER_START or not 0 <= control_type <= 1 or middle != _MARKER_MIDDLE:

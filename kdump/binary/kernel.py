@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 
 from kdump.binary import reference
-from kdump.binary.reference import (
+from kdump.binary.batch_header import (
     BATCH_HEADER,
     BATCH_HEADER_SIZE,
     CRC_COVERS_FROM,
     LOG_OVERHEAD,
     MESSAGE_HEADER,
     MIN_BATCH_LENGTH,
+)
+from kdump.binary.reference import (
     VarintTooLong,
     extent_at,
     fault_of_headers,
@@ -28,7 +30,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from kdump.binary.reference import BatchHeader, Buffer, Headers, MessageHeader, RecordTuple
+    from kdump.binary.batch_header import BatchHeader, MessageHeader
+    from kdump.binary.reference import Buffer, Headers, RecordTuple
 
 __all__ = [
     "BATCH_HEADER",

@@ -9,27 +9,32 @@ from __future__ import annotations
 from struct import Struct
 from zlib import crc32
 
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    CRC,
+    CRC_COVERS_FROM,
+    LENGTH,
+    LOG_OVERHEAD,
+    MAGIC,
+    MESSAGE_CRC_COVERS_FROM,
+    MESSAGE_HEADER,
+    MESSAGE_HEADER_SIZE,
+    MESSAGE_TIMESTAMP_AT,
+    MIN_BATCH_LENGTH,
+    MIN_RECORD_OVERHEAD,
+)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kdump.binary.batch_header import BatchHeader, MessageHeader
     from kdump.binary.checksums import Checksum
 
-    BatchHeader = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
-    MessageHeader = tuple[int, int, int, int, int, int]
     Buffer = bytes | bytearray | memoryview
     Headers = tuple[tuple[bytes, bytes | None], ...]
     RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
-
-BATCH_HEADER = Struct(">qiibIhiqqqhii")
-"""A batch of magic 2: baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp,
-maxTimestamp, producerId, producerEpoch, baseSequence, recordsCount (Kafka: DefaultRecordBatch)."""
-
-BATCH_HEADER_SIZE = BATCH_HEADER.size
-LOG_OVERHEAD = 12  # offset and length stand before what the length counts
-CRC_COVERS_FROM = 21  # of a batch of magic 2
-MIN_BATCH_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
-
-MESSAGE_HEADER = Struct(">qiIbb")
-"""A message of magic 0 or 1: offset, size, crc, magic, attributes; magic 1 goes on with the timestamp (Kafka: LegacyRecord)."""
 
 _TIMESTAMP = Struct(">q")
 _EXTENT = Struct(">qi4xb6xi")  # offset, length, magic, and what is the last offset delta from magic 2 on
@@ -68,13 +73,13 @@ def walk_batches(
     last_header = size - BATCH_HEADER_SIZE
     while start <= last_header:
         header = _unpack_batch(window, start)
-        length = header[1]
+        length = header[LENGTH]
         end = start + LOG_OVERHEAD + length
-        if header[3] < 2 or length < MIN_BATCH_LENGTH or end > size or header[5] & 7 > max_codec:
+        if header[MAGIC] < 2 or length < MIN_BATCH_LENGTH or end > size or header[ATTRIBUTES] & COMPRESSION_MASK > max_codec:
             break
         headers.append(header)
         starts.append(start)
-        valid.append(crc32c(view[start + CRC_COVERS_FROM : end]) == header[4])
+        valid.append(crc32c(view[start + CRC_COVERS_FROM : end]) == header[CRC])
         start = end
     return headers, starts, valid, start
 
@@ -92,16 +97,16 @@ def walk_messages(
     valid: list[bool] = []
     view = memoryview(window)
     size = len(window)
-    last_header = size - 26
+    last_header = size - MESSAGE_HEADER_SIZE
     while start <= last_header:
         offset, length, crc, magic, attributes = _unpack_message(window, start)
         end = start + LOG_OVERHEAD + length
-        if not min_magic <= magic <= 1 or length < 14 or end > size or attributes & 7 > max_codec:
+        if not min_magic <= magic <= 1 or length < MIN_RECORD_OVERHEAD or end > size or attributes & COMPRESSION_MASK > max_codec:
             break
-        timestamp = _unpack_timestamp(window, start + 18)[0] if magic else -1
+        timestamp = _unpack_timestamp(window, start + MESSAGE_TIMESTAMP_AT)[0] if magic else -1
         headers.append((offset, length, crc, magic, attributes, timestamp))
         starts.append(start)
-        valid.append(crc32(view[start + 16 : end]) == crc)
+        valid.append(crc32(view[start + MESSAGE_CRC_COVERS_FROM : end]) == crc)
         start = end
     return headers, starts, valid, start
 

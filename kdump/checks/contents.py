@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kdump.binary import compression, kernel
+from kdump.binary.batch_header import COMPRESSION_MASK
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
 from kdump.formats import message_set, record
-from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

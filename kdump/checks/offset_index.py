@@ -7,9 +7,10 @@ from bisect import bisect_right
 from operator import lt
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import HEADER_UP_TO_MAGIC
 from kdump.errors import CorruptData
 from kdump.formats import message_set, offset_index, records
-from kdump.formats.log import HEADER_UP_TO_MAGIC, MAX_INT, STRICT_RULES, Log, LogRules
+from kdump.formats.log import MAX_INT, STRICT_RULES, Log, LogRules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

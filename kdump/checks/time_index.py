@@ -7,12 +7,13 @@ from bisect import bisect_left
 from heapq import heappop, heappush
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import COMPRESSION_MASK, TIMESTAMP_TYPE_BIT
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.offset_index import open_slice
 from kdump.errors import CorruptData
 from kdump.formats import message_set, record, records, time_index
 from kdump.formats.log import STRICT_RULES, Log, LogRules
-from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP, TIMESTAMP_TYPE_BIT, as_int64
+from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ Of a producer only its open transaction is kept: nothing else of it can fail a s
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import COMPRESSION_MASK, CONTROL_BIT, TRANSACTIONAL_BIT
 from kdump.binary.source import Source
 from kdump.decoders import control_record
 from kdump.errors import CorruptData, Unreadable
@@ -22,7 +23,7 @@ from kdump.forecasts.exceptions import (
 )
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.record import BatchRecords
-from kdump.formats.record_batch import COMPRESSION_MASK, CONTROL_BIT, NO_PRODUCER_ID, TRANSACTIONAL_BIT
+from kdump.formats.record_batch import NO_PRODUCER_ID
 from kdump.messages.control_records import ABORT, COMMIT
 
 TYPE_CHECKING = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import HEADER_UP_TO_MAGIC as HEADER_UP_TO_MAGIC  # some modules still import them from here
+from kdump.binary.batch_header import MIN_RECORD_OVERHEAD as MIN_RECORD_OVERHEAD
 from kdump.binary.checksums import crc32, crc32c_for
 from kdump.binary.codecs import CODECS
 from kdump.binary.source import WINDOW_SIZE
@@ -39,13 +41,7 @@ if TYPE_CHECKING:
             """
 
 
-HEADER_UP_TO_MAGIC = 17
-"""The first bytes of every batch have one shape, up to its magic."""
-
 MAX_INT = 0x7FFFFFFF
-
-MIN_RECORD_OVERHEAD = 14
-"""No batch and no message is shorter than this, not counting its offset and length."""
 
 
 class Chunk:

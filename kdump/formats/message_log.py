@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kdump.binary import codecs, compression
+from kdump.binary.batch_header import TIMESTAMP_TYPE_BIT
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.formats.message_set import Message
-from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, TIMESTAMP_TYPE_BIT, as_int64
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from kdump.binary import codecs, compression
+from kdump.binary.batch_header import COMPRESSION_MASK
 from kdump.binary.checksums import crc32
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.record_batch import (
-    COMPRESSION_MASK,
-    LOG_APPEND_TIME,
-    NO_TIMESTAMP,
-    as_int64,
-)
+from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, as_int64
 from kdump.tables import Table
 
 TYPE_CHECKING = False

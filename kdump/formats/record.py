@@ -6,16 +6,9 @@ from itertools import chain, repeat
 from operator import add
 
 from kdump.binary import compression, kernel
+from kdump.binary.batch_header import COMPRESSION_MASK, CONTROL_BIT, TIMESTAMP_TYPE_BIT
 from kdump.errors import CorruptData
-from kdump.formats.record_batch import (
-    COMPRESSION_MASK,
-    CONTROL_BIT,
-    NO_SEQUENCE,
-    TIMESTAMP_TYPE_BIT,
-    RecordBatch,
-    as_int64,
-    increment_sequence,
-)
+from kdump.formats.record_batch import NO_SEQUENCE, RecordBatch, as_int64, increment_sequence
 from kdump.tables import Binary, Bool, Int32, Int64, Row, Table, UInt32
 
 TYPE_CHECKING = False

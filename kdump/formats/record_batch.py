@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from kdump.binary.batch_header import (
+    COMPRESSION_MASK as COMPRESSION_MASK,  # for modules that still import it from here
+)
+from kdump.binary.batch_header import (
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_OVERHEAD,
+    TIMESTAMP_TYPE_BIT,
+    TRANSACTIONAL_BIT,
+)
 from kdump.binary.codecs import CODECS
 from kdump.tables import Bool, Int8, Int16, Int32, Int64, Row, Table, Text, UInt32
 
@@ -10,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from kdump.binary.kernel import BatchHeader, MessageHeader
+    from kdump.binary.batch_header import BatchHeader, MessageHeader
 
     Value = TypeVar("Value")
     Result = TypeVar("Result")
@@ -22,12 +32,6 @@ NO_PRODUCER_ID = -1
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
 NO_TIMESTAMP_TYPE = "NoTimestampType"
-
-COMPRESSION_MASK = 0x07
-TIMESTAMP_TYPE_BIT = 0x08
-TRANSACTIONAL_BIT = 0x10
-CONTROL_BIT = 0x20
-DELETE_HORIZON_BIT = 0x40
 
 
 class RecordBatch(Row):
@@ -116,7 +120,7 @@ def table_of_batches(headers: Sequence[BatchHeader], positions: Sequence[int], v
             "position": positions,
             "timestamp_type": mapped(attributes, _timestamp_type),
             "timestamp": max_timestamp,
-            "size": mapped(length, lambda length: length + 12),
+            "size": mapped(length, lambda length: length + LOG_OVERHEAD),
             "magic": magic,
             "compresscodec": mapped(attributes, codec_name),
             "crc": crc,
@@ -150,7 +154,7 @@ def table_of_messages(headers: Sequence[MessageHeader], positions: Sequence[int]
             "position": positions,
             "timestamp_type": timestamp_type,
             "timestamp": timestamp,
-            "size": mapped(length, lambda length: length + 12),
+            "size": mapped(length, lambda length: length + LOG_OVERHEAD),
             "magic": magic,
             "compresscodec": mapped(attributes, codec_name),
             "crc": crc,

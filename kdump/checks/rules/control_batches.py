@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from struct import Struct
 
+from kdump.binary.batch_header import COMPRESSION_MASK, TRANSACTIONAL_BIT
 from kdump.checks.catalogue.entry import BLIND, DIE, IGNORE
 from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.errors import CorruptData
 from kdump.formats import record
-from kdump.formats.record_batch import COMPRESSION_MASK, NO_PRODUCER_ID, TRANSACTIONAL_BIT, codec_name
+from kdump.formats.record_batch import NO_PRODUCER_ID, codec_name
 from kdump.messages import schema
 from kdump.messages.control_records import ABORT, COMMIT, KRAFT_VOTERS, MESSAGES
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.batch_header import COMPRESSION_MASK
 from kdump.checks.finding import Accounts
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData
 from kdump.formats import file_name, record
-from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

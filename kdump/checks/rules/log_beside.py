@@ -9,9 +9,9 @@ from itertools import islice
 from operator import lt, sub
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import COMPRESSION_MASK
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.formats.record_batch import COMPRESSION_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

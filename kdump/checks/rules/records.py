@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import COMPRESSION_MASK
 from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.checks import frames, record_bytes
 from kdump.checks.finding import ERROR, INFO, WARNING
@@ -10,7 +11,6 @@ from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.formats import record
-from kdump.formats.record_batch import COMPRESSION_MASK
 from kdump.reading import salvage
 from kdump.reading.salvage import BY_LENGTH
 

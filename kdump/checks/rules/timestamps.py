@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary.batch_header import DELETE_HORIZON_BIT, TIMESTAMP_TYPE_BIT
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted
-from kdump.formats.record_batch import (
-    CREATE_TIME,
-    DELETE_HORIZON_BIT,
-    LOG_APPEND_TIME,
-    NO_TIMESTAMP,
-    NO_TIMESTAMP_TYPE,
-    TIMESTAMP_TYPE_BIT,
-    as_int64,
-)
+from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, as_int64
 from kdump.reading import salvage
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import CONTROL_BIT
 from kdump.checks.catalogue.entry import BLIND, RESCAN
 from kdump.checks.finding import INFO
 from kdump.checks.rules.entry_file import EntryFile
 from kdump.checks.rules.log_beside import LogBeside, log_beside
-from kdump.formats.record_batch import CONTROL_BIT
 from kdump.formats.transaction_index import ENTRY_SIZE
 
 TYPE_CHECKING = False

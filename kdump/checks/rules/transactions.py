@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from itertools import groupby
 
+from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
 from kdump.binary.digest_reference import MARKER, PLAIN, TRANSACTIONAL
 from kdump.binary.source import Source
 from kdump.checks import producers
@@ -19,7 +20,7 @@ from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, transaction_index
-from kdump.formats.record_batch import CONTROL_BIT, NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_BIT
+from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE
 from kdump.messages.control_records import ABORT, COMMIT
 from kdump.reading import salvage
 

@@ -1,0 +1,129 @@
+"""The fields of the headers of record batches and messages: their layouts, and a name for each place.
+
+A header that was unpacked is a tuple, and is called `header`; its bytes are called `header_bytes`. `header[RECORD_COUNT]` is a
+field of the first. `header_bytes[MAGIC_AT]` is a byte of the second, by its position from where the batch starts.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    BatchHeader = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+    MessageHeader = tuple[int, int, int, int, int, int]
+
+    class Readable(Protocol):
+        """What reads by position."""
+
+        def read(self, position: int, count: int, /) -> bytes:
+            """The bytes there, fewer than `count` at the end."""
+
+
+# --- batches of magic 2
+
+BATCH_HEADER = Struct(">qiibIhiqqqhii")
+"""A batch of magic 2: baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp,
+maxTimestamp, producerId, producerEpoch, baseSequence, recordsCount (Kafka: DefaultRecordBatch)."""
+
+(
+    BASE_OFFSET,
+    LENGTH,
+    LEADER_EPOCH,
+    MAGIC,
+    CRC,
+    ATTRIBUTES,
+    LAST_OFFSET_DELTA,
+    BASE_TIMESTAMP,
+    MAX_TIMESTAMP,
+    PRODUCER_ID,
+    PRODUCER_EPOCH,
+    BASE_SEQUENCE,
+    RECORD_COUNT,
+) = range(13)
+"""Where these fields are in a header that was unpacked."""
+
+BATCH_HEADER_SIZE = BATCH_HEADER.size
+LOG_OVERHEAD = 12  # offset and length stand before what the length counts
+MIN_BATCH_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
+
+CRC_AT = 17
+ATTRIBUTES_AT = 21
+LAST_OFFSET_DELTA_AT = 23
+CRC_COVERS_FROM = ATTRIBUTES_AT
+
+COMPRESSION_MASK = 0x07
+TIMESTAMP_TYPE_BIT = 0x08
+TRANSACTIONAL_BIT = 0x10
+CONTROL_BIT = 0x20
+DELETE_HORIZON_BIT = 0x40
+ATTRIBUTES_IN_USE = 0x7F
+
+
+# --- messages of magic 0 and 1
+
+MESSAGE_HEADER = Struct(">qiIbb")
+"""A message of magic 0 or 1: offset, size, crc, magic, attributes; magic 1 goes on with the timestamp (Kafka: LegacyRecord)."""
+
+MESSAGE_OFFSET, MESSAGE_LENGTH, MESSAGE_CRC, MESSAGE_MAGIC, MESSAGE_ATTRIBUTES, MESSAGE_TIMESTAMP = range(6)
+"""Where these fields are in a header that was unpacked; the timestamp of magic 0 is -1."""
+
+MESSAGE_CRC_AT = 12
+MESSAGE_ATTRIBUTES_AT = 17
+MESSAGE_TIMESTAMP_AT = 18  # of magic 1; of magic 0 the size of the key is there
+MESSAGE_CRC_COVERS_FROM = 16
+MESSAGE_HEADER_SIZE = 26  # up to the timestamp of magic 1
+
+
+# --- what all have
+
+LENGTH_AT = 8
+MAGIC_AT = 16
+
+HEADER_UP_TO_MAGIC = MAGIC_AT + 1
+"""The first bytes of every batch have one shape, up to its magic."""
+
+MIN_RECORD_OVERHEAD = 14
+"""No batch and no message is shorter than this, not counting its offset and length (those of magic 1 have 22 bytes or more)."""
+
+_UP_TO_MAGIC = Struct(">qi4xb")
+_OFFSET = Struct(">q")
+_LENGTH = Struct(">8xi")
+_CRC = Struct(">I")
+
+
+def base_offset(data: bytes | memoryview, position: int = 0) -> int:
+    """The offset that the header at this position begins with; of a message it is the only one."""
+    offset: int = _OFFSET.unpack_from(data, position)[0]
+    return offset
+
+
+def batch_length(data: bytes | memoryview, position: int = 0) -> int:
+    """The length that the header at this position states, which does not count offset and length. It may be negative."""
+    length: int = _LENGTH.unpack_from(data, position)[0]
+    return length
+
+
+def batch_size(data: bytes | memoryview, position: int = 0) -> int:
+    """The size that the length in the header at this position amounts to."""
+    return batch_length(data, position) + LOG_OVERHEAD
+
+
+def codec_id(data: bytes | memoryview, position: int = 0) -> int:
+    """The id of the codec that the header at this position states, of a batch or a message."""
+    at = ATTRIBUTES_AT + 1 if data[position + MAGIC_AT] >= 2 else MESSAGE_ATTRIBUTES_AT
+    return data[position + at] & COMPRESSION_MASK
+
+
+def stored_crc(data: bytes | memoryview, position: int = 0) -> int:
+    """The checksum in the header at this position, of a batch or a message."""
+    crc: int = _CRC.unpack_from(data, position + (CRC_AT if data[position + MAGIC_AT] >= 2 else MESSAGE_CRC_AT))[0]
+    return crc
+
+
+def peek(source: Readable, position: int) -> tuple[int, int, int] | None:
+    """Offset, length and magic of the batch or message at this position of a file; None where the file ends before they do."""
+    header_bytes = source.read(position, HEADER_UP_TO_MAGIC)
+    return _UP_TO_MAGIC.unpack(header_bytes) if len(header_bytes) == HEADER_UP_TO_MAGIC else None
