@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from kdump.binary import kernel, source
+from kdump.binary import checksums, kernel, source
 from kdump.cli import commands, dropin
 from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
 from kdump.formats import batch_search, log, pieces
 from kdump.output import kernel_text, parallel
-from kdump.reading import salvage
+from kdump.reading import salvage, search, zeros
 
 KERNELS = (kernel.PYTHON, kernel.C)
 
@@ -68,7 +68,11 @@ def sizes(given: Sizes) -> Iterator[None]:
 
         put(log, WINDOW_SIZE=given.window)
         if given.window < source.WINDOW_SIZE:
-            put(salvage, WINDOW_SIZE=max(given.window, 62), _NEAR=max(given.window, 62))  # at least a header and a byte
+            window = max(given.window, 62)  # at least a header and a byte
+            put(salvage, WINDOW_SIZE=window)
+            put(search, WINDOW_SIZE=window, NEAR=window)
+            put(zeros, WINDOW_SIZE=window)
+            put(checksums, WINDOW_SIZE=window)
             put(pieces, _UNIT=given.window)
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
         put(

@@ -16,7 +16,7 @@ from kdump.errors import Unreadable
 from kdump.formats import pieces
 from kdump.formats.log import DigestedChunk
 from kdump.formats.pieces import Pieces
-from kdump.reading.salvage import Section
+from kdump.reading.items import Section
 from kdump.tables import Row
 
 from . import kernels

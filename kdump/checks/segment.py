@@ -12,7 +12,7 @@ from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.watch import Stopped
 from kdump.errors import Unreadable
 from kdump.reading import salvage
-from kdump.reading.salvage import Damage, Section
+from kdump.reading.items import Damage, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

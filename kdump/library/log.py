@@ -13,8 +13,8 @@ from kdump.formats.record_batch import RecordBatch
 from kdump.library.file import File
 from kdump.library.rows import Damage, Record, SalvagedBatch, SalvagedRecord
 from kdump.messages import control_records
+from kdump.reading.items import Damage as DamagedRange
 from kdump.reading.salvage import DAMAGED, Section, walk
-from kdump.reading.salvage import Damage as DamagedRange
 from kdump.tables import Table
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.pipeline.planning import Piece
 from kdump.reading import salvage
+from kdump.reading.plausible import is_plausible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -223,11 +224,7 @@ def _headers(source: Source, position: int) -> tuple[list[kernel.BatchHeader], l
         if position + kernel.BATCH_HEADER_SIZE > start + len(window):
             window, start = source.read(position, _HEADER_WINDOW), position
         header = window[position - start : position - start + kernel.BATCH_HEADER_SIZE]
-        if (
-            len(header) < kernel.BATCH_HEADER_SIZE
-            or header[_MAGIC_AT] < 2
-            or not salvage.is_plausible(header, source.size - position)
-        ):
+        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] < 2 or not is_plausible(header, source.size - position):
             break
         headers.append(kernel.BATCH_HEADER.unpack(header))
         positions.append(position)

@@ -114,9 +114,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         id="header-after-window",
-        file="kdump/reading/salvage.py",
-        old="header[0] > 0x7F or not _may_be_header(",
-        new="header[0] < 0x7F or not _may_be_header(",
+        file="kdump/reading/trust.py",
+        old="header_bytes[0] > 0x7F or not may_be_header(",
+        new="header_bytes[0] < 0x7F or not may_be_header(",
         tests=("tests/test_salvage.py::test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends",),
     ),
     Mutation(

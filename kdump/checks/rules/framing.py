@@ -17,7 +17,7 @@ from kdump.errors import CorruptData
 from kdump.formats import records
 from kdump.formats.record_batch import RecordBatch
 from kdump.reading import salvage
-from kdump.reading.salvage import BY_LENGTH, BY_REPAIRED_LENGTH, END
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
-    from kdump.reading.salvage import Damage, Section
+    from kdump.reading.items import Damage, Section
 
 _MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file, and no segment reaches over more offsets
 _ATTRIBUTES_IN_USE = 0x7F

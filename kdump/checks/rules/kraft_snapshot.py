@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kdump.checks.partition import PartitionFacts
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.log import Chunk
-    from kdump.reading.salvage import Damage, Section
+    from kdump.reading.items import Damage, Section
 
 SNAPSHOT_HEADER, SNAPSHOT_FOOTER = 3, 4
 """Types of control records."""

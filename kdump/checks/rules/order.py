@@ -9,7 +9,7 @@ from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.formats.file_name import LOG
 from kdump.reading import salvage
-from kdump.reading.salvage import BY_LENGTH
+from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
-    from kdump.reading.salvage import Damage, Section
+    from kdump.reading.items import Damage, Section
 
 _MAX_INT = 0x7FFFFFFF
 _MAX_LONG = 0x7FFFFFFFFFFFFFFF

@@ -12,7 +12,7 @@ from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.formats import record
 from kdump.reading import salvage
-from kdump.reading.salvage import BY_LENGTH
+from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.reading.salvage import Damage, Section
+    from kdump.reading.items import Damage, Section
 
 _KNOWN = frozenset(CODECS)
 _MAX_HELD = 32 << 20  # bytes of a batch that are looked at again

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
-    from kdump.reading.salvage import Damage, Section
+    from kdump.reading.items import Damage, Section
 
 
 class SegmentRule:

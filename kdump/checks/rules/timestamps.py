@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.reading.salvage import Damage, Section
+    from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
 _DAY = 24 * 3600 * 1000

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
-    from kdump.reading.salvage import Damage, Section
+    from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
     Place = tuple[int, int, int]  # where a marker starts and ends, and its offset

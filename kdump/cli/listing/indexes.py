@@ -13,6 +13,7 @@ from kdump.formats.entries import used_entries
 from kdump.output import listing
 from kdump.output.kafka_text import Template
 from kdump.reading import salvage
+from kdump.reading.plausible import is_plausible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _landing(log: Source, offset: int, position: int) -> tuple[int | None, str]:
     first_last: int | None = None
     for _ in range(_MAX_BATCHES):
         header = log.read(position, kernel.BATCH_HEADER_SIZE) if position >= 0 else b""
-        if not salvage.is_plausible(header, log.size - position):
+        if not is_plausible(header, log.size - position):
             break
         first, length = kernel.MESSAGE_HEADER.unpack_from(header)[:2]
         last = first if header[16] < 2 else first + kernel.BATCH_HEADER.unpack(header)[6]

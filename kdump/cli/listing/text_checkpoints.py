@@ -15,7 +15,7 @@ from kdump.formats import file_name, text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
 from kdump.output import listing
 from kdump.output.kafka_text import Template
-from kdump.reading.salvage import DAMAGED, INTACT
+from kdump.reading.items import DAMAGED, INTACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
