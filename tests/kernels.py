@@ -11,9 +11,9 @@ from kdump.binary import checksums, kernel, source
 from kdump.cli import commands, dropin
 from kdump.cli.dropin import logs
 from kdump.cli.listing import lister
-from kdump.formats import batch_search, log, pieces
+from kdump.formats import log
 from kdump.output import kernel_text, parallel
-from kdump.reading import salvage, search, zeros
+from kdump.reading import read_ahead, salvage, search, zeros
 
 KERNELS = (kernel.PYTHON, kernel.C)
 
@@ -73,7 +73,7 @@ def sizes(given: Sizes) -> Iterator[None]:
             put(search, WINDOW_SIZE=window, NEAR=window)
             put(zeros, WINDOW_SIZE=window)
             put(checksums, WINDOW_SIZE=window)
-            put(pieces, _UNIT=given.window)
+            put(read_ahead, _UNIT=given.window)
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
         put(
             kernel_text,
@@ -94,7 +94,7 @@ def sizes(given: Sizes) -> Iterator[None]:
                 _SLOT_SIZE=2 * given.out,
                 _PAUSE=2 * given.piece,
             )
-            put(batch_search, _FIRST_WINDOW=max(given.piece // 8, 1))
+            put(search, _FIRST_WINDOW=max(given.piece // 8, 1))
         yield
 
 
@@ -111,7 +111,7 @@ def coming_upon_batches(way: str) -> Iterator[None]:
             stack.enter_context(sizes(Sizes(window=window)))
         elif window == 0:
             stack.enter_context(mock.patch.object(log.Log, "_digested_chunk", log.Log._regular_chunk))
-            stack.enter_context(mock.patch.object(pieces, "digest_piece", lambda *_: None))
+            stack.enter_context(mock.patch.object(read_ahead, "digest_piece", lambda *_: None))
         yield
 
 

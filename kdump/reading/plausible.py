@@ -41,18 +41,21 @@ def is_plausible(header_bytes: bytes, rest: int) -> bool:
     return bool(attributes & COMPRESSION_MASK) or count <= (length - MIN_BATCH_LENGTH) // 7
 
 
+def holds_header(header_bytes: bytes, rest: int) -> bool:
+    """Whether a batch of this length would hold its header and end within the `rest` of the file."""
+    if len(header_bytes) < (BATCH_HEADER_SIZE if header_bytes[MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD + LOG_OVERHEAD):
+        return False
+    smallest = MIN_BATCH_LENGTH if header_bytes[MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD
+    return smallest <= batch_length(header_bytes) <= rest - LOG_OVERHEAD
+
+
 def may_be_header(header_bytes: bytes, rest: int) -> bool:
     """Whether this may be the header of a batch, if only its CRC fits: as plausible, but for what a foreign writer may do.
 
     One that claims to be large has to be plausible in all: in random bytes every 12,000th position looks like one by length
     and magic alone, and each would cost the CRC of what it claims.
     """
-    if len(header_bytes) < (BATCH_HEADER_SIZE if header_bytes[MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD + LOG_OVERHEAD):
-        return False
-    length = batch_length(header_bytes)
-    if not (MIN_BATCH_LENGTH if header_bytes[MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD) <= length <= rest - LOG_OVERHEAD:
-        return False
-    return length <= _USUAL_SIZE or is_plausible(header_bytes, rest)
+    return holds_header(header_bytes, rest) and (batch_length(header_bytes) <= _USUAL_SIZE or is_plausible(header_bytes, rest))
 
 
 def _is_plausible_message(header_bytes: bytes, length: int) -> bool:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from kdump.binary.source import Source
-    from kdump.formats.pieces import Pieces
+    from kdump.reading.read_ahead import ReadAhead
     from kdump.reading.trust import Extent
 
 __all__ = ["DAMAGED", "INTACT", "LEADS_OVER_BATCHES", "NOT_EXAMINED", "SALVAGED", "ZERO", "Damage", "Section", "walk"]
@@ -71,10 +71,10 @@ def walk(
     if kernel.native is None or source.manners is not None:
         yield from items.by_windows(source.size)
         return
-    from kdump.formats.pieces import Pieces
+    from kdump.reading.read_ahead import ReadAhead
 
-    with Pieces(source, start, threads) as pieces:
-        yield from items.by_pieces(pieces)
+    with ReadAhead(source, start, threads) as read_ahead:
+        yield from items.by_pieces(read_ahead)
 
 
 class _Walk:
@@ -88,17 +88,17 @@ class _Walk:
         self._order = Order(source, base_offset, next_base_offset)
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
-    def by_pieces(self, pieces: Pieces) -> Iterator[Section | Damage]:
+    def by_pieces(self, read_ahead: ReadAhead) -> Iterator[Section | Damage]:
         """All to the end of the log: large pieces, and where something is off, windows."""
         size = self._source.size
         while self._position < size:
-            chunk = pieces.at(self._position)
+            chunk = read_ahead.at(self._position)
             if chunk is not None and self._order.takes(chunk.digest):
                 yield Section(chunk, None, self._order.nested_end)
                 self._position = chunk.digest.end
             else:
-                pieces.rest(self._position)
-                yield from self.by_windows(pieces.next_try)
+                read_ahead.rest(self._position)
+                yield from self.by_windows(read_ahead.next_try)
 
     def by_windows(self, until: int) -> Iterator[Section | Damage]:
         """All to the end of the log, or after `until` to the next batch."""

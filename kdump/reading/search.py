@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from kdump.binary import kernel
 from kdump.binary.batch_header import (
     BATCH_HEADER_SIZE,
     CRC_COVERS_FROM,
@@ -18,17 +19,24 @@ from kdump.binary.batch_header import (
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.source import WINDOW_SIZE
 from kdump.reading import zeros
-from kdump.reading.plausible import may_be_header
+from kdump.reading.plausible import holds_header, may_be_header
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kdump.binary.batch_header import Readable as PositionReader
     from kdump.binary.checksums import Checksum
     from kdump.reading.zeros import Readable
 
 NEAR = 16 << 10
 """Bytes to read first where what is looked for may be close."""
+
+NOWHERE = -1
+
+_FIRST_WINDOW = 64 << 10
+_LARGEST_WINDOW = 4 << 20
+_WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
 
 _SMALL = 16 << 10
 _CRC_BYTES = 4  # fed to checksums for each byte searched
@@ -57,6 +65,16 @@ PLAUSIBLE = Candidates(
     may_be_header,
 )
 """Headers all of whose fields are plausible; those of small batches, if only their CRC fits."""
+
+WHOLE = Candidates(
+    # the magic at byte 16, and before it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
+    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})",
+    holds_header,
+)
+"""Headers of batches that are whole in the log, whatever their other fields say."""
+
+_BATCHES = Candidates(rb"(?s)\x02(?<=.{17})(?=.{4}\x00[\x00-\x7f])", holds_header)
+_MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header)
 
 
 class Budget:
@@ -100,6 +118,20 @@ class Budget:
             return False
         self._crc_bytes -= size
         return True
+
+
+class _FixedBudget(Budget):
+    """A number of bytes, however much is gone through; the batch that uses up the last of them is still looked at."""
+
+    __slots__ = ()
+
+    def earn(self, searched: int) -> None:
+        pass
+
+    def spend(self, size: int) -> bool:
+        is_left = self._crc_bytes > 0
+        self._crc_bytes -= size
+        return is_left
 
 
 class Search:
@@ -169,3 +201,41 @@ class Search:
     def crc_of(self, header_bytes: bytes) -> tuple[Checksum, int]:
         """The checksum of a batch with this header, and from which of its bytes on it counts."""
         return (crc32, MESSAGE_CRC_COVERS_FROM) if header_bytes[MAGIC_AT] < 2 else (self._crc32c, CRC_COVERS_FROM)
+
+
+# --- the first batch of one family, in memory
+
+
+def first_batch(source: PositionReader, start: int, end: int, is_legacy: bool) -> int:
+    """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
+
+    It may reach past the range. What is found may stand in a payload: its checksum fits, no more.
+    """
+    size = _FIRST_WINDOW
+    while size <= _LARGEST_WINDOW:
+        window = source.read(start, size)
+        found = kernel.native.find(window, 0, is_legacy) if kernel.native is not None else find(window, is_legacy)
+        if found >= 0:
+            return start + found if start + found < end else NOWHERE
+        size *= 8
+    return NOWHERE
+
+
+def find(window: bytes, is_legacy: bool) -> int:
+    """Where the first of them begins that is whole in a window, as the kernel in C finds it; NOWHERE if there is none."""
+    search = Search(_Window(window), _FixedBudget(_WINDOW_CRC_BYTES), _MESSAGES if is_legacy else _BATCHES)
+    found = search.next_intact(0)
+    return found if found < len(window) else NOWHERE
+
+
+class _Window:
+    """Bytes in memory that are read as a log."""
+
+    __slots__ = ("_window", "size")
+
+    def __init__(self, window: bytes) -> None:
+        self._window = window
+        self.size = len(window)
+
+    def read(self, position: int, count: int) -> bytes:
+        return self._window[position : position + count]
