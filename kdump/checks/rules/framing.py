@@ -7,7 +7,8 @@ from math import log2
 from operator import itemgetter
 
 from kdump.binary import kernel
-from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.batch_header import CRC_AT
+from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
@@ -21,8 +22,6 @@ from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kdump.checks.context import FileContext
     from kdump.checks.segment import SegmentFacts
     from kdump.formats.digest import Digest
@@ -184,23 +183,14 @@ class Framing(SegmentRule):
 
     def _computed(self, batch: RecordBatch) -> int:
         checksum, covers_from = (crc32, 16) if batch.magic < 2 else (self._crc32c, kernel.CRC_COVERS_FROM)
-        crc = 0
-        for piece in self._bytes(batch.position + covers_from, batch.position + batch.size):
-            crc = checksum(piece, crc)
-        return crc
+        return of_range(self.context.source, batch.position + covers_from, batch.position + batch.size, checksum)
 
     def _has_crc_of_magic_2(self, start: int, end: int) -> bool:
         if end - start < kernel.BATCH_HEADER_SIZE:
             return False
-        stored = int.from_bytes(self.context.source.read(start + 17, 4), "big")
-        crc = 0
-        for piece in self._bytes(start + kernel.CRC_COVERS_FROM, end):
-            crc = self._crc32c(piece, crc)
-        return crc == stored
-
-    def _bytes(self, start: int, end: int) -> Iterator[bytes]:
-        for at in range(start, end, WINDOW_SIZE):
-            yield self.context.source.read(at, min(WINDOW_SIZE, end - at))
+        source = self.context.source
+        stored = int.from_bytes(source.read(start + CRC_AT, 4), "big")
+        return of_range(source, start + kernel.CRC_COVERS_FROM, end, self._crc32c) == stored
 
     def _locus(self, chunk: Chunk, row: int, computed: int) -> tuple[str, str]:
         """Where the damage seems to be (crc-field, header, records, payload, unknown), and that in words."""
@@ -212,7 +202,7 @@ class Framing(SegmentRule):
             header = chunk.headers[row]
             if not 0 <= header[5] <= _ATTRIBUTES_IN_USE or header[6] < 0 or header[12] < 0 or header[12] > header[6] + 1:
                 return "header", "Fields of its header contradict each other: the damage is in the header."
-        data = next(self._bytes(batch.position, batch.position + min(batch.size, _DECODED_SIZE)), b"")
+        data = self.context.source.read(batch.position, min(batch.size, _DECODED_SIZE))
         zeros = max(data.find(bytes(512)), 0)
         if zeros:
             return "unknown", f"Zeros from byte {batch.position + zeros:,} on: looks like a lost page."
