@@ -9,6 +9,7 @@ trusted. Nothing here judges: that is for `checks` and `forecasts`.
 - `spans`: what the span of a damaged batch holds: its real end if only its length is wrong, and batches that stand inside.
 - `search`: the one search of the next intact batch, byte by byte. What it takes for a candidate, and its budget, are arguments.
 - `plausible`: whether bytes may be the header of a batch.
+- `records`: the records of batches, past those that cannot be read.
 - `read_ahead`: summaries of large pieces of a log, made ahead of the walk by threads.
 - `zeros`: where runs of zeros end.
 """
