@@ -8,14 +8,14 @@ from typing import NamedTuple
 from unittest import mock
 
 from kdump import dropin
-from kdump.binary import kernel, source
-from kdump.checks import salvage
+from kdump.binary import checksums, kernel, source
 from kdump.cli import commands
 from kdump.cli.listing import lister
 from kdump.dropin import logs
-from kdump.formats import batch_search, log, pieces
+from kdump.formats import log
 from kdump.output import parallel
 from kdump.output.kafka import native_lines
+from kdump.reading import read_ahead, salvage, search, zeros
 
 KERNELS = (kernel.PYTHON, kernel.C)
 
@@ -70,8 +70,12 @@ def sizes(given: Sizes) -> Iterator[None]:
 
         put(log, WINDOW_SIZE=given.window)
         if given.window < source.WINDOW_SIZE:
-            put(salvage, WINDOW_SIZE=max(given.window, 62), _NEAR=max(given.window, 62))  # at least a header and a byte
-            put(pieces, _UNIT=given.window)
+            window = max(given.window, 62)  # at least a header and a byte
+            put(salvage, WINDOW_SIZE=window)
+            put(search, WINDOW_SIZE=window, NEAR=window)
+            put(zeros, WINDOW_SIZE=window)
+            put(checksums, WINDOW_SIZE=window)
+            put(read_ahead, _UNIT=given.window)
         stack.enter_context(mock.patch.dict(log.Log.__init__.__kwdefaults__, window_size=given.window))
         put(
             native_lines,
@@ -92,7 +96,7 @@ def sizes(given: Sizes) -> Iterator[None]:
                 _SLOT_SIZE=2 * given.out,
                 _PAUSE=2 * given.piece,
             )
-            put(batch_search, _FIRST_WINDOW=max(given.piece // 8, 1))
+            put(search, _FIRST_WINDOW=max(given.piece // 8, 1))
         yield
 
 
@@ -109,7 +113,7 @@ def coming_upon_batches(way: str) -> Iterator[None]:
             stack.enter_context(sizes(Sizes(window=window)))
         elif window == 0:
             stack.enter_context(mock.patch.object(log.Log, "_digested_chunk", log.Log._regular_chunk))
-            stack.enter_context(mock.patch.object(pieces, "digest_piece", lambda *_: None))
+            stack.enter_context(mock.patch.object(read_ahead, "digest_piece", lambda *_: None))
         yield
 
 

@@ -25,6 +25,7 @@ FLOORS = {
     "binary": 1,
     "formats": 2,
     "messages": 3,
+    "reading": 3,
     "checks": 5,
     "decoders": 4,
     "forecasts": 6,

@@ -14,8 +14,8 @@ import pytest
 
 import kdump
 from kdump.binary.source import Source
-from kdump.checks import salvage
 from kdump.errors import Unreadable, UsageError
+from kdump.reading import salvage
 from kdump.releases import broker_startup as start_rules
 
 from . import restarts

@@ -24,9 +24,8 @@ from kdump.checks.rules import offset_index as offset_index_rules
 from kdump.checks.rules import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.errors import UsageError
-from kdump.formats import batch_search
-from kdump.formats import pieces as formats_pieces
 from kdump.output import parallel
+from kdump.reading import read_ahead, search
 from kdump.tables import Row
 
 from . import kernels
@@ -321,11 +320,11 @@ def test_checks_find_the_same_when_threads_work_ahead(number: int, tmp_path: Pat
     path.write_bytes(recall.mutant(6, number).data)
     with kernels.using(kernel.PYTHON):
         wanted = _found(path, 1 << 20, is_pedantic=True)
-    monkeypatch.setattr(formats_pieces, "_WORTH_THREADS", 0)
-    monkeypatch.setattr(formats_pieces, "_PAUSE", 1000)
+    monkeypatch.setattr(read_ahead, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(read_ahead, "_PAUSE", 1000)
     for unit, most_batches in ((1 << 20, 1 << 14), (3000, 4), (200, 1)):
-        monkeypatch.setattr(formats_pieces, "_UNIT", unit)
-        monkeypatch.setattr(formats_pieces, "_MOST_BATCHES", most_batches)
+        monkeypatch.setattr(read_ahead, "_UNIT", unit)
+        monkeypatch.setattr(read_ahead, "_MOST_BATCHES", most_batches)
         found = _found(path, 1 << 20, is_pedantic=True)
         # what is found side by side may come in another order, and a batch that came twice is looked for in two pieces only
         assert _by_place(found) == _by_place(wanted)
@@ -687,29 +686,29 @@ def test_no_offset_is_taken_for_what_stands_in_front_of_a_piece(folder: Path, pi
 
 @given(damaged(LOGS), st.integers(0, 300), st.booleans())
 def test_both_kernels_find_the_same_batch(data: bytes, start: int, is_legacy: bool) -> None:
-    assert batch_search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)
+    assert search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)
 
 
 def test_a_batch_is_found_behind_what_looks_like_one() -> None:
     false, true = batch(records=[record(value=b"v")], crc=1), batch(records=[record(value=b"w")])
     old = message_set(messages=[message(value=b"m")])
     data = b"\2\1" * 20 + false + old + true + true
-    assert batch_search.find(data, False) == _kernel.find(data, 0, False) == 40 + len(false) + len(old)
-    assert batch_search.find(data, True) == _kernel.find(data, 0, True) == 40 + len(false)
-    assert batch_search.find(data[:-1] + b"?", False) == 40 + len(false) + len(old)
-    assert batch_search.find(false, False) == _kernel.find(false, 0, False) == batch_search.NOWHERE
+    assert search.find(data, False) == _kernel.find(data, 0, False) == 40 + len(false) + len(old)
+    assert search.find(data, True) == _kernel.find(data, 0, True) == 40 + len(false)
+    assert search.find(data[:-1] + b"?", False) == 40 + len(false) + len(old)
+    assert search.find(false, False) == _kernel.find(false, 0, False) == search.NOWHERE
 
 
 @pytest.mark.parametrize(("attributes", "position"), [(0x7F, 0), (0x80, -1), (0x100, -1), (0x8000, -1)])
 def test_a_batch_with_unknown_attributes_is_not_looked_for(attributes: int, position: int) -> None:
     data = batch(records=[record(value=b"v")], attributes=attributes & ~0x07)
-    assert batch_search.find(data, False) == _kernel.find(data, 0, False) == position
+    assert search.find(data, False) == _kernel.find(data, 0, False) == position
 
 
 @pytest.mark.parametrize(("attributes", "position"), [(0x08, 0), (0x10, -1), (0x80, -1)])
 def test_a_message_with_unknown_attributes_is_not_looked_for(attributes: int, position: int) -> None:
     data = message_set(messages=[message(value=b"v", attributes=attributes)])
-    assert batch_search.find(data, True) == _kernel.find(data, 0, True) == position
+    assert search.find(data, True) == _kernel.find(data, 0, True) == position
 
 
 # --- Indexes

@@ -11,12 +11,12 @@ from kdump.checks import isolation
 from kdump.checks.check import Job, jobs, run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.rules import timestamps
-from kdump.checks.salvage import Section
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
-from kdump.formats import pieces
 from kdump.formats.log import DigestedChunk
-from kdump.formats.pieces import Pieces
+from kdump.reading import read_ahead
+from kdump.reading.items import Section
+from kdump.reading.read_ahead import ReadAhead
 from kdump.tables import Row
 
 from . import kernels
@@ -44,7 +44,7 @@ def _extents(source: Source, threads: int = 0) -> list[tuple[int, int, int]]:
     """The first and the last offset of each piece, and where it ends, up to where there is none."""
     found = []
     position = 0
-    with Pieces(source, 0, threads) as all_pieces:
+    with ReadAhead(source, 0, threads) as all_pieces:
         while position < source.size:
             chunk = all_pieces.at(position)
             if chunk is None:
@@ -56,29 +56,29 @@ def _extents(source: Source, threads: int = 0) -> list[tuple[int, int, int]]:
 
 
 def test_a_piece_ends_behind_the_last_batch_that_starts_in_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_UNIT", 2 * SIZE + 1)
+    monkeypatch.setattr(read_ahead, "_UNIT", 2 * SIZE + 1)
     with opened(_batches(7)) as source:
         assert _extents(source) == [(0, 2, 3 * SIZE), (3, 4, 5 * SIZE), (5, 6, 7 * SIZE)]
 
 
 def test_a_piece_has_no_more_batches_than_their_columns_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_MOST_BATCHES", 4)
+    monkeypatch.setattr(read_ahead, "_MOST_BATCHES", 4)
     with opened(_batches(7)) as source:
         assert _extents(source) == [(0, 3, 4 * SIZE), (4, 6, 7 * SIZE)]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff"], ids=["torn", "torn and odd"])
 def test_there_is_no_piece_of_batches_that_are_not_all_sound(damage: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_UNIT", 3 * SIZE)
+    monkeypatch.setattr(read_ahead, "_UNIT", 3 * SIZE)
     with opened(_batches(6)[: 5 * SIZE + 20] + damage) as source:
         assert _extents(source) == [(0, 2, 3 * SIZE)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_make_the_same_pieces(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_WORTH_THREADS", 0)
-    monkeypatch.setattr(pieces, "_UNIT", 500)
-    monkeypatch.setattr(pieces, "_MOST_BATCHES", 3)
+    monkeypatch.setattr(read_ahead, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(read_ahead, "_UNIT", 500)
+    monkeypatch.setattr(read_ahead, "_MOST_BATCHES", 3)
     old = [message_set(messages=[message(value=b"old", magic=1, timestamp=1, offset=offset)]) for offset in range(90)]
     for data in (_batches(100), b"".join(old), b"".join(old) + _batches(100)[90 * SIZE :]):
         with opened(data) as source:
@@ -88,8 +88,8 @@ def test_threads_make_the_same_pieces(threads: int, monkeypatch: pytest.MonkeyPa
 
 
 def test_batches_in_a_payload_mislead_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_WORTH_THREADS", 0)
-    monkeypatch.setattr(pieces, "_UNIT", 200)
+    monkeypatch.setattr(read_ahead, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(read_ahead, "_UNIT", 200)
     inner = b"".join(batch(records=ONE, base_offset=900 + offset) for offset in range(20))
     log = batch(records=[record(value=inner)]) + batch(records=ONE, base_offset=1) + batch(records=ONE, base_offset=2)
     with opened(log) as source:
@@ -97,7 +97,7 @@ def test_batches_in_a_payload_mislead_no_thread(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_columns_of_a_piece_are_read_when_they_are_wanted() -> None:
-    with opened(_batches(3)) as source, Pieces(source, 0) as all_pieces:
+    with opened(_batches(3)) as source, ReadAhead(source, 0) as all_pieces:
         chunk = all_pieces.at(SIZE)
         assert isinstance(chunk, DigestedChunk)
         assert list(chunk.batches["position"]) == [SIZE, 2 * SIZE]

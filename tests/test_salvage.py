@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary.source import Source
-from kdump.checks import salvage
-from kdump.checks.salvage import DAMAGED, INTACT, SALVAGED, Damage, Section, is_plausible, walk
+from kdump.reading import salvage, search
+from kdump.reading.items import DAMAGED, INTACT, SALVAGED, Damage, Section
+from kdump.reading.plausible import is_plausible
+from kdump.reading.salvage import walk
 
 from . import kernels
 from .builders.records import batch, message, message_set, record, wrapper
@@ -316,7 +318,8 @@ def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
 @pytest.mark.parametrize("count", range(1, 9))
 def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(salvage, "WINDOW_SIZE", count * SIZE)
-    monkeypatch.setattr(salvage, "_NEAR", count * SIZE)
+    monkeypatch.setattr(search, "WINDOW_SIZE", count * SIZE)
+    monkeypatch.setattr(search, "NEAR", count * SIZE)
     log = _log(8)
     log[3] = struct.pack(">q", 500) + log[3][8:]
     assert [found.status for found in _ranges(b"".join(log))] == [INTACT] * 3 + [SALVAGED] + [INTACT] * 4

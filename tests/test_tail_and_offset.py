@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kdump.checks import salvage
 from kdump.cli.commands import main
+from kdump.reading import salvage
 
 from .builders import files
 from .builders.files import file_name

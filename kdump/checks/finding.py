@@ -19,8 +19,8 @@ ERROR, WARNING, INFO = "error", "warning", "info"
 SEVERITIES = (ERROR, WARNING, INFO)
 """The worst first."""
 
-NONE, BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "none", "by-length", "by-repaired-length", "by-scan", "end"
-"""How a check went on after what is wrong: there was nothing to step over, or to the end of the file."""
+NONE = "none"
+"""How a check went on after what is wrong where there was nothing to step over; all else is how a walk went on (`salvage`)."""
 
 EXACT, ESTIMATED = "exact", "estimated"
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from kdump.binary.kernel import RecordTuple
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
-    from kdump.checks.salvage import Section
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+    from kdump.reading.items import Section
 
 _MAX_COUNT = 1 << 16  # records of a batch that are held at once
 _MAX_HELD = 32 << 20  # bytes of a batch or of its payload that are held at once

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kdump.checks import salvage
 from kdump.checks.facts import SegmentFacts
 from kdump.checks.finding import Accounts
 from kdump.checks.live_source import Stopped
 from kdump.checks.record_reader import Contents
 from kdump.checks.rules import SEGMENT_RULES
-from kdump.checks.salvage import Damage, Section
 from kdump.errors import Unreadable
+from kdump.reading import salvage
+from kdump.reading.items import Damage, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def kind_of(path: str) -> str:
 
 def is_log(path: str) -> bool:
     """Whether a file begins like a log."""
-    from kdump.checks import salvage
+    from kdump.reading.plausible import is_plausible
 
     with open(path, "rb") as file:
-        return salvage.is_plausible(file.read(BATCH_HEADER_SIZE), os.path.getsize(path))
+        return is_plausible(file.read(BATCH_HEADER_SIZE), os.path.getsize(path))

@@ -5,19 +5,33 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.batch_header import (
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    CRC,
+    CRC_COVERS_FROM,
+    HEADER_UP_TO_MAGIC,
+    LAST_OFFSET_DELTA,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_CRC,
+    MESSAGE_CRC_COVERS_FROM,
+    MESSAGE_HEADER,
+    MESSAGE_HEADER_SIZE,
+    MESSAGE_TIMESTAMP_AT,
+    MIN_RECORD_OVERHEAD,
+)
+from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException, InvalidBatch
 from kdump.formats import message_set
-from kdump.formats.log import HEADER_UP_TO_MAGIC, MIN_RECORD_OVERHEAD
-from kdump.formats.record_batch import as_int64
+from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kdump.binary.checksums import Checksum
     from kdump.forecasts.directory import Directory, File
 
     Header = tuple[int, ...]
@@ -57,15 +71,15 @@ class Batch:
     def header(self) -> Header:
         """All fields of a batch of magic 2 or higher. It may reach past the batch, but not past the log."""
         if self._header is None:
-            data = self._log.read(self.position, kernel.BATCH_HEADER_SIZE)
-            if len(data) < kernel.BATCH_HEADER_SIZE:
+            data = self._log.read(self.position, BATCH_HEADER_SIZE)
+            if len(data) < BATCH_HEADER_SIZE:
                 raise BrokerException(f"the log ends inside the header of the batch at byte {self.position:,}", KAFKA)
-            self._header = kernel.BATCH_HEADER.unpack(data)
+            self._header = BATCH_HEADER.unpack(data)
         return self._header
 
     def last_offset(self) -> int:
         """That of a wrapper is the only one it has."""
-        return self.offset if self.is_legacy else as_int64(self.offset + self.header[6])
+        return self.offset if self.is_legacy else as_int64(self.offset + self.header[LAST_OFFSET_DELTA])
 
     def next_offset(self) -> int:
         return as_int64(self.last_offset() + 1)
@@ -76,7 +90,7 @@ class Batch:
             return self.offset
         if self.size > _MAX_WRAPPER_SIZE:
             return self.offset
-        data = self._log.read(self.position + kernel.LOG_OVERHEAD, self.size - kernel.LOG_OVERHEAD)
+        data = self._log.read(self.position + LOG_OVERHEAD, self.size - LOG_OVERHEAD)
         message = message_set.Message(self.offset, data)
         if not message.codec:
             return self.offset
@@ -115,7 +129,7 @@ class LogReader:
         window, window_position, window_size = b"", position, _SMALL_WINDOW
         while position < end - HEADER_UP_TO_MAGIC:
             start = position - window_position
-            if start + kernel.BATCH_HEADER_SIZE > len(window) and (not window or window_position + len(window) < self.size):
+            if start + BATCH_HEADER_SIZE > len(window) and (not window or window_position + len(window) < self.size):
                 # Where batches are large, little more than their headers is read.
                 is_dense = start <= len(window)
                 window_size = min(2 * window_size, WINDOW_SIZE) if is_dense else _SMALL_WINDOW
@@ -123,14 +137,14 @@ class LogReader:
             if len(window) - start < HEADER_UP_TO_MAGIC:
                 return  # the file was cut off meanwhile
             offset, length, magic = _UP_TO_MAGIC.unpack_from(window, start)
-            size = length + kernel.LOG_OVERHEAD
+            size = length + LOG_OVERHEAD
             if length < MIN_RECORD_OVERHEAD:
                 raise self.invalid_size(position, length)
             if position > end - size:
                 return
             header = None
-            if magic >= 2 and start + kernel.BATCH_HEADER_SIZE <= len(window):
-                header = kernel.BATCH_HEADER.unpack_from(window, start)
+            if magic >= 2 and start + BATCH_HEADER_SIZE <= len(window):
+                header = BATCH_HEADER.unpack_from(window, start)
             yield Batch(self, position, offset, size, magic, header)
             position += size
 
@@ -155,12 +169,12 @@ class LogReader:
                 if len(window) < HEADER_UP_TO_MAGIC:
                     return
             _, length, magic = _UP_TO_MAGIC.unpack_from(window, at)
-            size = length + kernel.LOG_OVERHEAD
+            size = length + LOG_OVERHEAD
             if length < MIN_RECORD_OVERHEAD:
                 raise self.invalid_size(position, length)
             if position > self.size - size:
                 return
-            if at + max(size, kernel.BATCH_HEADER_SIZE) > len(window) and at:
+            if at + max(size, BATCH_HEADER_SIZE) > len(window) and at:
                 window = b""  # begin the next window with this batch
                 continue
             is_legacy = magic < 2
@@ -179,27 +193,19 @@ class LogReader:
 
     def _lone(self, position: int, size: int, is_legacy: bool) -> tuple[int, Header, bool, bool]:
         """A batch that is too large for a window, too small for its header, or at the very end."""
-        data = self.read(position, kernel.BATCH_HEADER_SIZE)
+        data = self.read(position, BATCH_HEADER_SIZE)
         if is_legacy:
-            timestamp = int.from_bytes(data[18:26], "big", signed=True) if data[16] else -1
-            message = (*kernel.MESSAGE_HEADER.unpack_from(data), timestamp)
-            return position, message, True, self.crc(position + 16, position + size, crc32) == message[2]
-        if size < kernel.BATCH_HEADER_SIZE:
-            return position, kernel.BATCH_HEADER.unpack(data.ljust(kernel.BATCH_HEADER_SIZE, b"\0")), False, False
-        header = kernel.BATCH_HEADER.unpack(data)
-        crc = self.crc(position + kernel.CRC_COVERS_FROM, position + size, crc32c_for(size))
-        return position, header, False, crc == header[4]
-
-    def crc(self, position: int, end: int, checksum: Checksum) -> int:
-        """The checksum over a range of the log, read a window at a time."""
-        crc = 0
-        while position < end:
-            piece = self.read(position, min(WINDOW_SIZE, end - position))
-            if not piece:
-                break
-            crc = checksum(piece, crc)
-            position += len(piece)
-        return crc
+            timestamp = NO_TIMESTAMP
+            if data[MAGIC_AT]:
+                timestamp = int.from_bytes(data[MESSAGE_TIMESTAMP_AT:MESSAGE_HEADER_SIZE], "big", signed=True)
+            message = (*MESSAGE_HEADER.unpack_from(data), timestamp)
+            crc = of_range(self, position + MESSAGE_CRC_COVERS_FROM, position + size, crc32)
+            return position, message, True, crc == message[MESSAGE_CRC]
+        if size < BATCH_HEADER_SIZE:
+            return position, BATCH_HEADER.unpack(data.ljust(BATCH_HEADER_SIZE, b"\0")), False, False
+        header = BATCH_HEADER.unpack(data)
+        crc = of_range(self, position + CRC_COVERS_FROM, position + size, crc32c_for(size))
+        return position, header, False, crc == header[CRC]
 
     def invalid_size(self, position: int, length: int) -> InvalidBatch:
         return InvalidBatch(f"at byte {position:,} a batch says it is {length:,} bytes long, less than {MIN_RECORD_OVERHEAD}")

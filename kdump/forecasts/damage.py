@@ -6,11 +6,11 @@ import os
 from typing import NamedTuple
 
 from kdump.binary.source import Source
-from kdump.checks import salvage
-from kdump.checks.salvage import DAMAGED, Damage
 from kdump.forecasts.batches import MAX_LOG_SIZE
 from kdump.forecasts.directory import has_offset, is_canonical, offset_of
 from kdump.formats import file_name
+from kdump.reading import salvage
+from kdump.reading.items import DAMAGED, Damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

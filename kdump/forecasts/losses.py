@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-from kdump.binary import kernel
-from kdump.binary.checksums import crc32, crc32c_for
-from kdump.binary.source import WINDOW_SIZE
+from kdump.binary.batch_header import BASE_OFFSET, CRC, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD, MESSAGE_CRC, RECORD_COUNT
 from kdump.forecasts.batches import MAX_LOG_SIZE, LogReader
 from kdump.forecasts.directory import File, has_offset, is_canonical, offset_of
 from kdump.forecasts.exceptions import BrokerException, InvalidBatch
 from kdump.formats import file_name
-from kdump.formats.log import MIN_RECORD_OVERHEAD
 from kdump.formats.record_batch import as_int64
+from kdump.reading.search import WHOLE, Budget, Search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,15 +19,8 @@ if TYPE_CHECKING:
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
 
-_CANDIDATE = re.compile(
-    # the magic at byte 16, and before it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
-    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})"
-)
-_MAGIC_AT = 16
-_FIRST_CRC_BYTES = 16 << 20
-_CRC_BYTES = 4  # fed to checksums for each byte that is searched
+_FIRST_CRC_BYTES = 16 << 20  # of a search, before it has gone through any bytes
 _MAX_RANGES = 1000
-_ZEROS = bytes(WINDOW_SIZE)
 _MAX_GAINED = 1 << 20
 
 
@@ -156,60 +145,22 @@ def _intact(directory: Directory, file: File) -> Iterator[Intact]:
     """First and last offset, records, size and CRC of each batch whose CRC fits, those after damage among them."""
     log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
     position = 0
-    budget = log.size + _FIRST_CRC_BYTES
+    search = Search(log, Budget(log.size + _FIRST_CRC_BYTES), WHOLE)
     while position < log.size:
         try:
             for at, header, is_legacy, is_valid in log.checked(position):
                 if not is_valid:
                     break
-                size = header[1] + kernel.LOG_OVERHEAD
+                first, size = header[BASE_OFFSET], header[LENGTH] + LOG_OVERHEAD
                 position = at + size
                 if is_legacy:
-                    yield header[0], header[0], 1, size, header[2]
+                    yield first, first, 1, size, header[MESSAGE_CRC]
                 else:
-                    yield header[0], as_int64(header[0] + header[6]), max(header[12], 0), size, header[4]
+                    last = as_int64(first + header[LAST_OFFSET_DELTA])
+                    yield first, last, max(header[RECORD_COUNT], 0), size, header[CRC]
         except InvalidBatch:
             pass
-        found, budget = _next_intact(log, position + 1, budget)
-        if found is None:
-            return
-        position = found
-
-
-def _next_intact(log: LogReader, start: int, budget: int) -> tuple[int | None, int]:
-    """Where the next batch stands whose CRC fits, and how many bytes may still be fed to checksums."""
-    position = start
-    while position + kernel.LOG_OVERHEAD + MIN_RECORD_OVERHEAD <= log.size:
-        window = log.read(position, WINDOW_SIZE)
-        if window == _ZEROS:
-            position += WINDOW_SIZE - kernel.BATCH_HEADER_SIZE
-            continue
-        step = len(window) if position + len(window) >= log.size else len(window) - kernel.BATCH_HEADER_SIZE + 1
-        if step <= 0:
-            break
-        for match in _CANDIDATE.finditer(window):
-            at = match.start() - _MAGIC_AT
-            if at >= step:
-                break
-            size = int.from_bytes(window[at + 8 : at + 12], "big") + kernel.LOG_OVERHEAD
-            is_legacy = window[at + _MAGIC_AT] < 2
-            smallest = kernel.LOG_OVERHEAD + MIN_RECORD_OVERHEAD if is_legacy else kernel.BATCH_HEADER_SIZE
-            if size < smallest or position + at + size > log.size or size > budget:
-                continue
-            budget -= size
-            if _fits(log, position + at, size, window[at + 12 : at + 21], is_legacy):
-                return position + at, budget
-        position += step
-        budget += step * _CRC_BYTES
-    return None, budget
-
-
-def _fits(log: LogReader, position: int, size: int, header: bytes, is_legacy: bool) -> bool:
-    """Whether the checksum of what may be a batch is right; `header` are its bytes from 12 to 20."""
-    if is_legacy:
-        return log.crc(position + _MAGIC_AT, position + size, crc32) == int.from_bytes(header[:4], "big")
-    crc = log.crc(position + kernel.CRC_COVERS_FROM, position + size, crc32c_for(size))
-    return crc == int.from_bytes(header[5:9], "big")
+        position = search.next_intact(position + 1)
 
 
 # --- ranges of offsets

@@ -21,7 +21,7 @@ from kdump.binary.batch_header import (
 )
 from kdump.binary.batch_header import HEADER_UP_TO_MAGIC as HEADER_UP_TO_MAGIC  # some modules still import these two from here
 from kdump.binary.batch_header import MIN_RECORD_OVERHEAD as MIN_RECORD_OVERHEAD
-from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.codecs import CODECS
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData, Unreadable
@@ -401,17 +401,9 @@ class Log:
         return self._fault("length-overflow", "a length overflows", size, row, through, capacity=size - (1 << 32))
 
     def _crc(self, covers_from: int, size: int) -> int:
-        """The checksum over the batch at `position`, read a window at a time."""
+        """The checksum over the batch at `position`."""
         checksum = crc32 if covers_from < kernel.CRC_COVERS_FROM else self._crc32c
-        crc = 0
-        at, end = self.position + covers_from, self.position + size
-        while at < end:
-            piece = self.source.read(at, min(WINDOW_SIZE, end - at))
-            if not piece:
-                break
-            crc = checksum(piece, crc)
-            at += len(piece)
-        return crc
+        return of_range(self.source, self.position + covers_from, self.position + size, checksum)
 
     def _fault(
         self, code: str, message: str, size: int, row: RecordBatch | None = None, through: str = "", **values: Any

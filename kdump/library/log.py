@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from kdump.binary.batch_header import LOG_OVERHEAD
 from kdump.binary.source import Source
-from kdump.checks.salvage import DAMAGED, Section, walk
-from kdump.checks.salvage import Damage as DamagedRange
 from kdump.errors import CorruptData
 from kdump.formats import file_name, records
 from kdump.formats.record_batch import RecordBatch
 from kdump.library.file import File
 from kdump.library.rows import Damage, Record, SalvagedBatch, SalvagedRecord
 from kdump.messages import control_records
+from kdump.reading.items import Damage as DamagedRange
+from kdump.reading.records import UnreadableBatch, past_bad_batches
+from kdump.reading.salvage import DAMAGED, Section, walk
 from kdump.tables import Table
 
 if TYPE_CHECKING:
@@ -163,17 +164,11 @@ class Log(File[RecordBatch]):
                 continue
             batches = item.chunk.batches
             statuses = dict(zip(batches["position"], item.statuses, strict=True))
-            first = 0
-            while first < len(batches):
-                rest = item.chunk.slice(first, len(batches)) if first else item.chunk
-                try:
-                    for part in records.read(source, rest):
-                        yield from _salvaged_part(part, statuses, item.nested_end, source.path)
-                    break
-                except CorruptData as fault:
-                    row = list(batches["position"]).index(fault.position)
-                    yield _damage_inside(batches.row(row), fault.code, fault.message, source.path)
-                    first = row + 1
+            for part in past_bad_batches(source, item.chunk):
+                if isinstance(part, UnreadableBatch):
+                    yield _damage_inside(batches.row(part.row), part.fault.code, part.fault.message, source.path)
+                else:
+                    yield from _salvaged_part(part, statuses, item.nested_end, source.path)
 
 
 # --- Batches

@@ -20,9 +20,9 @@ from kdump.binary import kernel, processes
 from kdump.binary.batch_header import HEADER_UP_TO_MAGIC, LENGTH_AT, MAGIC_AT, codec_id
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
-from kdump.formats.batch_search import NOWHERE, first_batch
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
+from kdump.reading.search import NOWHERE, first_batch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdump.binary import codecs, kernel
-from kdump.checks import salvage
 from kdump.errors import CorruptData, KdumpError, MissingPackage
-from kdump.formats import record_batch, records
+from kdump.formats import record_batch
 from kdump.formats.log import Chunk
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.pipeline.planning import Piece
+from kdump.reading import salvage
+from kdump.reading.plausible import is_plausible
+from kdump.reading.records import UnreadableBatch, past_bad_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -223,11 +225,7 @@ def _headers(source: Source, position: int) -> tuple[list[kernel.BatchHeader], l
         if position + kernel.BATCH_HEADER_SIZE > start + len(window):
             window, start = source.read(position, _HEADER_WINDOW), position
         header = window[position - start : position - start + kernel.BATCH_HEADER_SIZE]
-        if (
-            len(header) < kernel.BATCH_HEADER_SIZE
-            or header[_MAGIC_AT] < 2
-            or not salvage.is_plausible(header, source.size - position)
-        ):
+        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] < 2 or not is_plausible(header, source.size - position):
             break
         headers.append(kernel.BATCH_HEADER.unpack(header))
         positions.append(position)
@@ -245,30 +243,22 @@ def record_rows(
     for item in sections(source, piece, options, report, notice):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
-        row_at = {position: row for row, position in enumerate(positions)}
-        first = rows = 0
+        rows = 0
         given = _LastBatch()
         missing: int | None = 0
-        while first < len(positions):
-            rest = item.chunk.slice(first, len(positions)) if first else item.chunk
-            try:
-                for part in records.read(source, rest):
-                    given.add(part)
-                    if len(part.records):
-                        rows += len(part.records)
-                        yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
-                break
-            except CorruptData as fault:
-                if fault.position is None:
-                    raise
+        for part in past_bad_batches(source, item.chunk):
+            if isinstance(part, UnreadableBatch):
                 if notice is not None:
-                    notice(fault)
-                row = row_at[fault.position]
-                said = records_said(item.chunk.slice(row, row + 1))
-                left_out = None if said is None else max(0, said - given.count_at(fault.position))
+                    notice(part.fault)
+                said = records_said(item.chunk.slice(part.row, part.row + 1))
+                left_out = None if said is None else max(0, said - given.count_at(part.position))
                 missing = None if missing is None or left_out is None else missing + left_out
-                yield from unread_row(report.skip(fault, left_out), options)
-                first = row + 1
+                yield from unread_row(report.skip(part.fault, left_out), options)
+                continue
+            given.add(part)
+            if len(part.records):
+                rows += len(part.records)
+                yield record_columns(part, statuses, options.max_value_bytes), len(part.records)
         said = records_said(item.chunk)
         if said is not None and missing is not None and rows + missing != said:
             message = f"{rows} records were read of batches that hold {said}, and {missing} were left out"

@@ -7,10 +7,10 @@ from array import array
 from typing import TYPE_CHECKING
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
-from kdump.checks import salvage
 from kdump.checks.finding import Accounts
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
 from kdump.pipeline.logs import walk
+from kdump.reading import salvage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -113,13 +113,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/test_check_transactions.py::test_a_marker_of_a_lower_epoch_is_told",),
     ),
     Mutation(
-        id="header-after-window",
-        file="kdump/checks/salvage.py",
-        old="header[0] > 0x7F or not _may_be_header(",
-        new="header[0] < 0x7F or not _may_be_header(",
-        tests=("tests/test_salvage.py::test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends",),
-    ),
-    Mutation(
         id="buffered-verdict",
         file="kdump/cli/checking/run.py",
         old="buffering=0, closefd",
@@ -488,6 +481,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="if types[row] != LOG_APPEND_TIME]",
         new="if types[row] == LOG_APPEND_TIME]",
         tests=("tests/test_pipeline.py::test_a_segment_has_the_times_of_its_records",),
+    ),
+    Mutation(
+        id="header-after-window",
+        file="kdump/reading/trust.py",
+        old="header_bytes[0] > 0x7F or not may_be_header(",
+        new="header_bytes[0] < 0x7F or not may_be_header(",
+        tests=("tests/test_salvage.py::test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends",),
     ),
     Mutation(
         id="n35",

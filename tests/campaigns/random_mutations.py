@@ -27,6 +27,7 @@ JUDGES = (
     "kdump/pipeline/segments.py",
     "kdump/pipeline/slice_report.py",
     "kdump/pipeline/tasks.py",
+    "kdump/reading/*.py",
 )
 """Modules that say whether data is damaged, lost or safe, and what exit code and output say of it."""
 
@@ -48,7 +49,6 @@ TESTS = {
     "kdump/checks/rules/": ("tests/faults", "tests/test_check_records.py", "tests/test_producers_in_checks.py"),
     "kdump/checks/rules/offset_index.py": ("tests/faults", "tests/test_index_rules.py"),
     "kdump/checks/rules/time_index.py": ("tests/faults", "tests/test_index_rules.py"),
-    "kdump/checks/salvage.py": ("tests/test_salvage.py", "tests/faults"),
     "kdump/dropin/time_comparison.py": ("tests/test_indexes.py", "tests/faults"),
     "kdump/checks/live_source.py": ("tests/test_isolation.py", "tests/faults"),
     "kdump/cli/": ("tests/test_check.py", "tests/test_commands.py", "tests/test_scan.py"),
@@ -70,6 +70,7 @@ TESTS = {
     "kdump/pipeline/": ("tests/test_pipeline.py", "tests/test_scan.py"),
     "kdump/pipeline/reconciliation.py": ("tests/test_reconciliation.py",),
     "kdump/pipeline/slice_report.py": ("tests/test_reconciliation.py", "tests/test_pipeline.py"),
+    "kdump/reading/": ("tests/test_salvage.py", "tests/faults"),
 }
 """The tests that belong to a module, likeliest first; the longest name that fits a module counts."""
 

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 from golden_outputs.runs import CASES, cases
 from kdump.binary.source import Source
-from kdump.checks import salvage
 from kdump.checks.check import Job, run
 from kdump.checks.finding import ERROR, FileReport, Finding
 from kdump.checks.settings import Settings
+from kdump.reading import salvage
 from kdump.tables import Row
 from tests.builders.records import batch, record
 from tests.campaigns.damage import DAMAGES, Entry, entries

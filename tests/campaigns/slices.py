@@ -28,11 +28,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from kdump.checks import salvage
 from kdump.cli import commands
-from kdump.formats import pieces
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
+from kdump.reading import read_ahead, salvage
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
@@ -213,8 +212,8 @@ def _windows(chance: random.Random) -> Iterator[None]:
     with (
         kernels.sizes(kernels.Sizes(window=window)),
         mock.patch.object(salvage, "WINDOW_SIZE", window),
-        mock.patch.object(pieces, "_UNIT", chance.choice((window, 1 << 16, 4 << 20))),
-        mock.patch.object(pieces, "_MOST_BATCHES", chance.choice((1, 7, 1 << 14))),
+        mock.patch.object(read_ahead, "_UNIT", chance.choice((window, 1 << 16, 4 << 20))),
+        mock.patch.object(read_ahead, "_MOST_BATCHES", chance.choice((1, 7, 1 << 14))),
     ):
         yield
 

@@ -20,26 +20,25 @@ from kdump.binary.batch_header import (
     RECORD_COUNT,
     batch_size,
 )
-from kdump.binary.checksums import crc32, crc32c_for
+from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks import salvage
-from kdump.checks.finding import BY_LENGTH, BY_REPAIRED_LENGTH, END, ERROR, WARNING
+from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import CorruptData
 from kdump.formats import records
 from kdump.formats.record_batch import RecordBatch
+from kdump.reading import salvage
+from kdump.reading.items import BY_LENGTH, BY_REPAIRED_LENGTH, END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
-    from kdump.checks.salvage import Damage, Section
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
+    from kdump.reading.items import Damage, Section
 
 _MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file, and no segment reaches over more offsets
 _ACTIVE_MS = 60_000  # a file that was written to this long ago may be in use
@@ -195,23 +194,14 @@ class Framing(SegmentRule):
 
     def _computed(self, batch: RecordBatch) -> int:
         checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, kernel.CRC_COVERS_FROM)
-        crc = 0
-        for piece in self._bytes(batch.position + covers_from, batch.position + batch.size):
-            crc = checksum(piece, crc)
-        return crc
+        return of_range(self.context.source, batch.position + covers_from, batch.position + batch.size, checksum)
 
     def _has_crc_of_magic_2(self, start: int, end: int) -> bool:
         if end - start < kernel.BATCH_HEADER_SIZE:
             return False
-        stored = int.from_bytes(self.context.source.read(start + CRC_AT, 4), "big")
-        crc = 0
-        for piece in self._bytes(start + kernel.CRC_COVERS_FROM, end):
-            crc = self._crc32c(piece, crc)
-        return crc == stored
-
-    def _bytes(self, start: int, end: int) -> Iterator[bytes]:
-        for at in range(start, end, WINDOW_SIZE):
-            yield self.context.source.read(at, min(WINDOW_SIZE, end - at))
+        source = self.context.source
+        stored = int.from_bytes(source.read(start + CRC_AT, 4), "big")
+        return of_range(source, start + kernel.CRC_COVERS_FROM, end, self._crc32c) == stored
 
     def _locus(self, chunk: Chunk, row: int, computed: int) -> tuple[str, str]:
         """Where the damage seems to be (crc-field, header, records, payload, unknown), and that in words."""
@@ -224,7 +214,7 @@ class Framing(SegmentRule):
             attributes, last_offset_delta, count = header[ATTRIBUTES], header[LAST_OFFSET_DELTA], header[RECORD_COUNT]
             if not 0 <= attributes <= ATTRIBUTES_IN_USE or last_offset_delta < 0 or not 0 <= count <= last_offset_delta + 1:
                 return "header", "Fields of its header contradict each other: the damage is in the header."
-        data = next(self._bytes(batch.position, batch.position + min(batch.size, _DECODED_SIZE)), b"")
+        data = self.context.source.read(batch.position, min(batch.size, _DECODED_SIZE))
         zeros = max(data.find(bytes(512)), 0)
         if zeros:
             return "unknown", f"Zeros from byte {batch.position + zeros:,} on: looks like a lost page."

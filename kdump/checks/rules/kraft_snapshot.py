@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.checks.facts import PartitionFacts, SegmentFacts
-    from kdump.checks.salvage import Damage, Section
     from kdump.formats.log import Chunk
+    from kdump.reading.items import Damage, Section
 
 SNAPSHOT_HEADER, SNAPSHOT_FOOTER = 3, 4
 """Types of control records."""

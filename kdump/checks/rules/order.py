@@ -6,10 +6,11 @@ from operator import lt, ne, sub
 
 from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, DELETE_HORIZON_BIT, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks import salvage
-from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
+from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.formats.file_name import LOG
+from kdump.reading import salvage
+from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
-    from kdump.checks.salvage import Damage, Section
     from kdump.errors import CorruptData
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+    from kdump.reading.items import Damage, Section
 
 _MAX_INT = 0x7FFFFFFF
 _MAX_LONG = 0x7FFFFFFFFFFFFFFF

@@ -7,12 +7,14 @@ from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, COMPRESSION_MASK
 from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD, lz4
 from kdump.binary.codecs.zstd_frame import MAX_WINDOW
 from kdump.binary.kernel import OFFSET_DELTA
-from kdump.checks import record_bytes, salvage
-from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
+from kdump.checks import record_bytes
+from kdump.checks.finding import ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.wording import counted
 from kdump.formats import record
+from kdump.reading import salvage
+from kdump.reading.items import BY_LENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
-    from kdump.checks.salvage import Damage, Section
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.items import Damage, Section
 
 _KNOWN = frozenset(CODECS)
 _MAX_HELD = 32 << 20  # bytes of a batch that are looked at again

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
-    from kdump.checks.salvage import Damage, Section
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+    from kdump.reading.items import Damage, Section
 
 
 class SegmentRule:

@@ -6,12 +6,12 @@ import os
 
 from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BASE_TIMESTAMP, DELETE_HORIZON_BIT, TIMESTAMP_TYPE_BIT
 from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
-from kdump.checks import salvage
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, as_int64
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
-    from kdump.checks.salvage import Damage, Section
     from kdump.errors import CorruptData
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
 _DAY = 24 * 3600 * 1000

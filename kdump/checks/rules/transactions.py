@@ -10,7 +10,7 @@ from itertools import groupby
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
 from kdump.binary.digest_reference import MARKER, PLAIN, TRANSACTIONAL
 from kdump.binary.source import Source
-from kdump.checks import producers, salvage
+from kdump.checks import producers
 from kdump.checks.context import FileContext
 from kdump.checks.finding import INFO
 from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction, Rows
@@ -22,6 +22,7 @@ from kdump.errors import Unreadable
 from kdump.formats import file_name, transaction_index
 from kdump.formats.record_batch import NO_PRODUCER_ID, NO_SEQUENCE
 from kdump.messages.control_records import ABORT, COMMIT
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
     from kdump.checks.facts import SegmentFacts
     from kdump.checks.producers import LastBatch, Producers
-    from kdump.checks.salvage import Damage, Section
     from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
     Place = tuple[int, int, int]  # where a marker starts and ends, and its offset

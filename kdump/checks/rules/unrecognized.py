@@ -7,10 +7,10 @@ import re
 from shlex import quote
 
 from kdump.binary.kernel import BATCH_HEADER_SIZE
-from kdump.checks import salvage
 from kdump.checks.finding import INFO
 from kdump.checks.rules.framing import kind_of_file
 from kdump.checks.wording import counted
+from kdump.reading.plausible import is_plausible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
     name = os.path.basename(context.path)
     head = source.read(0, 512)
     kind = kind_of_file(head)
-    is_log = salvage.is_plausible(head[:BATCH_HEADER_SIZE], source.size)
+    is_log = is_plausible(head[:BATCH_HEADER_SIZE], source.size)
     if not (is_named or is_log or _OF_SEGMENTS.match(name)):
         return False
     if kind:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from kdump.checks import salvage
     from kdump.cli.listing.request import Request
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+    from kdump.reading import salvage
 
 BATCHES, RECORDS = "batches", "records"
 

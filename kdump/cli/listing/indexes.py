@@ -8,12 +8,13 @@ from bisect import bisect_left
 from kdump.binary import kernel
 from kdump.binary.batch_header import LAST_OFFSET_DELTA, MAGIC_AT, batch_offset, batch_size
 from kdump.binary.source import Source
-from kdump.checks import salvage
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, offset_index, time_index, transaction_index
 from kdump.formats.entries import used_entries
 from kdump.output.kafka.lines import Template
 from kdump.output.rows import listing
+from kdump.reading import salvage
+from kdump.reading.plausible import is_plausible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _landing(log: Source, offset: int, position: int) -> tuple[int | None, str]:
     first_last: int | None = None
     for _ in range(_MAX_BATCHES):
         header_bytes = log.read(position, kernel.BATCH_HEADER_SIZE) if position >= 0 else b""
-        if not salvage.is_plausible(header_bytes, log.size - position):
+        if not is_plausible(header_bytes, log.size - position):
             break
         first, is_legacy = batch_offset(header_bytes), header_bytes[MAGIC_AT] < 2
         last = first if is_legacy else first + kernel.BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA]

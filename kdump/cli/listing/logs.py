@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 
-from kdump.checks import salvage
+from kdump.binary.batch_header import BASE_TIMESTAMP
 from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.starts import start_position
 from kdump.errors import CorruptData, Fault
-from kdump.formats import file_name, records
+from kdump.formats import file_name
 from kdump.formats.record import RecordChunk
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from kdump.output.kafka.lines import interleaved
 from kdump.output.rows import listing
+from kdump.reading import salvage
+from kdump.reading.records import UnreadableBatch, past_bad_batches
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -261,7 +263,7 @@ class LogLister:
         last_time: int = batches["timestamp"][row]
         first_time: int | None = last_time
         if not chunk.is_legacy:
-            base_time = header[7]
+            base_time = header[BASE_TIMESTAMP]
             # the first record need not be the earliest one
             first_time = None if request.is_deep and request.has_range else min(base_time, last_time)
             if batches["timestamp_type"][row] == LOG_APPEND_TIME or last_time == NO_TIMESTAMP:
@@ -306,19 +308,11 @@ class LogLister:
     def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
         """List the records of batches; those of a batch that cannot be read are one damaged row."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
-        first = 0
-        while first < len(chunk.batches):
-            rest = chunk.slice(first, len(chunk.batches)) if first else chunk
-            try:
-                for part in records.read(self._source, rest):
-                    self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
-                return
-            except CorruptData as fault:
-                position = fault.position
-                if position is None:
-                    raise
-                self._list_damage_of_records(position, fault)
-                first = row_at[position] + 1
+        for part in past_bad_batches(self._source, chunk):
+            if isinstance(part, UnreadableBatch):
+                self._list_damage_of_records(part.position, part.fault)
+            else:
+                self._list_part(part, [statuses[row_at[position]] for position in part.batches["position"]])
 
     def _list_part(self, part: RecordChunk, statuses: list[str]) -> None:
         rows = self._rows_in_range(part.records)

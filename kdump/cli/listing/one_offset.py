@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kdump.checks import salvage
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections import deque
 from typing import NamedTuple
 
 from kdump.binary.source import Source
-from kdump.checks import salvage
 from kdump.cli.listing.starts import starts_from_the_end
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import records
+from kdump.reading import salvage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import re
 from functools import partial
 
 from kdump.binary.source import Source
-from kdump.checks.salvage import DAMAGED, INTACT
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.request import EXPORTS
 from kdump.errors import Unreadable, UsageError
@@ -16,6 +15,7 @@ from kdump.formats import file_name, text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
 from kdump.output.kafka.lines import Template
 from kdump.output.rows import listing
+from kdump.reading.items import DAMAGED, INTACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

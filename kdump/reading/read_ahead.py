@@ -6,9 +6,9 @@ import os
 
 from kdump.binary import kernel
 from kdump.binary.source import WINDOW_SIZE
-from kdump.formats.batch_search import first_batch
 from kdump.formats.digest import Digest
 from kdump.formats.log import STRICT_RULES, DigestedChunk
+from kdump.reading.search import first_batch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _PAUSE = 1 << 20  # after a piece was of no use, so much is walked without; twic
 _LONGEST_PAUSE = 64 << 20
 
 
-class Pieces:
+class ReadAhead:
     """The pieces of a log, for a walk that goes on from the end of one to the next: what their batches have in common.
 
     What a piece is depends on the bytes and on where it starts, and on nothing else. With `threads`, pieces are made ahead: where
@@ -63,7 +63,7 @@ class Pieces:
         self._pause = min(2 * self._pause, _LONGEST_PAUSE) if is_soon else _PAUSE
         self.next_try = position + self._pause
 
-    def __enter__(self) -> Pieces:
+    def __enter__(self) -> ReadAhead:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

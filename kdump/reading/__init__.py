@@ -1,0 +1,15 @@
+"""Reads logs from end to end, past whatever is damaged in them.
+
+`formats` knows what a batch looks like; this package knows how to get from one to the next where a file cannot be
+trusted. Nothing here judges: that is for `checks` and `forecasts`.
+
+- `salvage`: the walk. `walk` gives a `Section` of batches or a `Damage` for every byte of a log, and never raises for damage.
+- `items`: `Section` and `Damage`, their statuses, and how a walk went on.
+- `trust`: which whole batches are beyond doubt, by the offsets and leader epochs around them.
+- `spans`: what the span of a damaged batch holds: its real end if only its length is wrong, and batches that stand inside.
+- `search`: the one search of the next intact batch, byte by byte. What it takes for a candidate, and its budget, are arguments.
+- `plausible`: whether bytes may be the header of a batch.
+- `records`: the records of batches, past those that cannot be read.
+- `read_ahead`: summaries of large pieces of a log, made ahead of the walk by threads.
+- `zeros`: where runs of zeros end.
+"""

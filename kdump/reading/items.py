@@ -1,0 +1,81 @@
+"""What a walk through a log comes upon: sections of batches, and damaged ranges between them."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.formats.log import Chunk
+    from kdump.tables import Row
+
+INTACT = "intact"
+SALVAGED = "salvaged"
+DAMAGED = "damaged"
+ZERO = "zero"
+NOT_EXAMINED = "not_examined"
+
+BY_LENGTH, BY_REPAIRED_LENGTH, BY_SCAN, END = "by-length", "by-repaired-length", "by-scan", "end"
+"""How the walk went on after damage; `end` is to the end of the file."""
+
+
+class Section:
+    """Neighbouring batches with the status of each.
+
+    A batch is intact, salvaged (whole, but not beyond doubt: found after damage and not yet confirmed by offsets that go on,
+    or out of line with the batches around it), or damaged (its CRC does not fit, or its magic does not exist).
+
+    Batches that start before `nested_end` stand inside the span that a damaged batch claims: they may be its payload.
+    `claimed_length` is what the header of the only batch says where only that was wrong; the batch is shown as it should be.
+    `digest` is what batches that are all intact have in common. Rules look there first: columns are made when they are asked for.
+    """
+
+    __slots__ = ("_statuses", "chunk", "claimed_length", "digest", "is_intact", "nested_end")
+
+    def __init__(self, chunk: Chunk, statuses: list[str] | None, nested_end: int = 0, claimed_length: int | None = None) -> None:
+        """Without statuses, all batches are intact."""
+        self._statuses = statuses
+        self.chunk = chunk
+        self.is_intact = statuses is None or statuses.count(INTACT) == len(statuses)
+        self.digest = chunk.digest if self.is_intact else None
+        self.nested_end = nested_end
+        self.claimed_length = claimed_length
+
+    @property
+    def statuses(self) -> list[str]:
+        """The status of each batch."""
+        if self._statuses is None:
+            self._statuses = [INTACT] * len(self.chunk)
+        return self._statuses
+
+
+class Damage:
+    """A range of bytes, `end` exclusive, that holds no batch that could be read; `code` is one of the catalogue.
+
+    `status` is damaged, zero, or not_examined where the search for batches was given up. `resync` says how the walk went on.
+    `row` is the batch it begins with as far as its header tells one, sound up to the field `through`; `is_batch` says that a
+    batch was lost here, as far as can be told.
+    """
+
+    __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")
+
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        code: str,
+        message: str,
+        row: Row | None = None,
+        through: str = "",
+        *,
+        status: str = DAMAGED,
+        resync: str = BY_SCAN,
+        is_batch: bool = True,
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.code = code
+        self.message = message
+        self.row = row
+        self.through = through
+        self.status = status
+        self.resync = resync
+        self.is_batch = is_batch

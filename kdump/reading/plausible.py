@@ -1,0 +1,84 @@
+"""Whether bytes may be the header of a batch, as far as their fields tell."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import (
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    HEADER_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES_AT,
+    MESSAGE_HEADER,
+    MESSAGE_HEADER_SIZE,
+    MESSAGE_TIMESTAMP_AT,
+    MIN_BATCH_LENGTH,
+    MIN_RECORD_OVERHEAD,
+    batch_length,
+)
+
+LONGEST_BATCH = 1 << 27
+"""No batch is believed to be larger: Kafka's default limit is 1 MiB."""
+
+_USUAL_SIZE = 1 << 20  # Kafka's default limit
+
+
+def is_plausible(header_bytes: bytes, rest: int) -> bool:
+    """Whether this may be the header of a batch; `rest` bytes are left in the file."""
+    if len(header_bytes) < MESSAGE_HEADER_SIZE:
+        return False
+    offset, length, _, magic = MESSAGE_HEADER.unpack_from(header_bytes)[:4]
+    if offset < 0 or length > rest - LOG_OVERHEAD:
+        return False
+    if magic in (0, 1):
+        return _is_plausible_message(header_bytes, length)
+    if magic != 2 or len(header_bytes) < BATCH_HEADER_SIZE or length < MIN_BATCH_LENGTH:
+        return False
+    _, _, leader_epoch, _, _, attributes, last_delta, _, _, _, _, _, count = BATCH_HEADER.unpack(header_bytes)
+    if not 0 <= attributes < 0x80 or attributes & COMPRESSION_MASK > 4 or last_delta < 0 or leader_epoch < -1 or count < 0:
+        return False
+    return bool(attributes & COMPRESSION_MASK) or count <= (length - MIN_BATCH_LENGTH) // 7
+
+
+def holds_header(header_bytes: bytes, rest: int) -> bool:
+    """Whether a batch of this length would hold its header and end within the `rest` of the file."""
+    if len(header_bytes) < (BATCH_HEADER_SIZE if header_bytes[MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD + LOG_OVERHEAD):
+        return False
+    smallest = MIN_BATCH_LENGTH if header_bytes[MAGIC_AT] >= 2 else MIN_RECORD_OVERHEAD
+    return smallest <= batch_length(header_bytes) <= rest - LOG_OVERHEAD
+
+
+def may_be_header(header_bytes: bytes, rest: int) -> bool:
+    """Whether this may be the header of a batch, if only its CRC fits: as plausible, but for what a foreign writer may do.
+
+    One that claims to be large has to be plausible in all: in random bytes every 12,000th position looks like one by length
+    and magic alone, and each would cost the CRC of what it claims.
+    """
+    return holds_header(header_bytes, rest) and (batch_length(header_bytes) <= _USUAL_SIZE or is_plausible(header_bytes, rest))
+
+
+def _is_plausible_message(header_bytes: bytes, length: int) -> bool:
+    key_at = MESSAGE_HEADER_SIZE if header_bytes[MAGIC_AT] else MESSAGE_TIMESTAMP_AT  # magic 1 has a timestamp before the key
+    fixed_size = key_at + 8 - LOG_OVERHEAD  # with the sizes of key and value
+    if length < fixed_size or header_bytes[MESSAGE_ATTRIBUTES_AT] & COMPRESSION_MASK > 4:
+        return False
+    key_size = int.from_bytes(header_bytes[key_at : key_at + 4], "big", signed=True)
+    return -1 <= key_size <= length - fixed_size
+
+
+def is_header_but_for(header_bytes: bytes, rest: int) -> bool:
+    """Whether this may be the header of a batch but for one field: its offset, its length, or its magic.
+
+    `rest` bytes are left in the file; of a header that the file cuts off, what is there counts.
+    """
+    padded = header_bytes.ljust(BATCH_HEADER_SIZE, b"\x00")
+    good_offset, good_length = bytes(8), (LONGEST_BATCH - 1).to_bytes(4, "big")
+    for patched in (
+        padded[:8] + good_length + padded[12:],
+        good_offset + good_length + padded[12:16] + b"\x02" + padded[17:],
+        good_offset + good_length + padded[12:],
+    ):
+        if is_plausible(patched, LONGEST_BATCH + LOG_OVERHEAD):
+            return len(header_bytes) == len(padded) or header_bytes[MAGIC_AT] < 2 or rest > HEADER_UP_TO_MAGIC
+    return False

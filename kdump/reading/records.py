@@ -1,0 +1,45 @@
+"""The records of batches, past those batches whose records cannot be read."""
+
+from __future__ import annotations
+
+from kdump.errors import CorruptData
+from kdump.formats import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.source import Source
+    from kdump.formats.log import Chunk
+    from kdump.formats.record import RecordChunk
+
+
+class UnreadableBatch:
+    """The batch in a row of a chunk from which no further record could be read, and why: `fault` has its position."""
+
+    __slots__ = ("fault", "position", "row")
+
+    def __init__(self, row: int, position: int, fault: CorruptData) -> None:
+        self.row = row
+        self.position = position
+        self.fault = fault
+
+
+def past_bad_batches(source: Source, chunk: Chunk) -> Iterator[RecordChunk | UnreadableBatch]:
+    """The records of all batches of a chunk, in order, and each batch that cannot be read after the records that could.
+
+    Raises CorruptData only if that says of no batch that it is bad.
+    """
+    row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
+    first = 0
+    while first < len(chunk):
+        rest = chunk.slice(first, len(chunk)) if first else chunk
+        try:
+            yield from records.read(source, rest)
+            return
+        except CorruptData as fault:
+            if fault.position is None:
+                raise
+            bad = UnreadableBatch(row_at[fault.position], fault.position, fault)
+        yield bad
+        first = bad.row + 1

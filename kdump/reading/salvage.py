@@ -1,0 +1,350 @@
+"""Goes on after damage: every intact batch of a log is listed, and every damaged range is named."""
+
+from __future__ import annotations
+
+from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LENGTH_AT,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_HEADER,
+    MESSAGE_HEADER_SIZE,
+    MESSAGE_TIMESTAMP_AT,
+    MIN_BATCH_LENGTH,
+    MIN_RECORD_OVERHEAD,
+    batch_length,
+)
+from kdump.binary.source import WINDOW_SIZE
+from kdump.errors import CorruptData
+from kdump.formats import record_batch
+from kdump.formats.log import Chunk, Log
+from kdump.reading import search, spans, zeros
+from kdump.reading.items import (
+    BY_LENGTH,
+    BY_SCAN,
+    DAMAGED,
+    END,
+    INTACT,
+    NOT_EXAMINED,
+    SALVAGED,
+    ZERO,
+    Damage,
+    Section,
+)
+from kdump.reading.plausible import LONGEST_BATCH, is_header_but_for, is_plausible
+from kdump.reading.trust import Order, extent_of, extents_of, is_lower
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from kdump.binary.source import Source
+    from kdump.reading.read_ahead import ReadAhead
+    from kdump.reading.trust import Extent
+
+__all__ = ["DAMAGED", "INTACT", "LEADS_OVER_BATCHES", "NOT_EXAMINED", "SALVAGED", "ZERO", "Damage", "Section", "walk"]
+
+_FIRST_CRC_BYTES = 64 << 20
+_KEPT_CRC_BYTES = 16 << 20  # of these, for batches that are small
+_FIRST_TRIES = 1 << 18
+
+
+def walk(
+    source: Source,
+    start: int = 0,
+    *,
+    base_offset: int | None = None,
+    next_base_offset: int | None = None,
+    threads: int = 0,
+) -> Generator[Section | Damage]:
+    """All batches of a log from `start` on, and all that is damaged between them: together they cover every byte.
+
+    A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
+    stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
+    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `threads` digest a
+    large log ahead of the walk.
+    """
+    items = _Walk(source, start, base_offset, next_base_offset)
+    if kernel.native is None or source.manners is not None:
+        yield from items.by_windows(source.size)
+        return
+    from kdump.reading.read_ahead import ReadAhead
+
+    with ReadAhead(source, start, threads) as read_ahead:
+        yield from items.by_pieces(read_ahead)
+
+
+class _Walk:
+    """One walk through a log. Each step takes `position` on by at least one byte."""
+
+    def __init__(self, source: Source, start: int, base_offset: int | None, next_base_offset: int | None) -> None:
+        self._source = source
+        self._position = start
+        budget = search.Budget(source.size - start + _FIRST_CRC_BYTES, _FIRST_TRIES, kept_crc_bytes=_KEPT_CRC_BYTES)
+        self._search = search.Search(source, budget, start=start)
+        self._order = Order(source, base_offset, next_base_offset)
+        self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
+
+    def by_pieces(self, read_ahead: ReadAhead) -> Iterator[Section | Damage]:
+        """All to the end of the log: large pieces, and where something is off, windows."""
+        size = self._source.size
+        while self._position < size:
+            chunk = read_ahead.at(self._position)
+            if chunk is not None and self._order.takes(chunk.digest):
+                yield Section(chunk, None, self._order.nested_end)
+                self._position = chunk.digest.end
+            else:
+                read_ahead.rest(self._position)
+                yield from self.by_windows(read_ahead.next_try)
+
+    def by_windows(self, until: int) -> Iterator[Section | Damage]:
+        """All to the end of the log, or after `until` to the next batch."""
+        source, window_size = self._source, WINDOW_SIZE
+        while self._position < min(until, source.size):
+            log = Log(source, self._position, window_size=window_size)
+            window_size = search.NEAR
+            fault: CorruptData | None = None
+            try:
+                for chunk in log.digested_chunks():
+                    if chunk.digest is not None and self._order.takes(chunk.digest):
+                        yield Section(chunk, None, self._order.nested_end)
+                        self._position = chunk.digest.end
+                        if self._position >= until:
+                            return
+                        continue
+                    count = self._rows_in_step(chunk)
+                    if count:
+                        part = chunk.slice(0, count) if count < len(chunk) else chunk
+                        yield Section(part, self._order.statuses(part), self._order.nested_end)
+                        self._position = part.batches["position"][-1] + part.batches["size"][-1]
+                    if count < len(chunk):
+                        fault = _derailed(chunk, count)
+                        break
+            except CorruptData as found:
+                fault = found
+            if self._position < source.size:
+                yield from self._go_on(fault)
+
+    def _rows_in_step(self, chunk: Chunk) -> int:
+        """How many of the batches are sound, or lead to a batch or the end of the file in spite of their damage."""
+        valid = chunk.batches["isvalid"]
+        if False not in valid:
+            return len(valid)
+        positions, sizes = chunk.batches["position"], chunk.batches["size"]
+        row = -1
+        while False in valid[row + 1 :]:
+            row = list(valid).index(False, row + 1)
+            end = positions[row] + sizes[row]
+            goes_on = row + 1 < len(valid) and valid[row + 1]
+            if not (goes_on or self._leads_on(end, chunk.is_legacy)) or self._order.distrusts(positions[row]):
+                return row
+            if self._repaired_size(positions[row], end):
+                return row
+            before = extents_of(chunk.slice(row - 1, row))[0] if row and valid[row - 1] else None
+            self._next_inside = self._first_inside(positions[row], end, before)
+            if self._next_inside:
+                return row
+        return len(valid)
+
+    def _first_inside(self, start: int, end: int, before: Extent | None) -> int:
+        """Where batches begin that stand inside the span which a damaged batch claims, and are no payload of it; 0 for nowhere.
+
+        They fill the span up to its end without a gap, and their offsets go on from the damaged batch, or up to the next one.
+        Where the offsets of the damaged batch reach up to the next one, it holds what it claims to. Leader epochs go on from the
+        batch `before`, where that is sound.
+        """
+
+        def fits(extent: Extent) -> bool:
+            return extent[0] > own[0] and self._order.fits(extent) and not (before is not None and is_lower(extent, before))
+
+        header_bytes = self._source.read(start, BATCH_HEADER_SIZE)
+        own, following = extent_of(header_bytes), self._order.header_at(end)
+        if following is not None and own[1] + 1 == following[0]:
+            return 0
+        found = spans.run_up_to(self._search, end, start + HEADER_UP_TO_MAGIC, is_legacy=header_bytes[MAGIC_AT] < 2, fits=fits)
+        if found is None:
+            return 0
+        position, first, last = found
+        if following is None:
+            return position if first == own[1] + 1 else 0
+        leads_to_next = last[1] < following[0] and not is_lower(following, last)
+        return position if leads_to_next and (first == own[1] + 1 or last[1] + 1 == following[0]) else 0
+
+    def _leads_on(self, position: int, is_legacy: bool) -> bool:
+        """Whether a batch may start here, or only zeros, or the file ends. Old messages follow only each other."""
+        source = self._source
+        if position == source.size:
+            return True
+        header_bytes = source.read(position, BATCH_HEADER_SIZE)
+        if is_plausible(header_bytes, source.size - position):
+            return is_legacy or header_bytes[MAGIC_AT] >= 2
+        return _is_zero(header_bytes) and zeros.end(source, position) == source.size
+
+    # Going on
+
+    def _go_on(self, fault: CorruptData | None) -> Iterator[Section | Damage]:
+        """Tell what is wrong at `position`, and move on to the next batch."""
+        start, source = self._position, self._source
+        inside, self._next_inside = self._next_inside, 0
+        header_bytes = source.read(start, BATCH_HEADER_SIZE)
+        if _is_zero(header_bytes[:HEADER_UP_TO_MAGIC]):
+            yield from self._step_over_zeros()
+            return
+        if source.size - start <= HEADER_UP_TO_MAGIC:
+            self._position = source.size
+            yield Damage(
+                start, source.size, "torn-header", "the file ends inside a batch: too few bytes for its header", resync=END
+            )
+            return
+        damage, claimed_end = self._named(header_bytes, fault)
+        is_stepped_over = fault is not None and fault.code in ("magic-negative", "codec-unknown")
+        if (
+            is_stepped_over
+            and claimed_end
+            and not self._order.distrusts(start)
+            and self._leads_on(claimed_end, header_bytes[MAGIC_AT] < 2)
+        ):
+            damage.end, damage.resync = claimed_end, BY_LENGTH
+            self._position = claimed_end
+            yield damage
+            return
+        size = self._repaired_size(start)
+        if size:
+            yield self._repaired(header_bytes, size)
+            return
+        if inside:
+            damage.end = inside
+            damage.message, claimed_end = LEADS_OVER_BATCHES, 0
+        else:
+            damage.end = self._search.next_intact(start + 1)
+        self._position = damage.end
+        if damage.code == "torn-tail" and damage.end < source.size:
+            damage.code = "batch-length-absurd"
+            damage.message = f"{_claim(header_bytes)}, past the end of the file, though batches follow"
+        damage.resync = END if damage.end >= source.size else BY_SCAN
+        self._order.doubt(claimed_end if claimed_end - start <= LONGEST_BATCH else 0)
+        yield from self._pieces(damage)
+
+    def _step_over_zeros(self) -> Iterator[Damage]:
+        start, source = self._position, self._source
+        zeros_end = zeros.end(source, start)
+        # a batch may begin with zeros
+        end = source.size if zeros_end == source.size else self._search.next_intact(max(start + 1, zeros_end - LOG_OVERHEAD))
+        self._position = end
+        self._order.doubt(0)
+        yield _zeros(start, min(zeros_end, end), source.size)
+        if zeros_end < end:
+            yield from self._pieces(
+                Damage(zeros_end, end, "garbage-region", _GARBAGE, resync=END if end == source.size else BY_SCAN, is_batch=False)
+            )
+
+    def _named(self, header_bytes: bytes, fault: CorruptData | None) -> tuple[Damage, int]:
+        """The damage that begins with this header, its end still open, and where the batch claims to end (0: nowhere)."""
+        start = self._position
+        rest = self._source.size - start
+        length, magic = batch_length(header_bytes), header_bytes[MAGIC_AT]
+        claimed_end = start + LOG_OVERHEAD + length if 0 < length <= rest - LOG_OVERHEAD else 0
+        if fault is not None and fault.code in ("magic-negative", "codec-unknown"):
+            code = "bad-magic" if fault.code == "magic-negative" else fault.code
+            damage = Damage(start, start, code, fault.message, fault.row, fault.through)
+            if code == "codec-unknown" and not fault.row.isvalid:
+                damage.code = "crc-mismatch"
+            if code == "bad-magic" and not is_header_but_for(header_bytes, rest):
+                return Damage(start, start, "garbage-region", _GARBAGE, fault.row, fault.through, is_batch=False), claimed_end
+            return damage, claimed_end
+        if not is_header_but_for(header_bytes, rest):
+            row, through = (fault.row, fault.through) if fault is not None else (None, "")
+            return Damage(start, start, "garbage-region", _GARBAGE, row, through, is_batch=False), 0
+        if length < 0:
+            return Damage(start, start, "batch-length-negative", _claim(header_bytes)), 0
+        if length < (MIN_BATCH_LENGTH if magic >= 2 else MIN_RECORD_OVERHEAD + 8 * magic):
+            return Damage(start, start, "batch-length-too-small", f"{_claim(header_bytes)}, too few for its header"), 0
+        if not claimed_end:
+            claimed_end = start + LOG_OVERHEAD + length
+            message = f"{_claim(header_bytes)}, of which {rest - LOG_OVERHEAD:,} are there: the file may be cut off"
+            code = "torn-tail" if length <= LONGEST_BATCH else "batch-length-absurd"
+            return Damage(start, start, code, message), claimed_end
+        message = "the CRC of a record batch does not fit, and its length leads to no batch"
+        if fault is not None and fault.row is not None:
+            return Damage(start, start, "crc-mismatch", message, fault.row, fault.through), claimed_end
+        return Damage(start, start, "crc-mismatch", message), claimed_end
+
+    def _pieces(self, damage: Damage) -> Iterator[Damage]:
+        """A damaged range, runs of zeros in it on their own; none of it examined where the search was given up."""
+        if self._search.budget.take_gave_up():
+            damage.code, damage.status = "resync-budget", NOT_EXAMINED
+            damage.message = "too many bytes look like headers of batches and are none; batches among them are not looked for"
+            yield damage
+            return
+        end, resync = damage.end, damage.resync
+        for zeros_start, zeros_end in zeros.runs(self._source, damage.start, end):
+            if zeros_start > damage.start:
+                damage.end, damage.resync = zeros_start, BY_SCAN
+                yield damage
+            yield _zeros(zeros_start, zeros_end, self._source.size)
+            damage = Damage(zeros_end, end, "garbage-region", _GARBAGE, resync=resync, is_batch=False)
+        if damage.start < end:
+            damage.end, damage.resync = end, resync
+            yield damage
+
+    # Wrong lengths
+
+    def _repaired_size(self, position: int, claimed_end: int | None = None) -> int:
+        """The size with which the CRC of this batch fits, 0 if there is none; below what it claims, where that leads on."""
+        header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
+        if claimed_end is None and not is_header_but_for(header_bytes, self._source.size - position):
+            return 0
+        end = spans.fitting_end(self._search, position, header_bytes, claimed_end)
+        return end - position if end else 0
+
+    def _repaired(self, header_bytes: bytes, size: int) -> Section:
+        """The batch at `position` as it is but for its length."""
+        start = self._position
+        length = size - LOG_OVERHEAD
+        patched = header_bytes[:LENGTH_AT] + length.to_bytes(4, "big") + header_bytes[LOG_OVERHEAD:]
+        window = b""
+        if size <= WINDOW_SIZE:
+            window = patched[:size] + self._source.read(start + len(patched), max(0, size - len(patched)))
+        if header_bytes[MAGIC_AT] >= 2:
+            fields: tuple[int, ...] = BATCH_HEADER.unpack(patched)
+            table = record_batch.table_of_batches([fields], [start], [True])  # type: ignore[list-item]  # 13 fields
+        else:
+            timestamp = (
+                int.from_bytes(patched[MESSAGE_TIMESTAMP_AT:MESSAGE_HEADER_SIZE], "big", signed=True)
+                if header_bytes[MAGIC_AT]
+                else record_batch.NO_TIMESTAMP
+            )
+            fields = (*MESSAGE_HEADER.unpack_from(patched), timestamp)
+            table = record_batch.table_of_messages([fields], [start], [True])  # type: ignore[list-item]  # 6 fields
+        chunk = Chunk(table, [fields], [0], window, header_bytes[MAGIC_AT] < 2)
+        self._order.take_salvaged(chunk)
+        self._position = start + size
+        claimed_length = batch_length(header_bytes)
+        return Section(chunk, [SALVAGED], self._order.nested_end, claimed_length)
+
+
+_GARBAGE = "bytes that are no batch"
+LEADS_OVER_BATCHES = "the CRC of a record batch does not fit, and its length leads over batches that go on with its offsets"
+
+
+def _derailed(chunk: Chunk, row: int) -> CorruptData:
+    """The fault of the batch in this row, whose CRC does not fit."""
+    return CorruptData("crc-mismatch", "", row=chunk.batches.row(row), through="isvalid")
+
+
+def _claim(header_bytes: bytes) -> str:
+    return f"a record batch says it is {batch_length(header_bytes):,} bytes long"
+
+
+def _zeros(start: int, end: int, file_size: int) -> Damage:
+    if end == file_size:
+        message = f"the last {end - start:,} bytes of the file are zero"
+        return Damage(start, end, "zero-tail", message, status=ZERO, resync=END, is_batch=False)
+    return Damage(start, end, "zero-hole", f"{end - start:,} bytes are zero", status=ZERO, is_batch=False)
+
+
+def _is_zero(data: bytes) -> bool:
+    return not data.strip(b"\x00")

@@ -1,0 +1,241 @@
+"""Searches a log byte by byte for the next intact batch: a pattern finds candidates, and a CRC that fits decides."""
+
+from __future__ import annotations
+
+import sys
+
+from kdump.binary import kernel
+from kdump.binary.batch_header import (
+    BATCH_HEADER_SIZE,
+    CRC_COVERS_FROM,
+    LENGTH_AT,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    MESSAGE_CRC_COVERS_FROM,
+    MESSAGE_HEADER_SIZE,
+    batch_size,
+    stored_crc,
+)
+from kdump.binary.checksums import crc32, crc32c_for, of_range
+from kdump.binary.source import WINDOW_SIZE
+from kdump.reading import zeros
+from kdump.reading.plausible import holds_header, may_be_header
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kdump.binary.batch_header import Readable as PositionReader
+    from kdump.binary.checksums import Checksum
+    from kdump.reading.zeros import Readable
+
+NEAR = 16 << 10
+"""Bytes to read first where what is looked for may be close."""
+
+NOWHERE = -1
+
+_FIRST_WINDOW = 64 << 10
+_LARGEST_WINDOW = 4 << 20
+_WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
+
+_SMALL = 16 << 10
+_CRC_BYTES = 4  # fed to checksums for each byte searched
+_BYTES_PER_TRY = 8  # searched for each header looked at
+
+
+class Candidates:
+    """What is taken for the start of a batch until its CRC is computed.
+
+    `pattern` is a regular expression that matches the magic of a header that is at least 26 bytes long. `may_be` has a closer
+    look: it is given the bytes of the header and how many bytes of the log are left from there on.
+    """
+
+    __slots__ = ("may_be", "pattern")
+
+    def __init__(self, pattern: bytes, may_be: Callable[[bytes, int], bool]) -> None:
+        self.pattern = pattern
+        self.may_be = may_be
+
+
+PLAUSIBLE = Candidates(
+    # the magic at byte 16, and before it an offset >= 0 and a length below LONGEST_BATCH;
+    # after it of magic 2 a CRC and attributes, of 0 and 1 attributes
+    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)"
+    rb"(?:(?<=\x02)(?=.{4}\x00[\x00-\x7f])|(?<=[\x00\x01])(?=[\x00-\x0f]))",
+    may_be_header,
+)
+"""Headers all of whose fields are plausible; those of small batches, if only their CRC fits."""
+
+WHOLE = Candidates(
+    # the magic at byte 16, and before it an offset >= 0 and a length that is no more than some 100 MiB, and not zero
+    rb"(?s)[\x00-\x02](?<=[\x00-\x7f].{7}[\x00-\x07].{7}.)(?<!\x00{4}.{5})",
+    holds_header,
+)
+"""Headers of batches that are whole in the log, whatever their other fields say."""
+
+_BATCHES = Candidates(rb"(?s)\x02(?<=.{17})(?=.{4}\x00[\x00-\x7f])", holds_header)
+_MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header)
+
+
+class Budget:
+    """How many bytes a search may feed to checksums, and how many headers it may look at: linear in what it goes through.
+
+    Hostile bytes full of headers use it up, whatever they lead to. `kept_crc_bytes` are kept for batches that are small: large
+    ones cannot use up all. `gave_up` says that something was passed over for want of it.
+    """
+
+    __slots__ = ("_crc_bytes", "_kept_crc_bytes", "_tries", "gave_up")
+
+    def __init__(self, crc_bytes: int, tries: int = sys.maxsize, *, kept_crc_bytes: int = 0) -> None:
+        self._crc_bytes = crc_bytes
+        self._kept_crc_bytes = kept_crc_bytes
+        self._tries = tries
+        self.gave_up = False
+
+    def take_gave_up(self) -> bool:
+        """Whether anything was passed over since this was last asked."""
+        gave_up, self.gave_up = self.gave_up, False
+        return gave_up
+
+    def earn(self, searched: int) -> None:
+        """Take note that this many bytes were gone through."""
+        self._crc_bytes += searched * _CRC_BYTES
+        self._tries += searched // _BYTES_PER_TRY
+
+    def take_try(self) -> bool:
+        """Whether another header may be looked at."""
+        if self._tries <= 0:
+            self.gave_up = True
+            return False
+        self._tries -= 1
+        return True
+
+    def spend(self, size: int) -> bool:
+        """Whether this many bytes may be fed to a checksum."""
+        kept = self._kept_crc_bytes if size > _SMALL else 0
+        if size > self._crc_bytes - kept:
+            self.gave_up = True
+            return False
+        self._crc_bytes -= size
+        return True
+
+
+class _FixedBudget(Budget):
+    """A number of bytes, however much is gone through; the batch that uses up the last of them is still looked at."""
+
+    __slots__ = ()
+
+    def earn(self, searched: int) -> None:
+        pass
+
+    def spend(self, size: int) -> bool:
+        is_left = self._crc_bytes > 0
+        self._crc_bytes -= size
+        return is_left
+
+
+class Search:
+    """Looks for intact batches in a log, within a budget that may be that of more than one search."""
+
+    def __init__(self, source: Readable, budget: Budget, kind: Candidates = PLAUSIBLE, *, start: int = 0) -> None:
+        """The search begins nowhere before `start`."""
+        self.source = source
+        self.budget = budget
+        self._kind = kind
+        self._crc32c = crc32c_for(source.size - start)
+
+    def next_intact(self, start: int) -> int:
+        """The position of the next batch whose CRC fits, from `start` on; the size of the log if there is none."""
+        for position, header_bytes in self.candidates(start):
+            if self.is_intact(position, header_bytes):
+                return position
+        return self.source.size
+
+    def candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Where headers seem to stand, and their bytes."""
+        import re  # slow to load, and most logs are sound
+
+        source, budget, matches = self.source, self.budget, re.compile(self._kind.pattern).finditer
+        position, size = start, NEAR
+        end = source.size if end is None else end
+        while position < end:
+            window = source.read(position, min(size, end - position + BATCH_HEADER_SIZE))
+            if len(window) < MESSAGE_HEADER_SIZE:
+                return
+            if zeros.are_all_of(window):
+                zeros_end = zeros.end(source, position)
+                budget.earn(min(zeros_end - position, WINDOW_SIZE))
+                position = max(position + 1, zeros_end - LOG_OVERHEAD)
+                size = NEAR
+                if zeros_end == source.size:
+                    return
+                continue
+            # headers are to be whole in their window
+            step = len(window) if position + len(window) >= source.size else len(window) - BATCH_HEADER_SIZE + 1
+            if step <= 0:
+                return  # the file was cut off meanwhile
+            rest = source.size - position - LOG_OVERHEAD
+            for match in matches(window):
+                at = match.start() - MAGIC_AT
+                if at >= step or position + at >= end:
+                    break
+                if not budget.take_try():
+                    break
+                if int.from_bytes(window[at + LENGTH_AT : at + LOG_OVERHEAD], "big") > rest - at:
+                    continue
+                header_bytes = window[at : at + BATCH_HEADER_SIZE]
+                if self._kind.may_be(header_bytes, source.size - position - at):
+                    yield position + at, header_bytes
+            budget.earn(step)
+            position += step
+            size = min(2 * size, WINDOW_SIZE)
+
+    def is_intact(self, position: int, header_bytes: bytes) -> bool:
+        """Whether the CRC of the batch here fits, where the budget allows to compute it."""
+        size = batch_size(header_bytes)
+        if not self.budget.spend(size):
+            return False
+        checksum, covers_from = self.crc_of(header_bytes)
+        return of_range(self.source, position + covers_from, position + size, checksum) == stored_crc(header_bytes)
+
+    def crc_of(self, header_bytes: bytes) -> tuple[Checksum, int]:
+        """The checksum of a batch with this header, and from which of its bytes on it counts."""
+        return (crc32, MESSAGE_CRC_COVERS_FROM) if header_bytes[MAGIC_AT] < 2 else (self._crc32c, CRC_COVERS_FROM)
+
+
+# --- the first batch of one family, in memory
+
+
+def first_batch(source: PositionReader, start: int, end: int, is_legacy: bool) -> int:
+    """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
+
+    It may reach past the range. What is found may stand in a payload: its checksum fits, no more.
+    """
+    size = _FIRST_WINDOW
+    while size <= _LARGEST_WINDOW:
+        window = source.read(start, size)
+        found = kernel.native.find(window, 0, is_legacy) if kernel.native is not None else find(window, is_legacy)
+        if found >= 0:
+            return start + found if start + found < end else NOWHERE
+        size *= 8
+    return NOWHERE
+
+
+def find(window: bytes, is_legacy: bool) -> int:
+    """Where the first of them begins that is whole in a window, as the kernel in C finds it; NOWHERE if there is none."""
+    search = Search(_Window(window), _FixedBudget(_WINDOW_CRC_BYTES), _MESSAGES if is_legacy else _BATCHES)
+    found = search.next_intact(0)
+    return found if found < len(window) else NOWHERE
+
+
+class _Window:
+    """Bytes in memory that are read as a log."""
+
+    __slots__ = ("_window", "size")
+
+    def __init__(self, window: bytes) -> None:
+        self._window = window
+        self.size = len(window)
+
+    def read(self, position: int, count: int) -> bytes:
+        return self._window[position : position + count]

@@ -1,0 +1,71 @@
+"""What the span of a damaged batch holds: where the batch ends if only its length is wrong, and batches that stand inside."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, MAGIC_AT, MESSAGE_HEADER_SIZE, batch_size, stored_crc
+from kdump.binary.checksums import of_range
+from kdump.reading.trust import extent_of, is_lower
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.reading.search import Search
+    from kdump.reading.trust import Extent
+
+_ENDS_TRIED = 16  # of a batch whose length is wrong; all take one pass over its bytes
+_ENDS_WITHIN = 16 << 20  # bytes
+
+
+def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end: int | None) -> int:
+    """Where the batch here ends if its CRC is right: before one of the next headers, or with the file; 0 for nowhere.
+
+    With a `claimed_end`, only ends before that are tried.
+    """
+    source, budget = search.source, search.budget
+    limit = min(source.size if claimed_end is None else claimed_end, position + _ENDS_WITHIN)
+    is_legacy = header_bytes[MAGIC_AT] < 2
+    min_size = MESSAGE_HEADER_SIZE if is_legacy else BATCH_HEADER_SIZE
+    if position + min_size > source.size:
+        return 0
+    checksum, covers_from = search.crc_of(header_bytes)
+    stored, at = stored_crc(header_bytes), position + covers_from
+    gave_up, crc, found = budget.gave_up, 0, 0
+    # after a batch stands another; in payloads much looks like an old message, which has a short header
+    ends = (end for end, other in search.candidates(position + min_size, limit) if is_legacy or other[MAGIC_AT] >= 2)
+    for tried, end in enumerate(ends):
+        if tried == _ENDS_TRIED or not budget.spend(end - at):
+            break
+        crc, at = of_range(source, at, end, checksum, crc), end
+        if crc == stored:
+            found = end
+            break
+    else:
+        if claimed_end is None and limit == source.size and budget.spend(limit - at):
+            found = limit if of_range(source, at, limit, checksum, crc) == stored else 0
+    budget.gave_up = gave_up
+    return found
+
+
+def run_up_to(
+    search: Search, end: int, start: int, *, is_legacy: bool, fits: Callable[[Extent], bool]
+) -> tuple[int, int, Extent] | None:
+    """The run of intact batches that ends at `end`: its position from `start` on, its first offset, and its last batch.
+
+    Each begins where the one before ends, with a higher offset, and `fits`. All takes one pass over these bytes.
+    """
+    run_start = run_end = first_offset = 0
+    last: Extent | None = None
+    gave_up = search.budget.gave_up
+    for position, header_bytes in search.candidates(start, end):
+        size = batch_size(header_bytes)
+        if position < run_end or position + size > end or (header_bytes[MAGIC_AT] < 2 and not is_legacy):
+            continue
+        extent = extent_of(header_bytes)
+        if not fits(extent) or not search.is_intact(position, header_bytes):
+            continue
+        if last is None or position != run_end or extent[0] <= last[1] or is_lower(extent, last):
+            run_start, first_offset = position, extent[0]
+        run_end, last = position + size, extent
+    search.budget.gave_up = gave_up
+    return (run_start, first_offset, last) if last is not None and run_end == end else None

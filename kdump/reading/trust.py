@@ -1,0 +1,216 @@
+"""Which whole batches are beyond doubt, going by the offsets and leader epochs around them."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import (
+    BATCH_HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LAST_OFFSET_DELTA_AT,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+)
+from kdump.errors import CorruptData
+from kdump.formats.log import Log
+from kdump.reading import search
+from kdump.reading.items import DAMAGED, INTACT, SALVAGED
+from kdump.reading.plausible import may_be_header
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.binary.source import Source
+    from kdump.formats.digest import Digest
+    from kdump.formats.log import Chunk
+
+    # first and last offset, leader epoch (None where the format has none)
+    Extent = tuple[int, int, int | None]
+
+_KNOWN_MAGIC = 2  # the highest
+
+
+class Order:
+    """Tells batches that are beyond doubt from those that were found by scan, or that are out of line.
+
+    No checksum covers the offset and the leader epoch of a batch. One that its neighbours on both sides disagree with is
+    salvaged, not intact, and the order is measured past it. Where offsets go back and then on, the first batch of the new run
+    is out of line, the following ones are not.
+
+    A batch found by scan is confirmed by the next one, if that goes on with the offsets; whatever stands inside the claimed
+    span of a damaged batch may be its payload, and is never beyond doubt.
+    """
+
+    def __init__(self, source: Source, base_offset: int | None, next_base_offset: int | None) -> None:
+        self._source = source
+        self._floor = base_offset or 0
+        self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # as far as indexes reach
+        if next_base_offset is not None:
+            self._ceiling = min(self._ceiling, next_base_offset)
+        self._last_offset = self._floor - 1  # of the last batch beyond doubt
+        self._epoch = -1  # likewise
+        self._stray: Extent | None = None  # the last batch, if it was out of line
+        self._found: Extent | None = None  # the last batch in doubt
+        self._undecided: Extent | None = None
+        self._is_in_doubt = False
+        self.nested_end = 0
+
+    def doubt(self, claimed_end: int) -> None:
+        """Take note of a scan: what follows is in doubt."""
+        self._is_in_doubt = True
+        self._found = None
+        self.nested_end = max(self.nested_end, claimed_end)
+
+    def distrusts(self, position: int) -> bool:
+        """Whether a damaged batch at this position is not to be believed in its length."""
+        return self._is_in_doubt or position < self.nested_end
+
+    def take_salvaged(self, chunk: Chunk) -> None:
+        """Take note of a batch that is whole but for its length: if it is in order, the order goes on after it."""
+        extent = extents_of(chunk)[0]
+        if not self._is_in_doubt and self.fits(extent):
+            self._move(extent)
+
+    def takes(self, digest: Digest) -> bool:
+        """Whether all batches of this digest follow the one before them and the one after them: then all are beyond doubt."""
+        if self._is_in_doubt or self._stray is not None:
+            return False
+        if not self._last_offset < digest.first_offset or not digest.last_offset < self._ceiling:
+            return False
+        if not digest.is_legacy and (digest.first_leader_epoch < self._epoch or digest.leader_epochs_back):
+            return False
+        epoch = None if digest.is_legacy else digest.last_leader_epoch
+        following = self.header_at(digest.end)
+        if following is not None and (following[0] <= digest.last_offset or is_lower(following, (0, 0, epoch))):
+            return False
+        self._move((digest.first_offset, digest.last_offset, epoch))
+        return True
+
+    def statuses(self, chunk: Chunk) -> list[str]:
+        """The status of each batch of the next chunk."""
+        valid, magic = chunk.batches["isvalid"], chunk.batches["magic"]
+        statuses = [
+            INTACT if is_valid and (chunk.is_legacy or number <= _KNOWN_MAGIC) else DAMAGED
+            for is_valid, number in zip(valid, magic, strict=True)
+        ]
+        rows = [row for row, status in enumerate(statuses) if status == INTACT]
+        extents, positions = extents_of(chunk), chunk.batches["position"]
+        ahead = [extents[row] for row in rows]
+        ahead += self._next_extents(positions[-1] + chunk.batches["size"][-1])
+        for number, row in enumerate(rows):
+            if row and statuses[row - 1] == DAMAGED:
+                damaged = extents[row - 1]
+                if self.fits(damaged) and extents[row][0] <= damaged[0] and not self._is_in_doubt:
+                    statuses[row] = SALVAGED  # one of the two headers is wrong
+                    continue
+            if self._is_in_doubt:
+                statuses[row] = self._judge_found(extents[row], positions[row])
+            else:
+                statuses[row] = self._judge(extents[row], ahead[number + 1 : number + 3])
+        return statuses
+
+    def header_at(self, position: int) -> Extent | None:
+        """What the header at this position says, if it looks like one; its CRC is not looked at."""
+        header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
+        if (
+            len(header_bytes) < HEADER_UP_TO_MAGIC
+            or header_bytes[0] > 0x7F
+            or not may_be_header(header_bytes, self._source.size - position)
+        ):
+            return None
+        return extent_of(header_bytes)
+
+    def _next_extents(self, position: int) -> list[Extent]:
+        """Of the next two batches, as far as they are whole and stand here."""
+        extents: list[Extent] = []
+        try:
+            for chunk in Log(self._source, position, window_size=search.NEAR).chunks():
+                for extent, is_valid in zip(extents_of(chunk), chunk.batches["isvalid"], strict=True):
+                    if not is_valid or len(extents) == 2:
+                        return extents
+                    extents.append(extent)
+        except CorruptData:
+            pass
+        return extents
+
+    def _judge(self, extent: Extent, following: list[Extent]) -> str:
+        """The status of a whole batch between the last one beyond doubt and the ones that follow."""
+        if not self.fits(extent):
+            stray, self._stray = self._stray, extent
+            if stray is None or not stray[1] < extent[0] or extent[0] < 0 or is_lower(extent, stray):
+                return SALVAGED
+            if following and self.fits(following[0]):
+                return SALVAGED
+        elif self._is_outlier(extent, following):
+            expected = self._last_offset + 1
+            if len(following) == 1 and not following[0][0] == expected != extent[0]:
+                self._undecided = following[0]  # either of the two last batches may be the wrong one
+            return SALVAGED
+        elif extent == self._undecided:
+            return SALVAGED
+        self._stray = None
+        self._move(extent)
+        return INTACT
+
+    def fits(self, extent: Extent) -> bool:
+        """Whether a batch goes on after the last one beyond doubt."""
+        first, last, epoch = extent
+        if not self._last_offset < first <= last < self._ceiling:
+            return False
+        return epoch is None or epoch >= self._epoch
+
+    def _is_outlier(self, extent: Extent, following: list[Extent]) -> bool:
+        """Whether this batch, which fits what is before it, is out of line with what follows, and not that with this."""
+        if not following:
+            return False
+        first, last, _ = extent
+        after = following[0]
+        if after[0] > last and not is_lower(after, extent):
+            return False
+        if not self.fits(after):
+            return False  # what follows is out of line itself
+        if len(following) > 1 and following[1][0] > last and not is_lower(following[1], extent):
+            # each of the two could stand here without the other: which of them has room where it should be?
+            has_room = after[0] - self._last_offset > last - first + 1
+            after_has_room = following[1][0] - last > after[1] - after[0] + 1
+            if after[0] > last:  # leader epochs disagree, and two against one
+                return False
+            return has_room and not after_has_room
+        return True
+
+    def _judge_found(self, extent: Extent, position: int) -> str:
+        found, self._found = self._found, extent
+        if found is None or not self.fits(found) or not found[1] < extent[0] <= extent[1] < self._ceiling:
+            return SALVAGED
+        if is_lower(extent, found) or position < self.nested_end:
+            return SALVAGED
+        self._is_in_doubt = False
+        self._stray = None
+        self._move(extent)
+        return INTACT
+
+    def _move(self, extent: Extent) -> None:
+        self._last_offset = extent[1]
+        if extent[2] is not None:
+            self._epoch = extent[2]
+
+
+def extent_of(header_bytes: bytes) -> Extent:
+    """What a header says of its batch, whatever that is worth."""
+    offset = batch_offset(header_bytes)
+    if header_bytes[MAGIC_AT] < 2:
+        return offset, offset, None
+    last_delta = int.from_bytes(header_bytes[LAST_OFFSET_DELTA_AT : LAST_OFFSET_DELTA_AT + 4], "big")
+    leader_epoch = int.from_bytes(header_bytes[LOG_OVERHEAD:MAGIC_AT], "big", signed=True)
+    return offset, offset + last_delta, leader_epoch
+
+
+def is_lower(extent: Extent, other: Extent) -> bool:
+    """Whether the leader epoch of one batch is lower than that of another."""
+    return extent[2] is not None and other[2] is not None and extent[2] < other[2]
+
+
+def extents_of(chunk: Chunk) -> list[Extent]:
+    """What the headers of batches say of each."""
+    batches = chunk.batches
+    last_offsets = batches["last_offset"]
+    if chunk.is_legacy:
+        return [(offset, offset, None) for offset in last_offsets]
+    return list(zip(batches["base_offset"], last_offsets, batches["partition_leader_epoch"], strict=True))

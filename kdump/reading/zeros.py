@@ -1,0 +1,73 @@
+"""Where runs of zeros end in a log, without reading holes of the file."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.binary.source import WINDOW_SIZE, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Protocol
+
+    class Readable(Protocol):
+        """A log that is read by position."""
+
+        @property
+        def size(self) -> int: ...
+
+        def read(self, position: int, count: int, /) -> bytes:
+            """The bytes there, fewer than `count` at the end."""
+
+
+_ZEROS = bytes(WINDOW_SIZE)
+_SECTOR = 512  # the shortest run of zeros that counts inside a damaged range
+
+
+def are_all_of(window: bytes) -> bool:
+    """Whether all bytes of a window are zero; it is no longer than WINDOW_SIZE."""
+    return window == _ZEROS[: len(window)]
+
+
+def end(source: Readable, start: int) -> int:
+    """Where a run of zeros ends that begins here; holes of a file are not read."""
+    position = start
+    while position < source.size:
+        position = max(position, _data_from(source, position))
+        window = source.read(position, WINDOW_SIZE)
+        if not window:
+            return source.size
+        if not are_all_of(window):
+            return position + len(window) - len(window.lstrip(b"\x00"))
+        position += len(window)
+    return source.size
+
+
+def runs(source: Readable, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Runs of at least a sector of zeros in a range, from the first to the last."""
+    position = start
+    needle = _ZEROS[:_SECTOR]
+    while stop - position >= _SECTOR:
+        window = source.read(position, min(WINDOW_SIZE, stop - position))
+        at = window.find(needle)
+        if at < 0:
+            if len(window) < _SECTOR:
+                return
+            position += len(window) - _SECTOR + 1
+            continue
+        run_end = min(end(source, position + at), stop)
+        yield position + at, run_end
+        position = run_end
+
+
+def _data_from(source: Readable, position: int) -> int:
+    """The next position that is not in a hole."""
+    if not isinstance(source, Source):
+        return position
+    try:
+        return os.lseek(source.fileno(), position, os.SEEK_DATA)
+    except OSError as error:
+        import errno
+
+        return source.size if error.errno == errno.ENXIO else position
