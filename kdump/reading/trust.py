@@ -8,6 +8,7 @@ from kdump.binary.batch_header import (
     LAST_OFFSET_DELTA_AT,
     LOG_OVERHEAD,
     MAGIC_AT,
+    batch_offset,
 )
 from kdump.errors import CorruptData
 from kdump.formats.log import Log
