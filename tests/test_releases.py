@@ -166,12 +166,7 @@ def _sources() -> Iterator[Path]:
 
 def _of_findings(path: Path) -> bool:
     """Whether a module says what is wrong to `kdump check` only: what it calls by a code are findings."""
-    checks = PACKAGE / "checks"
-    return (
-        checks in path.parents
-        and path.name not in ("offset_index.py", "time_index.py", "message_index.py")
-        or (checks / "rules" in path.parents)
-    )
+    return PACKAGE / "checks" in path.parents or PACKAGE / "reading" in path.parents
 
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:
