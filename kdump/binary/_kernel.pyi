@@ -1,4 +1,4 @@
-"""The kernel in C; see _kernel.c."""
+"""The kernel in C; see c/_kernel.c."""
 
 from typing import Any
 
