@@ -81,6 +81,32 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The numbers of the enums that Python shares: in programs, plans and state, and in what functions return. */
+#define CONSTANT(name) {#name, name}
+static const struct {
+    const char *name;
+    long value;
+} constants[] = {
+    CONSTANT(NOTHING), CONSTANT(NUMBER), CONSTANT(CHOICE), CONSTANT(OPTIONAL), CONSTANT(HEADERS), CONSTANT(CONTENTS),
+    CONSTANT(NEEDS_VALUE),
+    CONSTANT(PLAN_FLAGS), CONSTANT(PLAN_MAX_CODEC), CONSTANT(PLAN_NUMBERS), CONSTANT(SHOWS_BATCHES), CONSTANT(SHOWS_RECORDS),
+    CONSTANT(CHECKS_FIRST_OFFSET),
+    CONSTANT(BATCH_PROGRAM), CONSTANT(BATCH_RECORD_PROGRAM), CONSTANT(MESSAGE_PROGRAM), CONSTANT(MESSAGE_RECORD_PROGRAM),
+    CONSTANT(PROGRAM_COUNT),
+    CONSTANT(PREVIOUS_OFFSET), CONSTANT(RECORD_START), CONSTANT(RECORDS_LEFT), CONSTANT(GAP_COUNT), CONSTANT(GAPS),
+    CONSTANT(STOPPED), CONSTANT(FULL), CONSTANT(COMPRESSED), CONSTANT(PAUSED),
+    CONSTANT(NOT_FOUND), CONSTANT(TIMESTAMP_MISMATCH), CONSTANT(OUT_OF_ORDER),
+};
+
+/* Adds all of them to the module. Returns whether it could. */
+static int add_constants(PyObject *module)
+{
+    for (size_t at = 0; at < sizeof constants / sizeof *constants; at++)
+        if (PyModule_AddIntConstant(module, constants[at].name, constants[at].value) < 0)
+            return 0;
+    return 1;
+}
+
 /* Adds a tuple of names to the module. Returns whether it could. */
 static int add_names(PyObject *module, const char *attribute, const char *const *names, int count)
 {
@@ -99,8 +125,9 @@ static int fill_module(PyObject *module)
 {
     choose_checksums();
     choose_text_check();
-    int is_filled = add_names(module, "COLUMNS", column_names, COLUMN_COUNT) && add_names(module, "DIGEST", digest_names, DIGEST_SIZE) &&
-                    add_names(module, "RUN", run_names, RUN_SIZE) && add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
+    int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
+                    add_names(module, "DIGEST", digest_names, DIGEST_SIZE) && add_names(module, "RUN", run_names, RUN_SIZE) &&
+                    add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
     return is_filled ? 0 : -1;
 }
 
