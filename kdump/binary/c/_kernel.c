@@ -126,7 +126,7 @@ static int fill_module(PyObject *module)
     choose_checksums();
     choose_text_check();
     int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
-                    add_names(module, "DIGEST", digest_names, DIGEST_SIZE) && add_names(module, "RUN", run_names, RUN_SIZE) &&
+                    add_names(module, "DIGEST", summary_names, SUMMARY_SIZE) && add_names(module, "RUN", run_names, RUN_SIZE) &&
                     add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
     return is_filled ? 0 : -1;
 }

@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The instruction takes three cycles but one can start in each, so three strips are done side by side. What the first two give
-   has to be moved over the bytes behind them, which is a product: by x^(8 * bytes), modulo the polynomial. The instruction
-   itself does the modulo, when the products are added to the word behind the strips. */
+/* The instruction takes three cycles, but one can start in each cycle, so three strips are computed side by side. The results of the
+   first two have to be shifted over the bytes after them: that is a product with x^(8 * bytes), modulo the polynomial. The
+   instruction itself does the modulo, when the products are added to the word after the strips. */
 
-#define MOST_WORDS 512 /* in a strip */
-#define MOST_BYTES (24 * MOST_WORDS + 8)
+#define MAX_WORDS 512 /* in a strip */
+#define MAX_BYTES (24 * MAX_WORDS + 8)
 
-static uint32_t power[2 * MOST_WORDS + 2]; /* of x: 64 * words - 33, for the instruction multiplies by x^32, reflection by x */
+static uint32_t power[2 * MAX_WORDS + 2]; /* of x: 64 * words - 33, because the instruction multiplies by x^32 and reflection by x */
 
 WITH_CRC static void fill_powers(void)
 {
@@ -30,7 +30,7 @@ static inline uint64_t loaded64(const uint8_t *p)
     return value;
 }
 
-/* Three strips of so many words, and the word behind them. */
+/* Three strips of `words` words each, and the word after them. */
 WITH_CRC static inline uint32_t crc32c_of_strips(uint32_t crc, const uint8_t *p, size_t words)
 {
     size_t strip = 8 * words;
@@ -46,11 +46,11 @@ WITH_CRC static inline uint32_t crc32c_of_strips(uint32_t crc, const uint8_t *p,
 
 WITH_CRC static uint32_t crc32c_by_instruction(uint32_t crc, const uint8_t *p, size_t size)
 {
-    for (; size > MOST_BYTES + 24; p += MOST_BYTES, size -= MOST_BYTES) /* what is left makes strips of MOST_WORDS at most */
-        crc = crc32c_of_strips(crc, p, MOST_WORDS);
+    for (; size > MAX_BYTES + 24; p += MAX_BYTES, size -= MAX_BYTES) /* the rest makes strips of at most MAX_WORDS */
+        crc = crc32c_of_strips(crc, p, MAX_WORDS);
     if (size >= WORTH_STRIPS) {
-        /* What is too much for strips comes first: 1 to 8 bytes, at the end of a word that begins with zeros, for these leave a
-           register of 0 as it is; then up to 2 words, without branches, which small batches would make guess wrongly. */
+        /* Bytes that do not fill strips come first. 1 to 8 of them form the end of a word that begins with zeros, which leave a
+           register of 0 unchanged. Then come up to 2 words, without branches: those would be mispredicted for small batches. */
         size_t words = (size - 9) / 24, too_much = size - 9 - 24 * words, few = too_much % 8 + 1;
         crc = (uint32_t)CRC_8(0, (loaded64(p) ^ crc) << (64 - 8 * few)) ^ (uint32_t)((uint64_t)crc >> 4 * few >> 4 * few);
         p += few;

@@ -9,8 +9,8 @@
 #include "crc_strips.h"
 
 #define HAS_WIDE_PRODUCTS 1
-/* The widest processors do such products eight at a time: pieces of 64 bytes are moved over each other, four of them side by
-   side, and only what they come to in the end goes through the instruction. */
+/* These processors compute eight products at a time. Blocks of 64 bytes are folded onto the next ones, four of them side by side,
+   and only the last 64 bytes go through the CRC instruction. */
 
 #define WITH_WIDE __attribute__((target("avx512f,avx512vl,vpclmulqdq,sse4.2,pclmul")))
 #define WORTH_WIDE 256
@@ -20,15 +20,15 @@ static int has_wide_products(void)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("vpclmulqdq");
 }
 
-/* The powers that move two words over so many, in each lane. */
+/* The powers that shift two words over this many, in each lane. */
 WITH_WIDE static inline __m512i powers_over(size_t words)
 {
     return _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)power[words], (int64_t)power[words + 1]));
 }
 
-WITH_WIDE static inline __m512i moved_onto(__m512i piece, __m512i powers, __m512i other)
+WITH_WIDE static inline __m512i moved_onto(__m512i block, __m512i powers, __m512i other)
 {
-    __m512i first = _mm512_clmulepi64_epi128(piece, powers, 0x00), second = _mm512_clmulepi64_epi128(piece, powers, 0x11);
+    __m512i first = _mm512_clmulepi64_epi128(block, powers, 0x00), second = _mm512_clmulepi64_epi128(block, powers, 0x11);
     return _mm512_xor_si512(_mm512_xor_si512(first, second), other);
 }
 
@@ -37,20 +37,20 @@ WITH_WIDE static uint32_t crc32c_by_wide_products(uint32_t crc, const uint8_t *p
     if (size < WORTH_WIDE)
         return crc32c_by_instruction(crc, p, size);
     const uint8_t *end = p + size;
-    __m512i piece[4], powers = powers_over(32);
+    __m512i block[4], powers = powers_over(32);
     for (int at = 0; at < 4; at++)
-        piece[at] = _mm512_loadu_si512(p + 64 * at);
-    piece[0] = _mm512_xor_si512(piece[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+        block[at] = _mm512_loadu_si512(p + 64 * at);
+    block[0] = _mm512_xor_si512(block[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
     for (p += 256; end - p >= 256; p += 256)
         for (int at = 0; at < 4; at++)
-            piece[at] = moved_onto(piece[at], powers, _mm512_loadu_si512(p + 64 * at));
+            block[at] = moved_onto(block[at], powers, _mm512_loadu_si512(p + 64 * at));
     powers = powers_over(8);
     for (int at = 1; at < 4; at++)
-        piece[0] = moved_onto(piece[0], powers, piece[at]);
+        block[0] = moved_onto(block[0], powers, block[at]);
     for (; end - p >= 64; p += 64)
-        piece[0] = moved_onto(piece[0], powers, _mm512_loadu_si512(p));
+        block[0] = moved_onto(block[0], powers, _mm512_loadu_si512(p));
     uint64_t words[8], sum = 0;
-    _mm512_storeu_si512(words, piece[0]);
+    _mm512_storeu_si512(words, block[0]);
     for (int at = 0; at < 8; at++)
         sum = CRC_8(sum, words[at]);
     return crc32c_by_instruction((uint32_t)sum, p, (size_t)(end - p));

@@ -15,12 +15,12 @@
 #include "rows.h"
 #include "window.h"
 
-/* Why `dump` came back. */
+/* Why `dump` returned. */
 enum reason {
-    STOPPED,    /* what comes next is irregular, or not whole in the window */
-    FULL,       /* there is no room: for text, or for gaps */
+    STOPPED,    /* what comes next is irregular, or not whole in the window; or all is done */
+    FULL,       /* there is no room for more text, or for more gaps */
     COMPRESSED, /* the records that come next are compressed: call again with them */
-    PAUSED,     /* it has taken its time: call again */
+    PAUSED,     /* it has run for long enough: call again */
 };
 
 /* A plan is numbers and programs; see kdump/output/kernel_text.py. */
@@ -34,19 +34,19 @@ typedef struct {
     int uses_crc;
 } Plan;
 
-/* What goes from call to call, an array of int64. */
+/* What is carried from call to call: an array of int64. */
 enum {
     PREVIOUS_OFFSET, /* of a record, -1 for none */
-    RECORD_START,    /* where in its batch, or in the payload, the next record is; -1 when no batch has been begun */
+    RECORD_START,    /* where in its batch, or in the payload, the next record is; -1 outside a batch */
     RECORDS_LEFT,
     GAP_COUNT,
-    GAPS /* pairs of offsets that do not follow one another, up to the end */
+    GAPS /* from here to the end: pairs of offsets that do not follow one another */
 };
 
 typedef struct {
     const Plan *plan;
     Line line[PROGRAM_COUNT];
-    const uint8_t *window, *window_end, *stop; /* what begins from `stop` on is left */
+    const uint8_t *window, *window_end, *stop; /* batches from `stop` on are left */
     int64_t window_position;
     const uint8_t *payload; /* the decompressed records of the batch that comes first, or NULL */
     size_t payload_size;
@@ -75,8 +75,8 @@ static inline int note_offset(Dump *dump, int64_t offset)
     return 1;
 }
 
-/* The records of the batch in `row`, from where the state says. Either all of them are written, or none, unless the room ended:
-   then they had been looked at before. */
+/* Writes the records of the batch in `row`, from where the state says. Either all of them are written or none; if there is no room for
+   all, the rest is validated before any of them stays. */
 static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int *is_done)
 {
     Line *line = &dump->line[BATCH_RECORD_PROGRAM];
@@ -88,7 +88,7 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
     int64_t left = is_checked ? state[RECORDS_LEFT] : row->column[C_count];
     uint8_t *out_before = dump->out;
     int64_t previous_before = state[PREVIOUS_OFFSET], gaps_before = state[GAP_COUNT];
-    int is_settled = 0; /* the batch of the line before is this one */
+    int is_settled = 0; /* whether the line before belongs to this batch, too */
     *is_done = 0;
     for (; left; left--) {
         Record record;
@@ -108,7 +108,7 @@ static enum reason dump_records(Dump *dump, const uint8_t *batch, Row *row, int 
         is_settled = 1;
         p = next;
     }
-    if (left || p != end) { /* the reference will say what is wrong */
+    if (left || p != end) { /* the reference reports what is wrong */
         dump->out = out_before;
         state[PREVIOUS_OFFSET] = previous_before, state[GAP_COUNT] = gaps_before;
         return STOPPED;
@@ -212,7 +212,7 @@ static int parse_plan(const uint8_t *p, size_t size, Plan *plan)
     const uint8_t *end = p + size;
     if (size < sizeof plan->number)
         return 0;
-    memcpy(plan->number, p, sizeof plan->number); /* in the order of bytes of this machine */
+    memcpy(plan->number, p, sizeof plan->number); /* in this machine's byte order */
     p += sizeof plan->number;
     plan->uses_crc = 0;
     for (int program = 0; program < PROGRAM_COUNT; program++) {
@@ -259,7 +259,7 @@ static PyObject *compile_plan(PyObject *self, PyObject *arguments)
     return capsule;
 }
 
-/* What both functions below are given. Returns whether it can be: if not, an exception is set. */
+/* Takes the arguments that `dump` and `dump_log` share. Returns whether they are valid; if not, an exception is set. */
 static int begin_dump(Dump *dump, PyObject *plan, Py_buffer *out, Py_ssize_t filled, Py_buffer *state)
 {
     int64_t *numbers = state->buf;
@@ -288,7 +288,7 @@ static int begin_dump(Dump *dump, PyObject *plan, Py_buffer *out, Py_ssize_t fil
 }
 
 PyDoc_STRVAR(dump_doc, "dump(plan, window, start, window_position, payload, out, filled, state) -> (filled, end, reason)\n\n"
-                       "Write the lines of regular batches and messages from `start` on into `out`, behind what fills it.");
+                       "Write the lines of regular batches and messages from `start` on into `out`, after its first `filled` bytes.");
 
 static PyObject *dump(PyObject *self, PyObject *arguments)
 {
@@ -333,9 +333,10 @@ end:
 static size_t wanted_before(const Window *log, int64_t stop)
 {
     int64_t left = log->end - log->position;
-    int64_t wanted = stop <= log->end - BATCH_HEADER_SIZE ? stop + BATCH_HEADER_SIZE - log->position : left; /* the last header may cross it */
+    /* the header of the last batch may cross `stop` ... */
+    int64_t wanted = stop <= log->end - BATCH_HEADER_SIZE ? stop + BATCH_HEADER_SIZE - log->position : left;
     int64_t next_size = log->held < LOG_OVERHEAD ? 0 : batch_size(bytes_from(log, log->position));
-    if (next_size > wanted) /* as may the last batch */
+    if (next_size > wanted) /* ... and so may the batch */
         wanted = next_size < left ? next_size : left;
     return (uint64_t)wanted < log->size ? (size_t)wanted : log->size;
 }

@@ -38,7 +38,7 @@ static const uint8_t *bytes_at(IndexedLog *log, int64_t position, size_t size, i
     return bytes_from(&log->window, position);
 }
 
-/* The size of the batch or message at this position, with its last offset; 0 where it is irregular or not whole. */
+/* The size of the batch or message at this position, and its last offset; 0 if it is irregular or not whole. */
 static int64_t extent_at(IndexedLog *log, int64_t position, int is_near, int64_t *last_offset)
 {
     int64_t room = position < 0 || position > log->window.end ? 0 : log->window.end - position;
@@ -147,14 +147,14 @@ end:
     return result;
 }
 
-/* An offset index in memory, searched as Kafka does: which matters where its entries are not in order. */
+/* An offset index in memory. It is searched as Kafka does, because the way matters if its entries are not in order. */
 typedef struct {
     const uint8_t *entries;
     int64_t count, base_offset;
     int tries_end_first;
 } OffsetIndex;
 
-#define WARM_ENTRIES 1024 /* at its end, where consumers read, Kafka looks first */
+#define WARM_ENTRIES 1024 /* Kafka first searches the end of an index, where consumers read */
 
 static inline int64_t offset_in(const OffsetIndex *index, int64_t row)
 {
@@ -209,15 +209,15 @@ static int max_timestamp_in(const uint8_t *p, int64_t size, int64_t *latest)
     return at == end;
 }
 
-/* What is complained of, as the kind of a complaint. */
+/* The kinds of complaints. */
 enum { NOT_FOUND, TIMESTAMP_MISMATCH, OUT_OF_ORDER };
 
-/* One pass over log and time index: `reached` follows the batches of the log, so that it is known where they begin. It holds a
-   piece of the log of its own, `walked`, for the batches that entries lead to lie ahead of it. */
+/* One pass over a time index and its log. `reached` walks along the log from batch to batch, so that it is known where they begin. It
+   reads through a separate window, `walked`, because the batches that entries point to lie ahead of it. */
 typedef struct {
     IndexedLog *log, *walked;
     const OffsetIndex *index;
-    int64_t reached, reached_size; /* where the walk is, and how large the batch there is */
+    int64_t reached, reached_size; /* where the walk is, and the size of the batch before */
     int64_t *complaints;
     Py_ssize_t complaint_count, complaint_capacity;
 } TimeIndexCheck;
@@ -242,7 +242,7 @@ static void complain(TimeIndexCheck *check, int64_t kind, int64_t first, int64_t
     complaint[0] = kind, complaint[1] = first, complaint[2] = second;
 }
 
-/* Compares one entry with the log. Returns whether all that it leads to is regular. */
+/* Compares one entry with the log. Returns whether all batches it leads to are regular. */
 static int check_entry(TimeIndexCheck *check, int64_t timestamp, int64_t offset, int64_t previous)
 {
     int64_t position = position_for(check->index, offset), last_offset, size, latest;

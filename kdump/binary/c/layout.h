@@ -156,7 +156,7 @@ static inline int have_same_fields(const uint8_t *p, const uint8_t *other)
 #define EXTENT_SIZE BASE_TIMESTAMP_AT
 #define MIN_EXTENT_LENGTH (EXTENT_SIZE - LOG_OVERHEAD)
 
-/* --- The header of a message of magic 0 or 1 (Kafka: LegacyRecord): offset, length, checksum, magic, attributes, with magic 1 a timestamp */
+/* --- The header of a message (Kafka: LegacyRecord): offset, length, checksum, magic, attributes, and with magic 1 a timestamp */
 
 enum { MESSAGE_CRC_AT = 12, MESSAGE_ATTRIBUTES_AT = 17, MESSAGE_TIMESTAMP_AT = 18, MESSAGE_HEADER_SIZE = 26 };
 

@@ -8,15 +8,14 @@
 #include "program.h"
 #include "rows.h"
 
-/* A line resembles the one before. A `Line` is a program in use, folded: what has not varied so far is part of its literals, and
-   what is left to do are a few steps, and to look whether those columns are still what they were. One that is not counts as
-   varying from then on.
+/* A `Line` is a program in use. Columns that have not varied so far are part of its literals. For the next line, a few steps remain, and
+   a check that those columns are unchanged. A column that has changed counts as varying from then on.
 
-   Numbers that vary mostly go up by a little: all but their last four digits are part of the literal before them, too. */
+   Numbers that vary mostly grow slowly, so all but their last four digits are part of the literal before them, too. */
 
-#define RANGE 10000        /* so many numbers have these digits */
-#define FAR (10 * RANGE)   /* numbers this far from each other are not expected to share any */
-#define LEADING_SIZE 16
+#define RANGE 10000      /* this many numbers share their leading digits */
+#define FAR (10 * RANGE) /* numbers further apart than this are not expected to share any */
+#define LEADING_SIZE 16  /* leading digits, at most */
 
 typedef struct {
     const Step *step;
@@ -24,12 +23,12 @@ typedef struct {
     uint16_t leading_size; /* of the digits */
     uint16_t range;        /* RANGE, or 0 where there are none */
     int64_t from;          /* the first number that has these digits */
-    int64_t last;          /* that had not */
+    int64_t last;          /* the last number that had others */
 } LineStep;
 
 typedef struct {
     const Program *program;
-    uint32_t varying, settled; /* columns, as bits; settled are those that who calls knows to be the same, now and then */
+    uint32_t varying, settled; /* columns, as bits; settled: columns that the caller can guarantee unchanged for some lines */
     int is_folded, step_count, still_count, unsettled_count;
     LineStep steps[MAX_STEPS];
     Text last_literal;
@@ -68,7 +67,7 @@ static inline uint32_t columns_of(const Step *step, const Row *row)
     }
 }
 
-/* Puts those of these columns that are part of the literals behind the others. */
+/* Appends these columns to those that are part of the literals. */
 static void note_still(Line *line, const Row *row, uint32_t columns)
 {
     for (int column = 0; column < COLUMN_COUNT; column++)
@@ -114,7 +113,7 @@ static inline int is_as_folded(const Line *line, const Row *row, int is_settled)
     return line->is_folded && !difference;
 }
 
-/* A number that does not begin with the leading digits. If it is near to the last such number, its own will lead from now on. */
+/* Puts a number with other leading digits. If it is near the last such number, the next ones are expected to share its digits. */
 static uint8_t *put_other_number(uint8_t *out, uint8_t *pool, LineStep *step, int64_t number)
 {
     int is_near = (uint64_t)number - (uint64_t)step->last + FAR < 2 * FAR;
@@ -130,7 +129,7 @@ static uint8_t *put_other_number(uint8_t *out, uint8_t *pool, LineStep *step, in
     return put_number(out, number);
 }
 
-/* `is_settled`: the columns that may be settled are as in the line before. */
+/* `is_settled`: the caller guarantees that the settled columns are as in the line before. */
 static ALWAYS_INLINE uint8_t *put_line(uint8_t *out, Line *line, const Row *row, int is_settled)
 {
     if (!is_as_folded(line, row, is_settled))

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whoever writes has made sure that there is room; the room ends SLACK bytes before the buffer does, for copies of fixed size. */
+/* The room ends SLACK bytes before the buffer does, because copies have a fixed size and may write past the text. */
 #define SLACK 64
 
-/* The lowest byte first, whatever the machine; one instruction where that is its own order. */
+/* The lowest byte first, on any machine; one instruction on little-endian ones. */
 static inline void put_bytes(uint8_t *out, uint64_t bytes, int count)
 {
     for (int at = 0; at < count; at++)
@@ -27,21 +27,21 @@ static inline uint64_t digits_of(uint64_t fours)
 
 #define ZEROS 0x3030303030303030u
 
-/* A number below 10,000, with zeros in front. */
+/* A number below 10,000, with leading zeros. */
 static inline uint8_t *put_four_digits(uint8_t *out, uint32_t number)
 {
     put_bytes(out, digits_of(number) | ZEROS, 4);
     return out + 4;
 }
 
-/* A number below 100,000,000, with zeros in front. */
+/* A number below 100,000,000, with leading zeros. */
 static inline uint8_t *put_eight_digits(uint8_t *out, uint32_t number)
 {
     put_bytes(out, digits_of(number / 10000 | (uint64_t)(number % 10000) << 32) | ZEROS, 8);
     return out + 8;
 }
 
-/* How many of `count` bytes are 0 in front of the first that is not; the last does not count. */
+/* How many of the first `count` bytes are 0 before one is not; the last of them counts as not 0. */
 static inline int zeros_in_front(uint64_t digits, int count)
 {
     digits |= 1ull << 8 * (count - 1);
@@ -55,7 +55,7 @@ static inline int zeros_in_front(uint64_t digits, int count)
 #endif
 }
 
-/* Digits without zeros in front. Eight bytes are written, whatever the number: they are written over, or lie behind the line. */
+/* Digits without leading zeros. Eight bytes are always written; those after the digits are overwritten, or lie after the line. */
 static inline uint8_t *put_significant(uint8_t *out, uint64_t digits, int count)
 {
     int zeros = zeros_in_front(digits, count);

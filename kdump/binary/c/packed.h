@@ -8,7 +8,7 @@
 #include <string.h>
 #include "arithmetic.h"
 
-/* Numbers in blocks, and less than a block behind them; kdump/checks/column.py says how. */
+/* Numbers in blocks, then a tail shorter than a block; kdump/checks/column.py describes the format. */
 #define BLOCK_ROWS 256
 #define BLOCK_SHIFT 8
 enum entry { E_first, E_base, E_step, E_start, E_width, ENTRY_NUMBERS };
@@ -23,7 +23,7 @@ typedef struct {
     int is_sorted;
 } Column;
 
-/* The 64-bit numbers in a buffer, NULL with an error where they cannot be read as such; what is empty may lie anywhere. */
+/* The 64-bit numbers in a buffer, or NULL with an exception set if they are not aligned. An empty buffer may be at any address. */
 static const int64_t *aligned(const Py_buffer *buffer)
 {
     static const int64_t nothing;
@@ -42,11 +42,11 @@ static void release_column(Column *column)
     PyBuffer_Release(&column->tail);
 }
 
-/* For PyArg_ParseTuple: takes a tuple of directory, data and tail, all of whose blocks lie inside of the data. */
+/* For PyArg_ParseTuple: takes a tuple of directory, data and tail, and checks that all blocks lie within the data. */
 static int column_of(PyObject *object, void *address)
 {
     Column *column = address;
-    if (!object) { /* an argument behind this one could not be taken */
+    if (!object) { /* a later argument was refused */
         release_column(column);
         return 1;
     }
@@ -66,16 +66,16 @@ static int column_of(PyObject *object, void *address)
     column->is_sorted = 1;
     column->blocks = column->directory.len / (8 * ENTRY_NUMBERS);
     column->rows = column->blocks * BLOCK_ROWS + column->tail.len / 8;
-    int is_sound = column->directory.len % (8 * ENTRY_NUMBERS) == 0 && column->tail.len % 8 == 0 &&
+    int is_valid = column->directory.len % (8 * ENTRY_NUMBERS) == 0 && column->tail.len % 8 == 0 &&
                    column->tail.len / 8 < BLOCK_ROWS;
-    for (int64_t block = 0; is_sound && block < column->blocks; block++) {
+    for (int64_t block = 0; is_valid && block < column->blocks; block++) {
         const int64_t *entry = column->entries + block * ENTRY_NUMBERS;
         int64_t width = entry[E_width];
         column->is_sorted &= !block || entry[E_first - ENTRY_NUMBERS] <= entry[E_first];
-        is_sound = entry[E_step] || ((width == 1 || width == 2 || width == 4 || width == 8) && entry[E_start] >= 0 &&
+        is_valid = entry[E_step] || ((width == 1 || width == 2 || width == 4 || width == 8) && entry[E_start] >= 0 &&
                                      entry[E_start] <= column->data.len - width * BLOCK_ROWS);
     }
-    if (!is_sound) {
+    if (!is_valid) {
         PyErr_SetString(PyExc_ValueError, "this is no column");
         release_column(column);
         return 0;
@@ -124,8 +124,8 @@ static inline int64_t first_of(const Column *column, int64_t block)
     return column->entries[block * ENTRY_NUMBERS + E_first];
 }
 
-/* The first row of an ascending column that is not below this number; quickly where that is near the one before. In a column that
-   does not ascend it is the row that Python's bisect_left comes to. */
+/* The first row of an ascending column that is not below this number; fast if it is near the row found last. In a column that does not
+   ascend, the row that Python's bisect_left returns. */
 static int64_t row_in(Column *column, int64_t number)
 {
     int64_t low = 0, high = column->blocks; /* the first block whose first number is not below */
@@ -159,7 +159,8 @@ static int64_t row_in(Column *column, int64_t number)
     return row;
 }
 
-/* Puts one block into the directory, and its distances from its lowest number to `out`, unless it is even. Returns their size. */
+/* Writes one block's entry of the directory and, unless its steps are all equal, its distances from the lowest number to `out`. Returns
+   their size. */
 static int64_t pack_block(const int64_t *numbers, int64_t start, int64_t *entry, uint8_t *out)
 {
     int64_t first = numbers[0], lowest = first, highest = first;
@@ -174,7 +175,7 @@ static int64_t pack_block(const int64_t *numbers, int64_t start, int64_t *entry,
     entry[E_first] = first;
     entry[E_base] = entry[E_step] = entry[E_width] = 0;
     entry[E_start] = start;
-    /* small steps, and as many as lead from the lowest to the highest: nothing wraps */
+    /* the steps are small and lead exactly from the lowest number to the highest: no sum has wrapped */
     if (is_even && distance && distance < (uint64_t)1 << 32 && (BLOCK_ROWS - 1) * distance == span) {
         entry[E_step] = (int64_t)step;
         return 0;

@@ -13,8 +13,7 @@
 #include "rows.h"
 #include "summary.h"
 
-/* Neighbouring batches of one producer that go on as they should, though others stand between them; kdump/binary/digest_reference.py
-   says what each number is. */
+/* The numbers of a run; kdump/binary/digest_reference.py says what each one is. */
 #define RUN(_)                                                                                                                \
     _(producer_id) _(epoch) _(kind) _(base_sequence) _(last_sequence) _(base_offset) _(position) _(end)                       \
     _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)                                                   \
@@ -31,7 +30,7 @@ enum run_kind { PLAIN, TRANSACTIONAL, EMPTY_TRANSACTIONAL, MARKER };
 typedef struct {
     Run *runs;
     int64_t count, room;
-    int64_t *producers; /* by hash: the number of the last run of a producer and 1, 0 for none */
+    int64_t *producers; /* a hash table: 1 + the number of a producer's last run, 0 for none */
     uint64_t mask;
 } Runs;
 
@@ -46,7 +45,7 @@ static inline int64_t *last_run(const Runs *runs, int64_t producer_id)
     }
 }
 
-/* Room for the runs of so many batches. Returns whether there is memory. */
+/* Makes room for the runs of up to `most` batches. Returns whether there is memory. */
 static int begin_runs(Runs *runs, int64_t most)
 {
     *runs = (Runs){.mask = 63};
@@ -62,7 +61,7 @@ static void end_runs(Runs *runs)
     free(runs->producers);
 }
 
-/* What was taken, or None where a batch was not as such a batch should be. */
+/* The runs, or None if a batch was not what a producer or a coordinator writes. */
 static PyObject *runs_as_bytes(const Runs *runs, int taken)
 {
     if (taken < 0)
@@ -79,7 +78,7 @@ static inline int is_marker(const uint8_t *p, int64_t size)
     return size == MARKER_SIZE && (batch_attributes(p) & (CODEC_MASK | expected)) == expected && holds_marker(p);
 }
 
-/* Takes in one batch. Returns 1, 0 where it is not as such a batch should be, -1 where there is no memory. */
+/* Adds one batch. Returns 1, 0 if it is not what a producer or a coordinator writes, -1 if there is no memory. */
 static int take_batch(Runs *runs, const uint8_t *p, int64_t position, int64_t size)
 {
     int32_t delta = batch_last_offset_delta(p), base = batch_base_sequence(p), last = later_sequence(base, delta);

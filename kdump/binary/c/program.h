@@ -19,18 +19,18 @@ enum operation {
     NOTHING,
     NUMBER,
     CHOICE,   /* the text whose number the column gives */
-    OPTIONAL, /* the column before tells whether there is a value: texts are what is put if not, and what stands around it */
+    OPTIONAL, /* the column before says whether there is a value; texts: instead of a value, before it, after it */
     HEADERS,
-    CONTENTS, /* key and value; texts: before a key, before a value without key, before a value behind a key */
+    CONTENTS, /* key and value; texts: before a key, before a value without key, before a value after a key */
     OPERATION_COUNT
 };
 
-#define NEEDS_VALUE 1 /* in place of a column of CONTENTS: a record without value shows no key, either */
+#define NEEDS_VALUE 1 /* as the column of CONTENTS: the key of a record without value is not shown */
 
 #define MAX_STEPS 48
 #define MAX_TEXTS 8
 #define POOL_SIZE 4096
-#define COPY_SIZE 32 /* short texts are copied at this size, whatever theirs is */
+#define COPY_SIZE 32 /* texts are copied in units of this size, however short they are */
 #define NUMBER_SIZE 20
 
 typedef struct {
@@ -71,7 +71,7 @@ static inline Text text_between(const uint8_t *pool, const uint8_t *from, const 
     return (Text){(uint16_t)(from - pool), (uint16_t)(to - from)};
 }
 
-/* Lines of records show their texts, each at most once: that much room is made for them. Other lines have none. */
+/* Lines of records show headers, and key and value, at most once each: room is made for that. Other lines show none. */
 enum { WITHOUT_TEXTS, WITH_TEXTS };
 
 static int parse_program(const uint8_t *p, size_t size, int with_texts, Program *program)
@@ -107,7 +107,7 @@ static int parse_program(const uint8_t *p, size_t size, int with_texts, Program 
     return 1;
 }
 
-/* A text of a pool. It is copied in pieces of fixed size: what is too much is written over, or lies behind the line. */
+/* Puts a text of a pool. It is copied in units of fixed size; bytes after the text are overwritten, or lie after the end of the line. */
 static inline uint8_t *put(uint8_t *out, const uint8_t *pool, Text text)
 {
     pool += text.at;
@@ -150,7 +150,7 @@ static inline uint8_t *put_contents(uint8_t *out, const uint8_t *pool, const Ste
     return out;
 }
 
-/* What stands behind the literal of a step; the texts are in this pool. */
+/* Puts what follows the literal of a step; its texts are in this pool. */
 static inline uint8_t *put_field(uint8_t *out, const uint8_t *pool, const Step *step, const Row *row)
 {
     int64_t value = row->column[step->column];

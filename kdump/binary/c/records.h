@@ -6,14 +6,14 @@
 #include "arithmetic.h"
 #include "varint.h"
 
-/* What a record of magic 2 says, relative to its batch. */
+/* The fields of a record, relative to its batch. */
 typedef struct {
     int64_t timestamp_delta;
     int32_t offset_delta, key_size, value_size, header_count;
     const uint8_t *key, *value, *headers;
 } Record;
 
-/* Reads one record. Returns what is behind it, or NULL if it is irregular. */
+/* Reads one record. Returns its end, or NULL if it is irregular. */
 static ALWAYS_INLINE const uint8_t *read_record(const uint8_t *p, const uint8_t *end, Record *record)
 {
     int32_t length, size;
@@ -45,6 +45,7 @@ static ALWAYS_INLINE const uint8_t *read_record(const uint8_t *p, const uint8_t 
     return p == end ? p : NULL;
 }
 
+/* Whether these bytes are `count` regular records and nothing else. */
 static int are_regular(const uint8_t *p, const uint8_t *end, int32_t count)
 {
     Record record;

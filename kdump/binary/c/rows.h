@@ -25,7 +25,7 @@ static const char *const column_names[] = {COLUMNS(AS_TEXT)};
 
 typedef struct {
     int64_t column[COLUMN_COUNT];
-    const uint8_t *key, *value, *headers; /* headers: of which there are `header_count`, checked before */
+    const uint8_t *key, *value, *headers; /* headers: `header_count` of them, already validated */
 } Row;
 
 #define BIT(column) 1u << C_##column
@@ -86,7 +86,7 @@ static inline void read_message(const uint8_t *p, int64_t position, int with_crc
     column[C_isvalid] = with_crc && is_valid_message(p, (size_t)batch_size(p));
 }
 
-/* Key and value of a regular message. Returns whether they lie inside of it. */
+/* Key and value of a regular message. Returns whether they lie within it. */
 static inline int read_message_contents(const uint8_t *p, Row *row)
 {
     const uint8_t *end = p + row->column[C_size];

@@ -16,8 +16,8 @@
 
 /* What is made of a stretch of a log: the summary, columns of up to `most` rows, and runs of producers unless `taken` is 0. */
 typedef struct {
-    Digest digest;
-    int64_t most, *rows, *columns[DIGEST_COLUMNS];
+    Summary summary;
+    int64_t most, *rows, *columns[SUMMARY_COLUMNS];
     Runs runs;
     int taken, is_legacy;
 } SummarizedStretch;
@@ -26,8 +26,8 @@ typedef struct {
    order. */
 static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t at, int64_t stop, int max_codec)
 {
-    Digest *digest = &stretch->digest;
-    while (at < stop && digest->count < stretch->most && stretch->taken >= 0) {
+    Summary *summary = &stretch->summary;
+    while (at < stop && summary->count < stretch->most && stretch->taken >= 0) {
         size_t wanted = stop - at < READ_BYTES ? (size_t)(stop - at) : READ_BYTES;
         size_t room = hold(log, at, BATCH_HEADER_SIZE, wanted);
         const uint8_t *p = bytes_from(log, at);
@@ -36,12 +36,12 @@ static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t a
             room = hold(log, at, (size_t)size, wanted);
             p = bytes_from(log, at);
         }
-        if (!digest->count)
+        if (!summary->count)
             stretch->is_legacy = room > MAGIC_AT && batch_magic(p) < 2;
-        if (stretch->is_legacy ? !is_regular_message(p, room, 0, max_codec) || !digest_message(digest, p, at, size)
-                             : !is_regular_batch(p, room, max_codec) || !digest_batch(digest, p, at, size))
+        if (stretch->is_legacy ? !is_regular_message(p, room, 0, max_codec) || !summarize_message(summary, p, at, size)
+                             : !is_regular_batch(p, room, max_codec) || !summarize_batch(summary, p, at, size))
             return;
-        fill_row(stretch->columns, digest->count - 1, p, at, stretch->is_legacy);
+        fill_row(stretch->columns, summary->count - 1, p, at, stretch->is_legacy);
         if (!stretch->is_legacy && stretch->taken && (batch_producer_id(p) != NO_PRODUCER_ID || batch_attributes(p) & CONTROL_BIT)) {
             if (!stretch->runs.producers && !begin_runs(&stretch->runs, stretch->most))
                 stretch->taken = -1;
@@ -54,15 +54,15 @@ static void summarize_stretch(SummarizedStretch *stretch, Window *log, int64_t a
 
 static PyObject *stretch_as_tuple(const SummarizedStretch *stretch)
 {
-    if (stretch->taken >= 0 && !stretch->digest.count)
+    if (stretch->taken >= 0 && !stretch->summary.count)
         return Py_NewRef(Py_None);
-    PyObject *result = PyTuple_New(DIGEST_COLUMNS + 2);
-    PyObject *parts[DIGEST_COLUMNS + 2] = {tuple_of((const int64_t *)&stretch->digest, DIGEST_SIZE),
+    PyObject *result = PyTuple_New(SUMMARY_COLUMNS + 2);
+    PyObject *parts[SUMMARY_COLUMNS + 2] = {tuple_of((const int64_t *)&stretch->summary, SUMMARY_SIZE),
                                            runs_as_bytes(&stretch->runs, stretch->taken)};
-    for (int column = 0; column < DIGEST_COLUMNS; column++)
-        parts[column + 2] = PyBytes_FromStringAndSize((const char *)stretch->columns[column], (Py_ssize_t)(stretch->digest.count * 8));
+    for (int column = 0; column < SUMMARY_COLUMNS; column++)
+        parts[column + 2] = PyBytes_FromStringAndSize((const char *)stretch->columns[column], (Py_ssize_t)(stretch->summary.count * 8));
     int failed = !result;
-    for (int part = 0; part < DIGEST_COLUMNS + 2; part++) {
+    for (int part = 0; part < SUMMARY_COLUMNS + 2; part++) {
         failed |= !parts[part];
         if (result && parts[part])
             PyTuple_SetItem(result, part, parts[part]);
@@ -76,8 +76,8 @@ static PyObject *stretch_as_tuple(const SummarizedStretch *stretch)
 
 PyDoc_STRVAR(digest_log_doc,
              "digest_log(descriptor, position, stop, end, most, max_codec, window) -> (numbers, runs, and four columns) or None\n\n"
-             "Digest the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
-             "first that is irregular, not sound or not in order, or larger than `window`, which is memory to read into; and no more "
+             "Summarize the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
+             "first that is irregular, not valid or not in order, or larger than `window`, which is memory to read into; and no more "
              "than `most`. None where there is none.");
 
 static PyObject *digest_log(PyObject *self, PyObject *arguments)
@@ -96,12 +96,12 @@ static PyObject *digest_log(PyObject *self, PyObject *arguments)
         goto end;
     }
     stretch.most = most;
-    stretch.rows = malloc((size_t)most * DIGEST_COLUMNS * sizeof(int64_t) + 1);
+    stretch.rows = malloc((size_t)most * SUMMARY_COLUMNS * sizeof(int64_t) + 1);
     if (!stretch.rows) {
         PyErr_NoMemory();
         goto end;
     }
-    for (int column = 0; column < DIGEST_COLUMNS; column++)
+    for (int column = 0; column < SUMMARY_COLUMNS; column++)
         stretch.columns[column] = stretch.rows + column * most;
     log.bytes = window.buf;
     log.size = (size_t)window.len;

@@ -12,8 +12,8 @@ static inline int continues(const uint8_t *p, const uint8_t *end)
     return p < end && (*p & 0xc0) == 0x80;
 }
 
-/* How many bytes from `p` on are one character of UTF-8; if they are none, how many are malformed as one, negative.
-   Java takes an encoded surrogate for one malformed part. */
+/* The size of the UTF-8 character at `p`; if it is malformed, minus the number of bytes that Java replaces by one U+FFFD. Java takes an
+   encoded surrogate for one malformed part. */
 static inline int character_size(const uint8_t *p, const uint8_t *end)
 {
     uint8_t lead = p[0], low = 0x80, high = 0xbf;
@@ -76,9 +76,9 @@ static uint8_t *put_malformed_text(uint8_t *out, const uint8_t *p, size_t size)
     const uint8_t *end = p + size;
     for (;;) {
         const uint8_t *malformed = well_formed(p, end);
-        size_t sound = (size_t)(malformed - p);
-        memcpy(out, p, sound);
-        out += sound;
+        size_t valid = (size_t)(malformed - p);
+        memcpy(out, p, valid);
+        out += valid;
         if (malformed == end)
             return out;
         *out++ = 0xef, *out++ = 0xbf, *out++ = 0xbd;
@@ -97,7 +97,7 @@ static int (*is_well_formed_text)(const uint8_t *p, size_t size) = is_well_forme
 #include "utf8_x86.h"
 #endif
 
-/* The bytes at `p` and those at `last`, which may be some of the same: copied, and what bits they have together. */
+/* Copies `size` bytes at the start and `size` at `last`, which may overlap. Returns the bits set in any of them. */
 static inline uint64_t copy_twice(uint8_t *out, const uint8_t *p, size_t last, size_t size)
 {
     uint64_t first = 0, second = 0;

@@ -57,7 +57,7 @@ WITH_SHUFFLE static inline __m128i by_table_of(const uint8_t *table, __m128i byt
 
 WITH_SHUFFLE static inline __m128i wrong_in(__m128i bytes, __m128i before)
 {
-    __m128i last = _mm_alignr_epi8(bytes, before, 15); /* for each byte, the one in front of it */
+    __m128i last = _mm_alignr_epi8(bytes, before, 15); /* for each byte, the one before it */
     __m128i wrong = _mm_and_si128(by_table_of(by_upper_half, last, 4), by_table_of(by_lower_half, last, 0));
     wrong = _mm_and_si128(wrong, by_table_of(by_next_upper_half, bytes, 4));
     /* From e0 on two bytes later, and from f0 on three bytes later, CONTINUED is not only right but has to be. */
@@ -80,7 +80,7 @@ WITH_SHUFFLE static int is_well_formed_by_shuffles(const uint8_t *p, size_t size
         wrong = _mm_or_si128(wrong, wrong_in(bytes, before));
         before = bytes;
     }
-    /* What is left, and zeros behind it, which show whether the last character is whole. */
+    /* The rest, followed by zeros, which show whether the last character is complete. */
     bytes = _mm_shuffle_epi8(sixteen(end - 16), sixteen(first_ones + 16 - (end - p)));
     wrong = _mm_or_si128(wrong, wrong_in(bytes, before));
     return _mm_movemask_epi8(_mm_cmpeq_epi8(wrong, _mm_setzero_si128())) == 0xffff;

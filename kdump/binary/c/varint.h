@@ -5,8 +5,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-/* A zig-zag varint of up to `most` bits. Returns what is behind it, or NULL: it reaches past the end, or is longer than these
-   bits are. */
+/* A zig-zag varint of up to `most` bits. Returns its end, or NULL if it reaches past `end` or has more bits. */
 static const uint8_t *any_varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
 {
     uint64_t raw = 0;
@@ -23,7 +22,7 @@ static const uint8_t *any_varint(const uint8_t *p, const uint8_t *end, int most,
     return NULL;
 }
 
-/* The same; nearly all have one or two bytes, and those of the next record as many, so that branches are guessed well. */
+/* The same. Nearly all varints have one or two bytes, and a field has as many in the next record, so branches are predicted well. */
 static inline const uint8_t *varint(const uint8_t *p, const uint8_t *end, int most, int64_t *value)
 {
     if (p < end && p[0] < 0x80) {

@@ -12,7 +12,7 @@
 #include "records.h"
 #include "varint.h"
 
-PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; it has a checksum of its own.");
+PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; `checksum` is not used.");
 
 static PyObject *walk_batches(PyObject *self, PyObject *arguments)
 {

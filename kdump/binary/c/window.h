@@ -12,9 +12,9 @@
 
 typedef struct {
     int descriptor;
-    uint8_t *bytes;     /* memory for `size` bytes */
-    size_t size, start, held; /* of which `held`, from `start` on, are those of the file from `position` on */
-    int64_t position, end; /* nothing is read from `end` on */
+    uint8_t *bytes;           /* memory for `size` bytes */
+    size_t size, start, held; /* `held` of them, from `start` on, are those of the file from `position` on */
+    int64_t position, end;    /* nothing is read from `end` on */
 } Window;
 
 /* How many bytes are held from this position on. */
@@ -67,8 +67,8 @@ static size_t hold_more(Window *window, int64_t position, size_t need, size_t wa
     return window->held;
 }
 
-/* Makes sure that `need` bytes are held from this position on; if it has to read for that, it asks for `wanted`. Returns how many are held:
-   fewer than `need` if the file, or the memory, ends before. */
+/* Makes sure that `need` bytes are held from this position on; if it has to read for that, it asks for `wanted`. Returns how many are
+   held: fewer than `need` if the file, or the memory, ends before. */
 static inline size_t hold(Window *window, int64_t position, size_t need, size_t wanted)
 {
     size_t held = held_from(window, position);
