@@ -202,7 +202,8 @@ class KernelText:
     @property
     def previous_offset(self) -> int:
         """The offset of the last record, -1 if there was none. Whoever shows records in between sets it."""
-        return self._state[self._kernel.PREVIOUS_OFFSET]
+        offset: int = self._state[self._kernel.PREVIOUS_OFFSET]
+        return offset
 
     @previous_offset.setter
     def previous_offset(self, offset: int) -> None:
