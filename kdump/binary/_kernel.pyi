@@ -1,4 +1,4 @@
-"""The kernel in C; see _kernel.c."""
+"""The kernel in C; see c/_kernel.c."""
 
 from typing import Any
 
@@ -12,6 +12,42 @@ DIGEST: tuple[str, ...]
 RUN: tuple[str, ...]
 COLUMNS: tuple[str, ...]
 CRC32C: tuple[str, ...]
+
+NOTHING: int
+NUMBER: int
+CHOICE: int
+OPTIONAL: int
+HEADERS: int
+CONTENTS: int
+NEEDS_VALUE: int
+
+PLAN_FLAGS: int
+PLAN_MAX_CODEC: int
+PLAN_NUMBERS: int
+SHOWS_BATCHES: int
+SHOWS_RECORDS: int
+CHECKS_FIRST_OFFSET: int
+
+BATCH_PROGRAM: int
+BATCH_RECORD_PROGRAM: int
+MESSAGE_PROGRAM: int
+MESSAGE_RECORD_PROGRAM: int
+PROGRAM_COUNT: int
+
+PREVIOUS_OFFSET: int
+RECORD_START: int
+RECORDS_LEFT: int
+GAP_COUNT: int
+GAPS: int
+
+STOPPED: int
+FULL: int
+COMPRESSED: int
+PAUSED: int
+
+NOT_FOUND: int
+TIMESTAMP_MISMATCH: int
+OUT_OF_ORDER: int
 
 def walk_batches(
     window: Buffer, start: int, max_codec: int, checksum: object, /

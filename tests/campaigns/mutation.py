@@ -25,6 +25,7 @@ _FAILED, _CRASHES = 1, (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signa
 _IMPORT_FAILS = ("ERROR collecting", "ImportError while loading conftest")
 
 KERNEL = Path("kdump", "binary", "_kernel.abi3.so")
+KERNEL_SOURCE = Path("kdump", "binary", "c", "_kernel.c")  # which includes the chapters beside it
 BUILD = ("gcc", "-O1", "-std=c11", "-fPIC", "-shared")
 
 
@@ -130,11 +131,11 @@ class Copy:
     def _put(self, path: Path, text: str) -> str | None:
         """Write a file of the copy, and build what is made from it; say why that failed."""
         path.write_text(text, "utf-8")
-        if path.suffix == ".c":
+        if path.suffix in (".c", ".h"):
             include = f"-I{sysconfig.get_paths()['include']}"
             new = KERNEL.with_suffix(".new")
             try:
-                code, printed = self._run([*BUILD, include, str(path), "-o", str(new)], 600)
+                code, printed = self._run([*BUILD, include, str(KERNEL_SOURCE), "-o", str(new)], 600)
             except FileNotFoundError:
                 return "there is no gcc"
             if code:

@@ -7,30 +7,30 @@ _GOLDENS = "tests/test_goldens.py::test_kdump_prints_what_kafka_prints"
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="05",
-        file="kdump/binary/_kernel.c",
+        file="kdump/binary/c/indexes.h",
         old="#define WARM_ENTRIES 1024",
         new="#define WARM_ENTRIES 1023",
         tests=("tests/test_kernel.py::test_the_last_1024_entries_are_looked_at_first_by_both",),
     ),
     Mutation(
         id="n43",
-        file="kdump/binary/_kernel.c",
+        file="kdump/binary/c/records.h",
         old="|| size < 0 || size > end - p)\n            return NULL;\n        p += size;",
         new="|| size > end - p)\n            return NULL;\n        p += size;",
         tests=("tests/test_kernel.py::test_a_header_without_key_makes_a_record_irregular",),
     ),
     Mutation(
         id="header-without-key",
-        file="kdump/binary/_kernel.c",
+        file="kdump/binary/c/records.h",
         old="|| size < 0 || size > end - p)\n            return NULL;\n        p += size;",
         new="|| size > end - p)\n            return NULL;\n        p += size > 0 ? size : 0;",
         tests=("tests/test_kernel.py::test_a_header_without_key_makes_a_record_irregular",),
     ),
     Mutation(
         id="n48",
-        file="kdump/binary/_kernel.c",
-        old="|| p[21] || p[22] & 0x80)",
-        new="|| p[21] & 0x7e)",
+        file="kdump/binary/c/search.h",
+        old="|| batch_attributes(p) & UNKNOWN_BATCH_ATTRIBUTES)",
+        new="|| batch_attributes(p) & 0x7e00)",
         tests=("tests/test_kernel.py::test_a_batch_with_unknown_attributes_is_not_looked_for",),
     ),
     Mutation(

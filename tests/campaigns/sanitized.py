@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCE = Path("kdump", "binary", "_kernel.c")
-MODULE = "_kernel.abi3.so"
+SOURCE = Path("kdump", "binary", "c", "_kernel.c")
+MODULE = Path("kdump", "binary", "_kernel.abi3.so")
 WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror")
 FLAGS = (
     *("-std=c11", "-O1", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared"),
@@ -49,7 +49,7 @@ def build(folder: Path) -> None:
     for name in ("tests", "golden_outputs"):
         (folder / name).symlink_to(ROOT / name)
     include = f"-I{sysconfig.get_paths()['include']}"
-    subprocess.run(["gcc", *FLAGS, include, SOURCE, "-o", SOURCE.parent / MODULE], cwd=folder, check=True)
+    subprocess.run(["gcc", *FLAGS, include, SOURCE, "-o", MODULE], cwd=folder, check=True)
 
 
 def run(folder: Path, module: str, *arguments: str) -> tuple[int, str]:

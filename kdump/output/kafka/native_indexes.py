@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import kernel
-from kdump.output.kafka.native_lines import FULL, OUT_SIZE, int64s, line_program
+from kdump.output.kafka.native_lines import OUT_SIZE, int64s, line_program, native_kernel
 from kdump.releases.history import NOT_FOUND, OUT_OF_ORDER, TIMESTAMP_MISMATCHES
 
 TYPE_CHECKING = False
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from kdump.output.kafka.native_lines import Write
 
 _COMPLAINTS = 1024
-_KINDS = (NOT_FOUND, TIMESTAMP_MISMATCHES, OUT_OF_ORDER)  # in the order of _kernel.c
 _HELD_INDEX = 16 << 20  # an offset index up to this size is held to look entries up
 
 
@@ -32,8 +30,7 @@ class OffsetIndexText:
         slice_size: int,
         is_quiet: bool,
     ) -> None:
-        assert kernel.native is not None
-        self._dump = kernel.native.dump_index
+        self._kernel = native_kernel()
         self._program = line_program("" if is_quiet else line)
         self._write = write
         self._complain = complain
@@ -45,9 +42,9 @@ class OffsetIndexText:
 
     def render(self, entries: bytes, start: int, *, is_first: bool) -> int:
         """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""
-        reason = FULL
-        while reason == FULL:
-            filled, end, count, reason = self._dump(
+        reason = self._kernel.FULL
+        while reason == self._kernel.FULL:
+            filled, end, count, reason = self._kernel.dump_index(
                 self._program,
                 entries,
                 start,
@@ -88,8 +85,8 @@ class TimeIndexText:
         previous: int,
         is_quiet: bool,
     ) -> None:
-        assert kernel.native is not None
-        self._dump = kernel.native.dump_time_index
+        self._kernel = c = native_kernel()
+        self._kinds = {c.NOT_FOUND: NOT_FOUND, c.TIMESTAMP_MISMATCH: TIMESTAMP_MISMATCHES, c.OUT_OF_ORDER: OUT_OF_ORDER}
         self._program = line_program("" if is_quiet else line)
         self._write = write
         self._complain = complain
@@ -104,9 +101,9 @@ class TimeIndexText:
 
     def render(self, entries: bytes, start: int) -> int:
         """Write the lines of entries from byte `start` on. The answer is where the first begins that is left to the reference."""
-        reason = FULL
-        while reason == FULL:
-            filled, end, self.previous, self._reached, count, reason = self._dump(
+        reason = self._kernel.FULL
+        while reason == self._kernel.FULL:
+            filled, end, self.previous, self._reached, count, reason = self._kernel.dump_time_index(
                 self._program,
                 entries,
                 start,
@@ -123,7 +120,7 @@ class TimeIndexText:
             )
             for row in range(count):
                 kind, first, second = self._complaints[3 * row : 3 * row + 3]
-                self._complain(_KINDS[kind], first, second)
+                self._complain(self._kinds[kind], first, second)
             with memoryview(self._out) as text:
                 self._write(text[:filled])
             start = end
@@ -139,6 +136,5 @@ def walks_to_end(log: Source) -> bool:
     """Whether a log holds nothing but regular batches and messages, up to its end or to fewer bytes than a header."""
     from kdump.formats.log import HEADER_UP_TO_MAGIC
 
-    assert kernel.native is not None
-    position: int = kernel.native.walk_log(log.fileno(), 0, log.size)
+    position: int = native_kernel().walk_log(log.fileno(), 0, log.size)
     return log.size - position <= HEADER_UP_TO_MAGIC

@@ -14,6 +14,7 @@ from kdump.output.kafka.lines import Template, java_boolean, java_optional
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from kdump.binary.codecs import BatchDecompressor
     from kdump.binary.kernel import Buffer
@@ -31,12 +32,11 @@ _WINDOW_SIZE = 512 << 10  # read at once: with the text that is made of it, it s
 _PAUSE = 64 << 20  # after something irregular, so much is read by others
 _GAPS = 1024  # pairs of offsets that can be noted before they are looked at
 
-# As in _kernel.c: operations of a program, numbers of a plan, places in the state, reasons to come back
-_NOTHING, _NUMBER, _CHOICE, _OPTIONAL, _HEADERS, _CONTENTS = range(6)
-_NEEDS_VALUE = 1
-_SHOWS_BATCHES, _SHOWS_RECORDS, _CHECKS_FIRST_OFFSET = 1, 2, 4
-_PREVIOUS_OFFSET, _RECORD_START, _RECORDS_LEFT, _GAP_COUNT, _FIRST_GAP = range(5)
-_STOPPED, FULL, _COMPRESSED, _PAUSED = range(4)
+
+def native_kernel() -> ModuleType:
+    """The kernel in C, with its constants for programs, plans, state and reasons. Only called where it is in use."""
+    assert kernel.native is not None
+    return kernel.native
 
 
 class Contents:
@@ -58,14 +58,15 @@ class Words:
         false, true = java_boolean(False), java_boolean(True)
         before, after = java_optional(0).split("0")
         codecs = [codec_name(codec) for codec in range(8)]
+        c = native_kernel()
         self._texts: dict[str, tuple[int, Sequence[str]]] = {
-            "is_transactional": (_CHOICE, (false, true)),
-            "is_control": (_CHOICE, (false, true)),
-            "isvalid": (_CHOICE, (false, true)),
-            "timestamp_type": (_CHOICE, (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)),
-            "compresscodec": (_CHOICE, [profile.codec_names.get(codec, codec) for codec in codecs]),
-            "delete_horizon_ms": (_OPTIONAL, (java_optional(None), before, after)),
-            "headers": (_HEADERS, ()),
+            "is_transactional": (c.CHOICE, (false, true)),
+            "is_control": (c.CHOICE, (false, true)),
+            "isvalid": (c.CHOICE, (false, true)),
+            "timestamp_type": (c.CHOICE, (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)),
+            "compresscodec": (c.CHOICE, [profile.codec_names.get(codec, codec) for codec in codecs]),
+            "delete_horizon_ms": (c.OPTIONAL, (java_optional(None), before, after)),
+            "headers": (c.HEADERS, ()),
         }
         self._contents = contents
         self._true = true
@@ -90,31 +91,34 @@ class Words:
     def _joined(self, steps: Sequence[tuple[str, str]], last_literal: str) -> bytes:
         """The steps of a program; what stands after a choice becomes part of its texts, so that it is put with them."""
         program = b""
+        c = native_kernel()
         literals = [*(literal for literal, _ in steps), last_literal]
         for at, (_, name) in enumerate(steps):
-            operation, texts = self._texts.get(name, (_NUMBER, ()))
-            if operation in (_CHOICE, _OPTIONAL):
+            operation, texts = self._texts.get(name, (c.NUMBER, ()))
+            if operation in (c.CHOICE, c.OPTIONAL):
                 behind, literals[at + 1] = literals[at + 1], ""
-                texts = [text + (behind if operation == _CHOICE or place != 1 else "") for place, text in enumerate(texts)]
+                texts = [text + (behind if operation == c.CHOICE or place != 1 else "") for place, text in enumerate(texts)]
             program += self._step(literals[at], name, operation, texts)
-        return program + _encoded(_NOTHING, 0, (), literals[-1])
+        return program + _encoded(c.NOTHING, 0, (), literals[-1])
 
     def _step(self, literal: str, name: str, operation: int, texts: Sequence[str]) -> bytes:
+        c = native_kernel()
         if name == "contents":
             shown = self._contents
             assert shown is not None
             texts = (shown.key_prefix, shown.lone_value_prefix, shown.value_prefix)
-            return _encoded(_CONTENTS, _NEEDS_VALUE if shown.needs_value else 0, texts, literal)
-        return _encoded(operation, 0 if operation == _HEADERS else _column(name), texts, literal)
+            return _encoded(c.CONTENTS, c.NEEDS_VALUE if shown.needs_value else 0, texts, literal)
+        return _encoded(operation, 0 if operation == c.HEADERS else _column(name), texts, literal)
 
 
 def line_program(line: str) -> bytes:
     """The program of a line of numbers."""
     template = Template.parse(line)
     program = b""
+    c = native_kernel()
     for literal, field in zip(template.literals, template.fields, strict=False):
-        program += _encoded(_NUMBER, _column(field), (), literal)
-    return program + _encoded(_NOTHING, 0, (), template.literals[-1])
+        program += _encoded(c.NUMBER, _column(field), (), literal)
+    return program + _encoded(c.NOTHING, 0, (), template.literals[-1])
 
 
 def int64s(count: int) -> memoryview:
@@ -128,8 +132,7 @@ def _encoded(operation: int, column: int, texts: Sequence[str], literal: str) ->
 
 
 def _column(name: str) -> int:
-    assert kernel.native is not None
-    columns: tuple[str, ...] = kernel.native.COLUMNS
+    columns: tuple[str, ...] = native_kernel().COLUMNS
     if name not in columns:
         raise KeyError(name)
     return columns.index(name)
@@ -155,21 +158,26 @@ class KernelPlan:
         contents: Contents | None = None,
         skips_metadata: bool = False,
     ) -> None:
-        assert kernel.native is not None
+        c = native_kernel()
         words = Words(profile, contents)
-        programs = [b""] * 4
+        programs = [b""] * c.PROGRAM_COUNT
         if shows_batches:
-            programs[0] = words.program(profile.batch_line, _BATCH)
-            programs[2] = words.program(profile.message_line, _BATCH)
+            programs[c.BATCH_PROGRAM] = words.program(profile.batch_line, _BATCH)
+            programs[c.MESSAGE_PROGRAM] = words.program(profile.message_line, _BATCH)
         if shows_records:
             bare = ("{contents}\n",)
-            programs[1] = words.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
-            programs[3] = words.program(bare if skips_metadata else profile.message_record_line, _MESSAGE_RECORD)
-        flags = (
-            _SHOWS_BATCHES * shows_batches | _SHOWS_RECORDS * shows_records | _CHECKS_FIRST_OFFSET * profile.checks_first_offset
+            programs[c.BATCH_RECORD_PROGRAM] = words.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
+            message_record_line = bare if skips_metadata else profile.message_record_line
+            programs[c.MESSAGE_RECORD_PROGRAM] = words.program(message_record_line, _MESSAGE_RECORD)
+        numbers = [0] * c.PLAN_NUMBERS
+        numbers[c.PLAN_FLAGS] = (
+            c.SHOWS_BATCHES * shows_batches
+            | c.SHOWS_RECORDS * shows_records
+            | c.CHECKS_FIRST_OFFSET * profile.checks_first_offset
         )
-        numbers = pack("=qq", flags, codec_count - 1)
-        self.compiled = kernel.native.compile_plan(numbers + b"".join(pack("=I", len(program)) + program for program in programs))
+        numbers[c.PLAN_MAX_CODEC] = codec_count - 1
+        packed = pack(f"={c.PLAN_NUMBERS}q", *numbers)
+        self.compiled = c.compile_plan(packed + b"".join(pack("=I", len(program)) + program for program in programs))
 
 
 class KernelText:
@@ -180,8 +188,7 @@ class KernelText:
     """
 
     def __init__(self, plan: KernelPlan, write: Write, complain: Complain) -> None:
-        assert kernel.native is not None
-        self._dump = kernel.native.dump
+        self._kernel = native_kernel()
         self._write = write
         self._complain = complain
         self._plan = plan.compiled
@@ -189,17 +196,18 @@ class KernelText:
         self.out: bytearray | memoryview = bytearray()
         self._filled = 0
         self._window = bytearray()  # kept: new memory would cost as much as to read into it
-        self._state = int64s(_FIRST_GAP + 2 * _GAPS)
-        self._state[_PREVIOUS_OFFSET] = self._state[_RECORD_START] = -1
+        self._state = int64s(self._kernel.GAPS + 2 * _GAPS)
+        self._state[self._kernel.PREVIOUS_OFFSET] = self._state[self._kernel.RECORD_START] = -1
 
     @property
     def previous_offset(self) -> int:
         """The offset of the last record, -1 if there was none. Whoever shows records in between sets it."""
-        return self._state[_PREVIOUS_OFFSET]
+        offset: int = self._state[self._kernel.PREVIOUS_OFFSET]
+        return offset
 
     @previous_offset.setter
     def previous_offset(self, offset: int) -> None:
-        self._state[_PREVIOUS_OFFSET] = offset
+        self._state[self._kernel.PREVIOUS_OFFSET] = offset
 
     def leap_through(self, source: Source) -> Leap:
         """What shows much of a log at once: the kernel, which reads it, up to what is irregular; then not again for a while."""
@@ -218,17 +226,17 @@ class KernelText:
 
     def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
         """Write the lines of what is regular, begins from `position` on and before `stop`. Returns where in the log that ends."""
-        assert kernel.native is not None
+        c = self._kernel
         self.out = self.out or bytearray(OUT_SIZE)
         if len(self._window) < min(_WINDOW_SIZE, end - position):
             self._window = bytearray(min(_WINDOW_SIZE, end - position))
-        window, start, held, reason = self._window, 0, 0, FULL
-        while reason in (FULL, _PAUSED):
-            self._filled, position, start, held, reason = kernel.native.dump_log(
+        window, start, held, reason = self._window, 0, 0, c.FULL
+        while reason in (c.FULL, c.PAUSED):
+            self._filled, position, start, held, reason = c.dump_log(
                 self._plan, source.fileno(), position, stop, end, window, start, held, self.out, self._filled, self._state
             )
-            if reason == FULL:
-                if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
+            if reason == c.FULL:
+                if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the room there is
                     break
                 self.flush()
         self.flush()
@@ -242,20 +250,21 @@ class KernelText:
 
     def fill(self, window: Buffer, start: int, window_position: int) -> int:
         """As `render`, but some of the text may be left to be flushed."""
+        c = self._kernel
         payload: bytes | memoryview | None = None
         self.out = self.out or bytearray(OUT_SIZE)
         while True:
             end: int
-            self._filled, end, reason = self._dump(
+            self._filled, end, reason = c.dump(
                 self._plan, window, start, window_position, payload, self.out, self._filled, self._state
             )
             if end > start:
                 payload = None
             start = end
-            if reason == _STOPPED:
+            if reason == c.STOPPED:
                 return start
-            if reason == FULL:
-                if not self._filled and not self._state[_GAP_COUNT]:  # a line that is longer than the room there is
+            if reason == c.FULL:
+                if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the room there is
                     self.out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
                 self.flush()
             else:
@@ -267,7 +276,7 @@ class KernelText:
 
     def flush(self) -> None:
         """Write what there is, and complain of what there is to complain of."""
-        if self._state[_GAP_COUNT]:
+        if self._state[self._kernel.GAP_COUNT]:
             self._drain_gaps()
         if self._filled:
             with memoryview(self.out) as text:
@@ -275,11 +284,11 @@ class KernelText:
             self._filled = 0
 
     def _drain_gaps(self) -> None:
-        state = self._state
-        end = _FIRST_GAP + 2 * state[_GAP_COUNT]
-        for previous, offset in zip(state[_FIRST_GAP:end:2], state[_FIRST_GAP + 1 : end : 2], strict=True):
+        state, first, count = self._state, self._kernel.GAPS, self._kernel.GAP_COUNT
+        end = first + 2 * state[count]
+        for previous, offset in zip(state[first:end:2], state[first + 1 : end : 2], strict=True):
             self._complain(previous, offset)
-        state[_GAP_COUNT] = 0
+        state[count] = 0
 
     def _payload_at(self, window: Buffer, start: int) -> bytes | memoryview | None:
         """The records of the compressed batch at `start`, or None where that is not a matter of one call."""

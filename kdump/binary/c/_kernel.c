@@ -1,0 +1,150 @@
+/* The kernel in C: the inner loops over windows of bytes. The same functions as kdump/binary/reference.py, and lines of text.
+
+   It knows the layouts of batches, messages and records, but neither releases nor wording: Python passes a line's wording as a
+   program, and rules as numbers. It stops before anything irregular (an impossible length, a varint longer than necessary, an old
+   magic), and the reference in Python goes on from there.
+
+   The bytes are hostile. No length is used before it is compared with what is left; sums that may overflow are unsigned.
+   The loops that write text or make summaries run without the GIL.
+
+   This is one translation unit: each chapter below is a header that is included here once, and everything in it is static. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include "arithmetic.h"
+#include "layout.h"
+#include "varint.h"
+#include "crc.h"
+#include "numbers.h"
+#include "utf8.h"
+#include "batches.h"
+#include "records.h"
+#include "rows.h"
+#include "program.h"
+#include "line.h"
+#include "window.h"
+#include "dump.h"
+#include "indexes.h"
+#include "objects.h"
+#include "walks.h"
+#include "search.h"
+#include "summary.h"
+#include "producers.h"
+#include "summary_log.h"
+#include "packed.h"
+#include "index_summary.h"
+
+PyDoc_STRVAR(crc32c_doc, "crc32c(data, crc=0, way=-1, /): the CRC-32C of these bytes, going on from `crc`.\n\n"
+                         "`way` is one of CRC32C, which are those of this processor; -1 for the last of them, the fastest.");
+
+static PyObject *crc32c(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    unsigned int crc = 0;
+    int way = -1;
+    if (!PyArg_ParseTuple(arguments, "y*|Ii:crc32c", &data, &crc, &way))
+        return NULL;
+    Checksum *over = way >= 0 && way < crc32c_way_count ? crc32c_ways[way] : crc32c_of;
+    Py_BEGIN_ALLOW_THREADS;
+    crc = ~over(~crc, data.buf, (size_t)data.len);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&data);
+    return PyLong_FromUnsignedLong(crc);
+}
+
+static PyMethodDef methods[] = {
+    {"compile_plan", compile_plan, METH_VARARGS, compile_plan_doc},
+    {"dump", dump, METH_VARARGS, dump_doc},
+    {"dump_log", dump_log, METH_VARARGS, dump_log_doc},
+    {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
+    {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
+    {"digest_batches", digest_batches, METH_VARARGS, digest_batches_doc},
+    {"digest_messages", digest_messages, METH_VARARGS, digest_messages_doc},
+    {"find", find, METH_VARARGS, find_doc},
+    {"digest_index", digest_index, METH_VARARGS, digest_index_doc},
+    {"digest_time_index", digest_time_index, METH_VARARGS, digest_time_index_doc},
+    {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},
+    {"numbers_of", numbers_of, METH_VARARGS, numbers_of_doc},
+    {"pack", pack, METH_VARARGS, pack_doc},
+    {"producer_runs", producer_runs, METH_VARARGS, producer_runs_doc},
+    {"digest_log", digest_log, METH_VARARGS, digest_log_doc},
+    {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
+    {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
+    {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
+    {"walk_messages", walk_messages, METH_VARARGS, walk_messages_doc},
+    {"walk_extents", walk_extents, METH_VARARGS, walk_extents_doc},
+    {"walk_records", walk_records, METH_VARARGS, walk_records_doc},
+    {"crc32c", crc32c, METH_VARARGS, crc32c_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The numbers of the enums that Python shares: in programs, plans and state, and in what functions return. */
+#define CONSTANT(name) {#name, name}
+static const struct {
+    const char *name;
+    long value;
+} constants[] = {
+    CONSTANT(NOTHING), CONSTANT(NUMBER), CONSTANT(CHOICE), CONSTANT(OPTIONAL), CONSTANT(HEADERS), CONSTANT(CONTENTS),
+    CONSTANT(NEEDS_VALUE),
+    CONSTANT(PLAN_FLAGS), CONSTANT(PLAN_MAX_CODEC), CONSTANT(PLAN_NUMBERS), CONSTANT(SHOWS_BATCHES), CONSTANT(SHOWS_RECORDS),
+    CONSTANT(CHECKS_FIRST_OFFSET),
+    CONSTANT(BATCH_PROGRAM), CONSTANT(BATCH_RECORD_PROGRAM), CONSTANT(MESSAGE_PROGRAM), CONSTANT(MESSAGE_RECORD_PROGRAM),
+    CONSTANT(PROGRAM_COUNT),
+    CONSTANT(PREVIOUS_OFFSET), CONSTANT(RECORD_START), CONSTANT(RECORDS_LEFT), CONSTANT(GAP_COUNT), CONSTANT(GAPS),
+    CONSTANT(STOPPED), CONSTANT(FULL), CONSTANT(COMPRESSED), CONSTANT(PAUSED),
+    CONSTANT(NOT_FOUND), CONSTANT(TIMESTAMP_MISMATCH), CONSTANT(OUT_OF_ORDER),
+};
+
+/* Adds all of them to the module. Returns whether it could. */
+static int add_constants(PyObject *module)
+{
+    for (size_t at = 0; at < sizeof constants / sizeof *constants; at++)
+        if (PyModule_AddIntConstant(module, constants[at].name, constants[at].value) < 0)
+            return 0;
+    return 1;
+}
+
+/* Adds a tuple of names to the module. Returns whether it could. */
+static int add_names(PyObject *module, const char *attribute, const char *const *names, int count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (int at = 0; tuple && at < count; at++) {
+        PyObject *name = PyUnicode_FromString(names[at]);
+        if (!name || PyTuple_SetItem(tuple, at, name) < 0)
+            Py_CLEAR(tuple);
+    }
+    int failed = !tuple || PyModule_AddObjectRef(module, attribute, tuple) < 0;
+    Py_XDECREF(tuple);
+    return !failed;
+}
+
+static int fill_module(PyObject *module)
+{
+    choose_checksums();
+    choose_text_check();
+    int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
+                    add_names(module, "DIGEST", summary_names, SUMMARY_SIZE) && add_names(module, "RUN", run_names, RUN_SIZE) &&
+                    add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
+    return is_filled ? 0 : -1;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, fill_module},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "kdump.binary._kernel",
+    .m_doc = "The inner loops over windows of bytes, in C.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void)
+{
+    return PyModuleDef_Init(&definition);
+}

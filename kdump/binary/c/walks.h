@@ -1,0 +1,204 @@
+/* The functions of binary/reference.py, for what is regular: `walk_batches`, `walk_messages`, `walk_extents`, `walk_records`. They make
+   Python objects, so they keep the GIL. */
+
+#pragma once
+
+#include <Python.h>
+#include <stdint.h>
+#include "arithmetic.h"
+#include "batches.h"
+#include "layout.h"
+#include "objects.h"
+#include "records.h"
+#include "varint.h"
+
+PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; `checksum` is not used.");
+
+static PyObject *walk_batches(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    int max_codec, failed = 0;
+    PyObject *checksum, *lists[MAX_LISTS];
+    if (!PyArg_ParseTuple(arguments, "y*niO:walk_batches", &window, &start, &max_codec, &checksum))
+        return NULL;
+    if (!new_lists(lists, 3)) {
+        PyBuffer_Release(&window);
+        return NULL;
+    }
+    const uint8_t *bytes = window.buf;
+    while (start >= 0 && start <= window.len && is_regular_batch(bytes + start, (size_t)(window.len - start), max_codec)) {
+        const uint8_t *p = bytes + start;
+        const int64_t header[] = {
+            batch_base_offset(p),    batch_length(p),        batch_leader_epoch(p),      batch_magic(p),
+            batch_crc(p),            batch_attributes(p),    batch_last_offset_delta(p), batch_base_timestamp(p),
+            batch_max_timestamp(p),  batch_producer_id(p),   batch_producer_epoch(p),    batch_base_sequence(p),
+            batch_record_count(p),
+        };
+        int is_valid = is_valid_batch(p, (size_t)batch_size(p));
+        failed = !append(lists[0], tuple_of(header, sizeof header / sizeof *header)) ||
+                 !append(lists[1], PyLong_FromSsize_t(start)) || !append(lists[2], PyBool_FromLong(is_valid));
+        if (failed)
+            break;
+        start += (Py_ssize_t)batch_size(p);
+    }
+    PyBuffer_Release(&window);
+    return finished(lists, 3, start, failed);
+}
+
+PyDoc_STRVAR(walk_messages_doc, "walk_messages(window, start, min_magic, max_codec), as the reference.");
+
+static PyObject *walk_messages(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    int min_magic, max_codec, failed = 0;
+    PyObject *lists[MAX_LISTS];
+    if (!PyArg_ParseTuple(arguments, "y*nii:walk_messages", &window, &start, &min_magic, &max_codec))
+        return NULL;
+    if (!new_lists(lists, 3)) {
+        PyBuffer_Release(&window);
+        return NULL;
+    }
+    const uint8_t *bytes = window.buf;
+    while (start >= 0 && start <= window.len &&
+           is_regular_message(bytes + start, (size_t)(window.len - start), min_magic, max_codec)) {
+        const uint8_t *p = bytes + start;
+        const int64_t header[] = {
+            batch_base_offset(p), batch_length(p), message_crc(p), batch_magic(p), (int8_t)message_attributes(p), message_timestamp(p),
+        };
+        int is_valid = is_valid_message(p, (size_t)batch_size(p));
+        failed = !append(lists[0], tuple_of(header, sizeof header / sizeof *header)) ||
+                 !append(lists[1], PyLong_FromSsize_t(start)) || !append(lists[2], PyBool_FromLong(is_valid));
+        if (failed)
+            break;
+        start += (Py_ssize_t)batch_size(p);
+    }
+    PyBuffer_Release(&window);
+    return finished(lists, 3, start, failed);
+}
+
+PyDoc_STRVAR(walk_extents_doc, "walk_extents(window, start, window_position), as the reference.");
+
+static PyObject *walk_extents(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer window;
+    Py_ssize_t start;
+    long long window_position;
+    int failed = 0;
+    PyObject *lists[MAX_LISTS];
+    if (!PyArg_ParseTuple(arguments, "y*nL:walk_extents", &window, &start, &window_position))
+        return NULL;
+    if (!new_lists(lists, 2)) {
+        PyBuffer_Release(&window);
+        return NULL;
+    }
+    while (start >= 0 && window.len - start >= EXTENT_SIZE) {
+        const uint8_t *p = (const uint8_t *)window.buf + start;
+        int64_t offset = batch_base_offset(p), size = extent_size(p, window.len - start);
+        if (!size)
+            break;
+        if (batch_magic(p) >= 2) {
+            int32_t delta = batch_last_offset_delta(p);
+            if (delta < 0 ? offset < INT64_MIN - delta : offset > INT64_MAX - delta)
+                break;
+            offset += delta;
+        }
+        failed = !append(lists[0], PyLong_FromLongLong(added(window_position, start))) ||
+                 !append(lists[1], PyLong_FromLongLong(offset));
+        if (failed)
+            break;
+        start += (Py_ssize_t)size;
+    }
+    PyBuffer_Release(&window);
+    return finished(lists, 2, start, failed);
+}
+
+static PyObject *bytes_or_none(const uint8_t *p, int32_t size)
+{
+    if (size < 0)
+        return Py_NewRef(Py_None);
+    return PyBytes_FromStringAndSize((const char *)p, size);
+}
+
+static PyObject *headers_of(const Record *record)
+{
+    PyObject *headers = PyTuple_New(record->header_count);
+    const uint8_t *p = record->headers;
+    for (int32_t at = 0; headers && at < record->header_count; at++) {
+        int32_t key_size = 0, value_size = 0;
+        const uint8_t *key = varint32(p, p + 5, &key_size);
+        const uint8_t *value = varint32(key + key_size, key + key_size + 5, &value_size);
+        PyObject *header = Py_BuildValue("NN", bytes_or_none(key, key_size), bytes_or_none(value, value_size));
+        if (!header) {
+            Py_DECREF(headers);
+            return NULL;
+        }
+        PyTuple_SetItem(headers, at, header);
+        p = value + (value_size > 0 ? value_size : 0);
+    }
+    return headers;
+}
+
+static PyObject *row_of(const Record *record, PyObject *no_headers)
+{
+    PyObject *items[] = {
+        PyLong_FromLongLong(record->timestamp_delta),
+        PyLong_FromLong(record->offset_delta),
+        PyLong_FromLong(record->key_size),
+        PyLong_FromLong(record->value_size),
+        record->header_count ? headers_of(record) : Py_NewRef(no_headers),
+        bytes_or_none(record->key, record->key_size),
+        bytes_or_none(record->value, record->value_size),
+    };
+    Py_ssize_t count = sizeof items / sizeof *items;
+    PyObject *row = PyTuple_New(count);
+    int failed = !row;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        failed |= !items[at];
+        if (row && items[at])
+            PyTuple_SetItem(row, at, items[at]);
+        else
+            Py_XDECREF(items[at]);
+    }
+    if (failed)
+        Py_CLEAR(row);
+    return row;
+}
+
+PyDoc_STRVAR(walk_records_doc, "walk_records(data, position, end, count, pause, rows) -> (position, how many it walked)\n\n"
+                               "As the reference, up to the first record that is irregular.");
+
+static PyObject *walk_records(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    Py_buffer data;
+    Py_ssize_t position, end, count, pause, walked = 0;
+    PyObject *rows, *no_headers = NULL;
+    int failed = 0;
+    if (!PyArg_ParseTuple(arguments, "y*nnnnO:walk_records", &data, &position, &end, &count, &pause, &rows))
+        return NULL;
+    if (position < 0 || end > data.len || position > end) {
+        PyErr_SetString(PyExc_ValueError, "position or end is out of bounds");
+        failed = 1;
+    }
+    failed = failed || !(no_headers = PyTuple_New(0));
+    const uint8_t *bytes = data.buf;
+    while (!failed && walked < count) {
+        Record record;
+        const uint8_t *next = read_record(bytes + position, bytes + end, &record);
+        if (!next)
+            break;
+        failed = !append(rows, row_of(&record, no_headers));
+        position = next - bytes;
+        walked++;
+        if (position >= pause)
+            break;
+    }
+    PyBuffer_Release(&data);
+    Py_XDECREF(no_headers);
+    return failed ? NULL : Py_BuildValue("nn", position, walked);
+}
