@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import checksums
-from kdump.binary.compression import xxhash32
+from kdump.binary.codecs.xxhash import xxhash32
 
 from .builders import checksums as builders
 

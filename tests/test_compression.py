@@ -12,8 +12,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD
-from kdump.binary.compression import OldReader, Payload, WholeDecompressor, decompress
+from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress
+from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.errors import CorruptData
 
 from .builders.compression import (
@@ -132,7 +132,7 @@ def test_any_bytes_as_compressed_give_data_or_an_error(codec: int, compressed: b
 
 @given(st.lists(_mutated(), min_size=1, max_size=3))
 def test_what_is_decompressed_whole_is_sound_and_the_same(mutated: list[tuple[int, bytes, int]]) -> None:
-    whole = WholeDecompressor(1 << 20)  # one for all, as for a log
+    whole = BatchDecompressor(1 << 20)  # one for all, as for a log
     for codec, compressed, _ in mutated:
         data = whole.decompress(codec, memoryview(compressed))
         if data is not None:
@@ -144,12 +144,12 @@ def test_what_is_decompressed_whole_is_sound_and_the_same(mutated: list[tuple[in
 @pytest.mark.parametrize("data", [b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["ab", "text", "zeros", "noise"])
 def test_what_a_java_client_compresses_is_decompressed_whole(codec: Codec, data: bytes) -> None:
     compressed = compress(data, codec=codec)
-    whole = WholeDecompressor(1 << 20)
+    whole = BatchDecompressor(1 << 20)
     for _ in range(2):
         found = whole.decompress(CODECS.index(codec), compressed)
         assert found is not None
         assert bytes(found) == data
-    assert WholeDecompressor(len(data) - 1).decompress(CODECS.index(codec), compressed) is None
+    assert BatchDecompressor(len(data) - 1).decompress(CODECS.index(codec), compressed) is None
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_a_java_client_compresses_is_decompressed_whole(codec: Codec, data:
     ],
 )
 def test_an_lz4_frame_that_is_not_plain_is_not_decompressed_whole(compressed: bytes) -> None:
-    whole = WholeDecompressor(1 << 20)
+    whole = BatchDecompressor(1 << 20)
     assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT  # a frame that begins as it does was plain
     assert whole.decompress(LZ4, compressed) is None
     assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT
@@ -293,24 +293,24 @@ def test_the_versions_of_a_snappy_framing_are_looked_at_in_further_headers_only(
     assert _read(SNAPPY, snappy_xerial(NOISE) + snappy_xerial(TEXT, version=7, compatible_version=-1)) == NOISE + TEXT
 
 
-OF_0_9 = OldReader(lz4_is_padded=True, lz4_is_plain=True, xerial="one stream")
-OF_0_10_0_0 = OldReader(lz4_is_padded=True, lz4_is_plain=False, xerial="any header")
-OF_0_10_2_2 = OldReader(lz4_is_padded=False, lz4_is_plain=False, xerial="streams")
+OF_0_9 = CodecQuirks(lz4_is_padded=True, lz4_is_plain=True, xerial="one stream")
+OF_0_10_0_0 = CodecQuirks(lz4_is_padded=True, lz4_is_plain=False, xerial="any header")
+OF_0_10_2_2 = CodecQuirks(lz4_is_padded=False, lz4_is_plain=False, xerial="streams")
 
 
 def test_0_9_takes_one_snappy_stream_of_a_known_version() -> None:
-    assert _code(decompress(SNAPPY, snappy_xerial(TEXT), 0, old=OF_0_9)) == ""
-    assert _code(decompress(SNAPPY, snappy_xerial(TEXT, version=0), 0, old=OF_0_9)) == "frame-bad-header"
-    payload = decompress(SNAPPY, snappy_xerial(TEXT) + snappy_xerial(NOISE), 0, old=OF_0_9)
+    assert _code(decompress(SNAPPY, snappy_xerial(TEXT), 0, quirks=OF_0_9)) == ""
+    assert _code(decompress(SNAPPY, snappy_xerial(TEXT, version=0), 0, quirks=OF_0_9)) == "frame-bad-header"
+    payload = decompress(SNAPPY, snappy_xerial(TEXT) + snappy_xerial(NOISE), 0, quirks=OF_0_9)
     assert (_code(payload), bytes(payload.data)) == ("frame-block-size", TEXT)
-    payload = decompress(SNAPPY, snappy_xerial(b"") + snappy_xerial(TEXT), 0, old=OF_0_9)
+    payload = decompress(SNAPPY, snappy_xerial(b"") + snappy_xerial(TEXT), 0, quirks=OF_0_9)
     assert (_code(payload), payload.error and payload.error.values["size"]) == ("frame-first-block-size", -2108469695)
 
 
 def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> None:
     odd = b"\x82snappy." + bytes(8) + snappy_xerial(TEXT)[16:]
-    assert bytes(decompress(SNAPPY, odd, 1, old=OF_0_10_0_0).data) == TEXT
-    assert _code(decompress(SNAPPY, odd, 1, old=OF_0_10_2_2)) == "frame-bad-header"
+    assert bytes(decompress(SNAPPY, odd, 1, quirks=OF_0_10_0_0).data) == TEXT
+    assert _code(decompress(SNAPPY, odd, 1, quirks=OF_0_10_2_2)) == "frame-bad-header"
     assert _code(decompress(SNAPPY, odd, 1)) == "frame-bad-header"
 
 
@@ -326,26 +326,26 @@ def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> N
     ],
 )
 def test_0_9_refuses_what_the_header_of_an_lz4_frame_may_ask_for(flags: int, message: str) -> None:
-    payload = decompress(LZ4, lz4_frame(TEXT, flags=flags, is_header_checksum_broken=True), 0, old=OF_0_9)
+    payload = decompress(LZ4, lz4_frame(TEXT, flags=flags, is_header_checksum_broken=True), 0, quirks=OF_0_9)
     assert payload.error is not None
     assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
 
 
 def test_0_9_wants_the_header_checksum_of_early_writers() -> None:
     early, right = lz4_frame(TEXT, is_header_checksum_broken=True), lz4_frame(TEXT)
-    assert bytes(decompress(LZ4, early, 0, old=OF_0_9).data) == TEXT
-    assert _code(decompress(LZ4, right, 0, old=OF_0_9)) == "frame-bad-header"
-    assert bytes(decompress(LZ4, right, 1, old=OF_0_10_0_0).data) == TEXT
-    assert _code(decompress(LZ4, early, 1, old=OF_0_10_0_0)) == "frame-bad-header"
+    assert bytes(decompress(LZ4, early, 0, quirks=OF_0_9).data) == TEXT
+    assert _code(decompress(LZ4, right, 0, quirks=OF_0_9)) == "frame-bad-header"
+    assert bytes(decompress(LZ4, right, 1, quirks=OF_0_10_0_0).data) == TEXT
+    assert _code(decompress(LZ4, early, 1, quirks=OF_0_10_0_0)) == "frame-bad-header"
 
 
 def test_before_0_10_2_2_what_is_missing_of_a_number_in_an_lz4_frame_is_taken_for_set_bits() -> None:
     without_checksum = lz4_frame(TEXT, has_content_checksum=True)[:-4]
-    assert _code(decompress(LZ4, without_checksum, 1, old=OF_0_10_0_0)) == ""
-    assert _code(decompress(LZ4, without_checksum, 1, old=OF_0_10_2_2)) == "frame-checksum-cut"
+    assert _code(decompress(LZ4, without_checksum, 1, quirks=OF_0_10_0_0)) == ""
+    assert _code(decompress(LZ4, without_checksum, 1, quirks=OF_0_10_2_2)) == "frame-checksum-cut"
     of_6_bytes = lz4_frame(TEXT)[:6]
-    assert _code(decompress(LZ4, of_6_bytes, 0, old=OF_0_10_0_0)) == "frame-damaged"
-    assert _code(decompress(LZ4, of_6_bytes, 0, old=OF_0_10_2_2)) == "frame-bad-header"
+    assert _code(decompress(LZ4, of_6_bytes, 0, quirks=OF_0_10_0_0)) == "frame-damaged"
+    assert _code(decompress(LZ4, of_6_bytes, 0, quirks=OF_0_10_2_2)) == "frame-bad-header"
 
 
 @pytest.mark.parametrize(
@@ -479,11 +479,11 @@ def test_a_zstd_frame_that_may_be_skipped_is_skipped() -> None:
     assert _read(ZSTD, skippable + zstd_frames(TEXT)) == TEXT
 
 
-OF_3_4 = OldReader(zstd_wants_whole_magic=True)
-OF_2_7 = OldReader(zstd_by_record=True, zstd_wants_whole_magic=True)
-OF_2_6 = OldReader(zstd_by_record=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
-OF_2_4 = OldReader(zstd_by_record=True, zstd_loses_last_read=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
-OF_2_2 = OldReader(
+OF_3_4 = CodecQuirks(zstd_wants_whole_magic=True)
+OF_2_7 = CodecQuirks(zstd_by_record=True, zstd_wants_whole_magic=True)
+OF_2_6 = CodecQuirks(zstd_by_record=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
+OF_2_4 = CodecQuirks(zstd_by_record=True, zstd_loses_last_read=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
+OF_2_2 = CodecQuirks(
     zstd_by_record=True,
     zstd_starts_anew=True,
     zstd_loses_last_read=True,
@@ -496,13 +496,13 @@ ZSTD_FRAME_HEADER = b"\x28\xb5\x2f\xfd\x00\x00"  # no content size, no checksum,
 RECORD = zstd_frames(b"\x08abcd")  # a length of 4, and as many bytes
 
 
-def _zstd_read_by(old: OldReader | None, compressed: bytes) -> tuple[str, bytes]:
-    payload = decompress(ZSTD, compressed, 2, old=old)
+def _zstd_read_by(old: CodecQuirks | None, compressed: bytes) -> tuple[str, bytes]:
+    payload = decompress(ZSTD, compressed, 2, quirks=old)
     return _code(payload), bytes(payload.data)
 
 
 @pytest.mark.parametrize("old", OLD_ZSTD)
-def test_old_readers_read_a_sound_zstd_frame_as_all_do(old: OldReader) -> None:
+def test_old_readers_read_a_sound_zstd_frame_as_all_do(old: CodecQuirks) -> None:
     assert _zstd_read_by(old, zstd_frames(NOISE, has_checksum=True)) == ("", NOISE)
 
 
@@ -523,7 +523,7 @@ def test_readers_before_2_3_find_a_zstd_frame_that_begins_where_a_read_ends() ->
 
 
 @pytest.mark.parametrize("old", [OF_3_4, OF_2_7, OF_2_6, OF_2_4])
-def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old: OldReader) -> None:
+def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old: CodecQuirks) -> None:
     records = b"".join(varint(len(NOISE)) + NOISE for _ in range(4))
     for frame_count in (2, 3, 7):
         frames = zstd_frames(records, frame_count=frame_count, has_checksum=frame_count == 3)
@@ -539,7 +539,7 @@ def test_old_readers_lose_more_or_less_of_a_zstd_frame_that_is_cut_off_behind_an
 
 
 @pytest.mark.parametrize("old", [OF_2_7, OF_2_6, OF_2_4, OF_2_2])
-def test_a_first_zstd_frame_that_is_cut_off_is_an_error_for_old_readers_too(old: OldReader) -> None:
+def test_a_first_zstd_frame_that_is_cut_off_is_an_error_for_old_readers_too(old: CodecQuirks) -> None:
     assert _zstd_read_by(old, ZSTD_FRAME_HEADER + b"\x28\0\0\x08abcd" + b"\x21\0\0") == ("frame-truncated", b"\x08abcd")
 
 
@@ -548,7 +548,7 @@ def test_readers_before_3_5_do_not_see_fewer_than_5_bytes_behind_a_zstd_frame() 
     for old in OLD_ZSTD:
         assert _zstd_read_by(old, RECORD + b"junk") == ("", b"\x08abcd")
         assert _zstd_read_by(old, RECORD + b"junky") == ("frame-damaged", b"\x08abcd")
-        assert _code(decompress(ZSTD, b"junk", 2, old=old)) == "frame-truncated"
+        assert _code(decompress(ZSTD, b"junk", 2, quirks=old)) == "frame-truncated"
 
 
 def test_readers_before_2_4_do_not_look_at_the_size_of_a_zstd_block_that_is_cut_off() -> None:
@@ -572,15 +572,15 @@ def _plain_block(size: int, *, is_last: bool) -> bytes:
 )
 def test_readers_before_2_4_take_zstd_blocks_larger_than_the_window(sizes: tuple[int, ...], code: str) -> None:
     blocks = b"".join(_plain_block(size, is_last=row == len(sizes) - 1) for row, size in enumerate(sizes))
-    payload = decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, old=OF_2_2)
+    payload = decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, quirks=OF_2_2)
     assert _code(payload) == code
     assert code or bytes(payload.data) == bytes(sum(sizes))
-    assert _code(decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, old=OF_2_4)) == "frame-damaged"
+    assert _code(decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, quirks=OF_2_4)) == "frame-damaged"
 
 
 def test_a_forged_length_of_a_record_does_not_take_an_old_reader_of_zstd_beyond_its_limit() -> None:
     bomb = zstd_frames(b"\xfe\xff\xff\xff\x0f" + bytes(4 << 20)) + RECORD
-    assert _code(decompress(ZSTD, bomb, 2, limit=1 << 20, old=OF_2_7)) == "decompression-limit"
+    assert _code(decompress(ZSTD, bomb, 2, limit=1 << 20, quirks=OF_2_7)) == "decompression-limit"
 
 
 # --- bombs

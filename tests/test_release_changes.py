@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdump.binary.compression import OldReader
+from kdump.binary.codecs.quirks import CodecQuirks
 from kdump.cli.commands import main
 from kdump.output import releases as output
 from kdump.releases import changes, decoder_words, history, schemas, words
@@ -33,7 +33,7 @@ def _shown(value: object) -> object:
 
 
 def _slots(value: object) -> object:
-    return {name: getattr(value, name) for name in value.__slots__} if isinstance(value, OldReader) else value
+    return {name: getattr(value, name) for name in value.__slots__} if isinstance(value, CodecQuirks) else value
 
 
 def _profile(release: str) -> Json:

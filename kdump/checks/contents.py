@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import compression, kernel
+from kdump.binary import codecs, kernel
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.wording import counted
 from kdump.errors import CorruptData, MissingPackage
@@ -107,7 +107,7 @@ class Contents:
         self._budget = _Budget(context.settings.max_payload)
         self._rules = rules
         self._tick = context.tick
-        self._whole = compression.WholeDecompressor(min(_MAX_HELD, context.settings.max_payload))
+        self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD, context.settings.max_payload))
 
     def show(self, section: Section) -> None:
         """Show the records of all batches of a section."""
@@ -223,11 +223,11 @@ class Contents:
         if not codec:
             return Content(header, position, batch, kernel.BATCH_HEADER_SIZE, len(batch))
         payload = batch[kernel.BATCH_HEADER_SIZE :]
-        held = self._whole.decompress(codec, payload)
+        held = self._decompressor.decompress(codec, payload)
         if held is not None:
             data = bytes(held)  # what is held is another's soon
             return Content(header, position, data, 0, len(data), payload=payload)
-        whole = compression.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._budget.limit(size)))
+        whole = codecs.decompress(codec, payload, header[3], limit=min(_MAX_HELD, self._budget.limit(size)))
         is_sound = whole.error is None
         return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False, is_sound=is_sound)
 

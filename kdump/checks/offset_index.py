@@ -92,7 +92,7 @@ def first_offset_at(log: Source, position: int, window_size: int, rules: LogRule
                 for message in message_set.messages_of(log, chunk, row):
                     return message.offset
             continue
-        for part in records.read(log, chunk, rules.frames):
+        for part in records.read(log, chunk, rules.quirks):
             if len(part.records):
                 offset: int = part.records["offset"][0]
                 return offset

@@ -175,7 +175,7 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
             for message in message_set.messages_of(log, chunk, 0):
                 latest = max(latest, message_set.timestamp_of(message, chunk, 0))
             return latest
-        for part in records.read(log, chunk, rules.frames):
+        for part in records.read(log, chunk, rules.quirks):
             latest = max(latest, *part.records["timestamp"]) if len(part.records) else latest
     return latest
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, Protocol, TypeVar
 
-    from kdump.binary.compression import OldReader
+    from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
     from kdump.formats.digest import Digest
 
@@ -127,11 +127,11 @@ class LogRules:
 
     One that `reads_records_only`, as the deep iteration of old releases, meets neither the codec of an empty batch nor a
     negative magic, which it takes for 1. One that `fails_on_overflow` takes a length that overflows 32 bits, with the 12 bytes
-    before it, for that of a batch, and trips over it; others take it for the end of the log. `frames` is how an old reader
+    before it, for that of a batch, and trips over it; others take it for the end of the log. `quirks` is how an old reader
     decompresses.
     """
 
-    __slots__ = ("codec_count", "fails_on_overflow", "frames", "min_magic", "reads_records_only")
+    __slots__ = ("codec_count", "fails_on_overflow", "min_magic", "quirks", "reads_records_only")
 
     def __init__(
         self,
@@ -139,10 +139,10 @@ class LogRules:
         *,
         reads_records_only: bool = False,
         fails_on_overflow: bool = False,
-        frames: OldReader | None = None,
+        quirks: CodecQuirks | None = None,
     ) -> None:
         self.fails_on_overflow = fails_on_overflow
-        self.frames = frames
+        self.quirks = quirks
         self.codec_count = codec_count
         self.reads_records_only = reads_records_only
         self.min_magic = -0x80 if reads_records_only else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import codecs, compression
+from kdump.binary import codecs
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.formats.message_set import Message
@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
 
 MAX_INT = 0x7FFFFFFF
@@ -41,7 +42,7 @@ class MessageRules:
     of magic 1 must not be empty.
     `ignores_early_end`: compressed data that end too early are only the end of the wrapper.
     `checks_slices`: a slice of a log may not start or end below 0. `slices_overflow`: one that ends after 2147483647 is empty.
-    `frames` says how compressed payloads are taken. `wrappers_give_timestamp_type`: those of magic 0, too: none.
+    `quirks` says how compressed payloads are taken. `wrappers_give_timestamp_type`: those of magic 0, too: none.
     """
 
     __slots__ = (
@@ -50,9 +51,9 @@ class MessageRules:
         "codec_count",
         "codec_mask",
         "ends",
-        "frames",
         "ignores_early_end",
         "knows_timestamps",
+        "quirks",
         "refuses_nested",
         "slices_overflow",
         "unwraps",
@@ -74,7 +75,7 @@ class MessageRules:
         ignores_early_end: bool,
         checks_slices: bool,
         slices_overflow: bool,
-        frames: compression.OldReader,
+        quirks: CodecQuirks,
         wrappers_give_timestamp_type: bool,
     ) -> None:
         self.knows_timestamps = knows_timestamps
@@ -88,7 +89,7 @@ class MessageRules:
         self.ignores_early_end = ignores_early_end
         self.checks_slices = checks_slices
         self.slices_overflow = slices_overflow
-        self.frames = frames
+        self.quirks = quirks
         self.wrappers_give_timestamp_type = wrappers_give_timestamp_type
 
     def message(self, offset: int, data: bytes | memoryview) -> Message:
@@ -222,7 +223,7 @@ class MessageLog:
 def messages_in(message: Message, rules: MessageRules) -> Iterator[Placed]:
     """The message itself, or the messages in it if it is a wrapper, as far as they can be had.
 
-    Raises CorruptData with the codes of `compression.decompress`, after `wrapper-` for what damages a stream already open,
+    Raises CorruptData with the codes of `codecs.decompress`, after `wrapper-` for what damages a stream already open,
     and with `codec-unknown`, `inner-message-size-too-small` and the codes `legacy-wrapper-...`.
     """
     codec = rules.codec_of(message)
@@ -280,13 +281,13 @@ def _check_magic(message: Message, wrapper: Message, rules: MessageRules) -> Non
         raise CorruptData("legacy-wrapper-mixed-magic", problem, magic=wrapper.magic, inner=message.magic)
 
 
-def _payload_of(wrapper: Message, rules: MessageRules) -> compression.Payload:
+def _payload_of(wrapper: Message, rules: MessageRules) -> codecs.Payload:
     value, codec = wrapper.value, rules.codec_of(wrapper)
     loaded = "" if codec == codecs.GZIP else "loaded-"  # by reflection, which shows when opening them fails
     if value is None:
         problem = "a compressed message has no value"
         raise CorruptData(loaded + "legacy-wrapper-null", problem, magic=wrapper.magic, wrapper=_java_text(wrapper))
-    payload = compression.decompress(codec, value, wrapper.magic, old=rules.frames)
+    payload = codecs.decompress(codec, value, wrapper.magic, quirks=rules.quirks)
     if payload.error is not None:
         payload.error.values["codec_name"] = codecs.CODECS[codec]
         if payload.error.code == "frame-bad-header":
@@ -309,7 +310,7 @@ def _java_text(message: Message) -> str:
     )
 
 
-def _end(payload: compression.Payload, rules: MessageRules) -> None:
+def _end(payload: codecs.Payload, rules: MessageRules) -> None:
     if payload.error is not None and not (rules.ignores_early_end and payload.error.code == "frame-ends-early"):
         raise _wrapped(payload.error)
 

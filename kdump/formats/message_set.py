@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import codecs, compression
+from kdump.binary import codecs
 from kdump.binary.checksums import crc32
 from kdump.errors import CorruptData
 from kdump.formats import record
@@ -97,7 +97,7 @@ class Limits:
 
     __slots__ = ("max_messages", "max_payload")
 
-    def __init__(self, max_payload: int = compression.MAX_PAYLOAD, max_messages: int | None = None) -> None:
+    def __init__(self, max_payload: int = codecs.MAX_PAYLOAD, max_messages: int | None = None) -> None:
         self.max_payload = max_payload
         self.max_messages = max_messages
 
@@ -204,7 +204,7 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     value = wrapper.value
     if value is None:
         raise CorruptData("legacy-wrapper-null", "a compressed message has no value", magic=wrapper.magic)
-    payload = compression.decompress(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
+    payload = codecs.decompress(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
     inner: list[Message] = []
     last: Message | None = None
     holds_all = len(payload.data) <= _SMALL_PAYLOAD
@@ -240,7 +240,7 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
         yield message
 
 
-def _walk(payload: compression.Payload) -> Iterator[Message]:
+def _walk(payload: codecs.Payload) -> Iterator[Message]:
     """The messages in a decompressed wrapper; one that is cut off at the end is not seen, as in Kafka."""
     data = memoryview(payload.data)
     yield from _messages_in(data[: payload.whole_blocks])

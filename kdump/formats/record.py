@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, repeat
 from operator import add
 
-from kdump.binary import compression, kernel
+from kdump.binary import codecs, kernel
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import (
     COMPRESSION_MASK,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
+    from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.kernel import RecordTuple
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
@@ -110,20 +111,20 @@ class RecordChunk:
 def read(
     source: Source,
     chunk: Chunk,
-    frames: compression.OldReader | None = None,
+    quirks: CodecQuirks | None = None,
     *,
     with_data: bool = True,
     with_header_values: bool = True,
 ) -> Iterator[RecordChunk]:
     """The records of a chunk of batches of magic 2, as records.read says."""
     known_headers: dict[bytes, Headers] | None = None if with_header_values else {}
-    whole = compression.WholeDecompressor(_MAX_HELD) if frames is None else None
+    decompressor = codecs.BatchDecompressor(_MAX_HELD) if quirks is None else None
     rows: list[RecordTuple] = []
     counts: list[int] = []
     first = held = 0
     for row, header in enumerate(chunk.headers):
         wants_data = with_data or bool(header[5] & CONTROL_BIT)
-        size = _walk_plain(chunk, row, whole, rows, wants_data, known_headers)
+        size = _walk_plain(chunk, row, decompressor, rows, wants_data, known_headers)
         if size is not None:
             # the usual case: its records join those of its neighbours
             counts.append(header[12])
@@ -133,7 +134,7 @@ def read(
         if counts:
             yield _chunk_of(chunk, first, counts, rows)
         if size is None:
-            yield from _read_batch(source, chunk, row, frames, with_data, with_header_values)
+            yield from _read_batch(source, chunk, row, quirks, with_data, with_header_values)
         rows, counts, first, held = [], [], row + 1, 0
     if counts:
         yield _chunk_of(chunk, first, counts, rows)
@@ -142,7 +143,7 @@ def read(
 def _walk_plain(
     chunk: Chunk,
     row: int,
-    whole: compression.WholeDecompressor | None,
+    decompressor: codecs.BatchDecompressor | None,
     rows: list[RecordTuple],
     wants_data: bool,
     known_headers: dict[bytes, Headers] | None,
@@ -162,7 +163,7 @@ def _walk_plain(
     size = 0
     codec = header[5] & COMPRESSION_MASK
     if codec:
-        payload = None if whole is None else whole.decompress(codec, memoryview(data)[position:end])
+        payload = None if decompressor is None else decompressor.decompress(codec, memoryview(data)[position:end])
         if payload is None:
             return None
         data = bytes(payload)  # what the decompressor holds is another's soon
@@ -179,7 +180,7 @@ def _read_batch(
     source: Source,
     chunk: Chunk,
     row: int,
-    frames: compression.OldReader | None,
+    quirks: CodecQuirks | None,
     with_data: bool,
     with_header_values: bool,
 ) -> Iterator[RecordChunk]:
@@ -194,7 +195,7 @@ def _read_batch(
     continues = False
     try:
         batch = bytes_of(source, chunk, row)
-        walk = BatchRecords(header, batch, frames, with_data=with_data, with_header_values=with_header_values)
+        walk = BatchRecords(header, batch, quirks, with_data=with_data, with_header_values=with_header_values)
         for rows in walk.checked_parts() if walk.is_compressed else walk.parts():
             yield part(rows, continues)
             continues = True
@@ -208,7 +209,7 @@ def _read_batch(
 class BatchRecords:
     """Walks the records of one batch of magic 2, given its header and all its bytes.
 
-    `frames` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says.
+    `quirks` is how an old reader decompresses; `with_data` and `with_header_values` are as records.read says.
     Raises CorruptData where nothing can be read at all: a batch shorter than its header, or a negative count.
     """
 
@@ -216,9 +217,9 @@ class BatchRecords:
         self,
         header: Sequence[int],
         batch: bytes,
-        frames: compression.OldReader | None = None,
+        quirks: CodecQuirks | None = None,
         *,
-        max_payload: int = compression.MAX_PAYLOAD,
+        max_payload: int = codecs.MAX_PAYLOAD,
         with_data: bool = True,
         with_header_values: bool = True,
     ) -> None:
@@ -228,7 +229,7 @@ class BatchRecords:
         self._codec = header[5] & COMPRESSION_MASK
         self.is_compressed = bool(self._codec)
         self._batch = batch
-        self._frames = frames
+        self._quirks = quirks
         self._with_data = with_data or bool(header[5] & CONTROL_BIT)
         self._with_header_values = with_header_values
         self._data: bytes | bytearray = batch
@@ -302,7 +303,7 @@ class BatchRecords:
         self._data = bytearray()
         self._whole_blocks = 0
         payload = self._batch[kernel.BATCH_HEADER_SIZE :]
-        pieces = compression.pieces(self._codec, payload, self.header[3], limit=self._max_payload, old=self._frames)
+        pieces = codecs.decompressed(self._codec, payload, self.header[3], limit=self._max_payload, quirks=self._quirks)
         self._has_more(pieces, 0, {})
         return pieces
 

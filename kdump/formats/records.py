@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kdump.binary.compression import OldReader
+    from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 def read(
     source: Source,
     chunk: Chunk,
-    frames: OldReader | None = None,
+    quirks: CodecQuirks | None = None,
     *,
     with_data: bool = True,
     with_header_values: bool = True,
 ) -> Iterator[RecordChunk]:
-    """The records of all batches of a chunk, in order, decompressed as `frames` says where that is not as readers do now.
+    """The records of all batches of a chunk, in order, decompressed as `quirks` says where that is not as readers do now.
 
     Without `with_data` keys and values may be None although they are there, except those of control records; without
     `with_header_values` those of headers may.
@@ -33,4 +33,4 @@ def read(
         return message_set.read(source, chunk)
     from kdump.formats import record
 
-    return record.read(source, chunk, frames, with_data=with_data, with_header_values=with_header_values)
+    return record.read(source, chunk, quirks, with_data=with_data, with_header_values=with_header_values)

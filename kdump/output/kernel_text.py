@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kdump.binary.compression import WholeDecompressor
+    from kdump.binary.codecs import BatchDecompressor
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
     from kdump.formats.log import Leap
@@ -185,7 +185,7 @@ class KernelText:
         self._write = write
         self._complain = complain
         self._plan = plan.compiled
-        self._decompressor: WholeDecompressor | None = None
+        self._decompressor: BatchDecompressor | None = None
         self.out: bytearray | memoryview = bytearray()
         self._filled = 0
         self._window = bytearray()  # kept: new memory would cost as much as to read into it
@@ -284,9 +284,9 @@ class KernelText:
     def _payload_at(self, window: Buffer, start: int) -> bytes | memoryview | None:
         """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
         if self._decompressor is None:
-            from kdump.binary.compression import WholeDecompressor
+            from kdump.binary.codecs import BatchDecompressor
 
-            self._decompressor = WholeDecompressor(_MAX_PAYLOAD)
+            self._decompressor = BatchDecompressor(_MAX_PAYLOAD)
             bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
         end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
         return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + kernel.BATCH_HEADER_SIZE : end])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kdump.binary import compression, kernel
+from kdump.binary import codecs, kernel
 from kdump.checks import salvage
 from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import record_batch, records
@@ -312,7 +312,7 @@ class _Scales:
         self._source = source
         self._samples = samples
         self._left = _SAMPLE_MOST
-        self._whole = compression.WholeDecompressor(_HELD_PAYLOAD)
+        self._whole = codecs.BatchDecompressor(_HELD_PAYLOAD)
 
     def sizes(self, chunk: Chunk) -> list[int | None]:
         """The bytes of the records in each batch; none of old wrappers, and of what is not measured or cannot be."""
@@ -342,7 +342,7 @@ class _Scales:
             if whole is not None:
                 size = len(whole)
                 return size
-            for piece in compression.pieces(codec, bytes(payload), chunk.headers[row][_MAGIC]):
+            for piece in codecs.decompressed(codec, bytes(payload), chunk.headers[row][_MAGIC]):
                 size += len(piece)
                 if self._samples and size > self._left:
                     return None

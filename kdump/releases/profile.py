@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kdump.binary.compression import OldReader
+    from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.formats.message_log import MessageRules
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.history import ControlType, Option
@@ -104,7 +104,7 @@ class Profile:
         """What the tool takes for sound in logs, if it knows messages only."""
         if not self.knows_messages_only:
             return None
-        from kdump.binary.compression import OldReader
+        from kdump.binary.codecs.quirks import CodecQuirks
         from kdump.formats.message_log import MessageRules  # only old releases need it
 
         at = self._then.at
@@ -120,22 +120,22 @@ class Profile:
             ignores_early_end=at(history.IGNORES_EARLY_END),
             checks_slices=at(history.SLICES_ARE_CHECKED),
             slices_overflow=at(history.SLICES_OVERFLOW),
-            frames=OldReader(
+            quirks=CodecQuirks(
                 lz4_is_padded=at(history.LZ4_IS_PADDED), lz4_is_plain=at(history.LZ4_IS_PLAIN), xerial=at(history.XERIAL)
             ),
             wrappers_give_timestamp_type=at(history.WRAPPERS_GIVE_TIMESTAMP_TYPE),
         )
 
-    def frames_of_batches(self) -> OldReader | None:
+    def codec_quirks_of_batches(self) -> CodecQuirks | None:
         """How the tool decompresses batches, if not as the newest does."""
         at = self._then.at
         by_record = "zstd" not in self.decompressed_in_blocks
         wants_whole_magic = at(history.ZSTD_WANTS_WHOLE_MAGIC)
         if not by_record and not wants_whole_magic:
             return None
-        from kdump.binary.compression import OldReader  # only old releases need it
+        from kdump.binary.codecs.quirks import CodecQuirks  # only old releases need it
 
-        return OldReader(
+        return CodecQuirks(
             zstd_by_record=by_record,
             zstd_starts_anew=at(history.ZSTD_STARTS_ANEW),
             zstd_loses_last_read=at(history.ZSTD_LOSES_LAST_READ),

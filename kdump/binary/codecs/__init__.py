@@ -1,5 +1,152 @@
-"""The codecs of batches and messages, by their ids."""
+"""The codecs of batches and messages by their ids: each is a module, which is imported when the first payload needs it.
+
+The packages of the codecs decode blocks; the framings around them are read here, because Kafka reads them in ways of its own:
+it ignores some damage that the packages refuse, and refuses some that they ignore.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from kdump.errors import CorruptData
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Protocol
+
+    from kdump.binary.codecs.frames import Frames
+    from kdump.binary.codecs.quirks import CodecQuirks
+
+    class _BatchDecompressor(Protocol):
+        def decompress(self, compressed: bytes | memoryview) -> bytes | memoryview | None: ...
+
+    class Codec(Protocol):
+        """What the module of a codec offers."""
+
+        MAGIC: bytes
+        """How its frames begin."""
+
+        def decompressed(self, compressed: bytes, magic: int, limit: int, quirks: CodecQuirks | None, /) -> Iterator[bytes]:
+            """As `kdump.binary.codecs.decompressed`, which looks at the limit, too: here it only bounds a single block."""
+
+        def inspect_frames(self, payload: bytes, /) -> Frames:
+            """The frames of a payload, as long as they are whole."""
+
+        def BatchDecompressor(self, limit: int, /) -> _BatchDecompressor:  # noqa: N802  # a class
+            """Decompresses sound payloads with regular framing; `decompress` gives None for all others."""
+
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 """Names by id, which stands in the lowest three bits of a batch's attributes; ids 5 to 7 are not taken."""
+
+_MODULES = {
+    GZIP: "kdump.binary.codecs.gzip",
+    SNAPPY: "kdump.binary.codecs.snappy",
+    LZ4: "kdump.binary.codecs.lz4",
+    ZSTD: "kdump.binary.codecs.zstd",
+}
+
+MAX_PAYLOAD = 256 << 20
+"""How many bytes one payload may decompress to, unless the caller says otherwise."""
+
+_OFTEN_WANTED = 1 << 20
+
+
+class Payload:
+    """A decompressed payload: its bytes, and the error that ended it early, if any.
+
+    Of the bytes, a reader that takes blocks, as Kafka does, sees only the first `whole_blocks` before it meets the error.
+    """
+
+    __slots__ = ("data", "error", "whole_blocks")
+
+    def __init__(self, data: bytes | bytearray, error: CorruptData | None = None) -> None:
+        self.data = data
+        self.error = error
+        self.whole_blocks = len(data)
+        if error is not None:
+            self.whole_blocks -= error.values.pop("lost", 0)
+            self.data += error.values.pop("salvaged", b"")
+
+
+def decompress(
+    codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD, quirks: CodecQuirks | None = None
+) -> Payload:
+    """Decompress the payload of a batch or wrapper message of this magic, up to its end or the first damage.
+
+    The error of the result has the code `frame-bad-header` (nothing could be opened), `frame-damaged`, `frame-truncated` (or
+    `frame-ends-early`, where Kafka takes it for the end), `frame-block-size`, `frame-first-block-size`,
+    `frame-block-too-large`, `frame-negative-size`, `frame-checksum-mismatch`, `frame-checksum-cut` or `decompression-limit`.
+    Raises MissingPackage where the package of the codec is not installed.
+    """
+    data = bytearray()
+    try:
+        for block in decompressed(codec, compressed, magic, limit=limit, quirks=quirks):
+            data += block
+    except CorruptData as error:
+        return Payload(data, error)
+    return Payload(data)
+
+
+def decompressed(
+    codec: int, compressed: bytes, magic: int, *, limit: int = MAX_PAYLOAD, quirks: CodecQuirks | None = None
+) -> Iterator[bytes]:
+    """The decompressed payload, block by block, so that what comes before damage can be used.
+
+    Raises CorruptData with the codes that `decompress` names. Among its values, `salvaged` is what the damaged block still gave,
+    and `lost` how many bytes before it a reader that takes blocks, as Kafka does, has lost by then.
+    """
+    left = limit
+    for block in _module(codec).decompressed(compressed, magic, limit, quirks):
+        left -= len(block)
+        if left < 0:
+            from kdump.binary.codecs.faults import too_large
+
+            raise too_large(limit)
+        yield block
+
+
+class BatchDecompressor:
+    """Decompresses payloads of batches of magic 2 in a few calls each, where they are sound and regular. One for each thread.
+
+    The result equals that of `decompressed`, and is valid until the next call. Damaged payloads and unusual framings are left
+    to `decompressed`.
+    """
+
+    __slots__ = ("_by_codec", "_limit")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._by_codec: dict[int, _BatchDecompressor] = {}
+
+    def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
+        """The payload, or None where it is not regular, not sound, or larger than the limit."""
+        if codec not in self._by_codec:
+            if codec not in _MODULES:
+                return None
+            self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit)
+            # glibc keeps memory of sizes that were freed once; else it may ask the system again for each batch
+            bytearray(_OFTEN_WANTED)
+        return self._by_codec[codec].decompress(compressed)
+
+
+def inspect_frames(codec: int, payload: bytes) -> Frames:
+    """The frames of a payload, as long as they are whole."""
+    return _module(codec).inspect_frames(payload)
+
+
+def resembles(payload: bytes) -> str | None:
+    """The name of the codec whose frames begin as these bytes do, if there is one."""
+    for codec in _MODULES:
+        if payload.startswith(_module(codec).MAGIC):
+            return CODECS[codec]
+    return None
+
+
+def _module(codec: int) -> Codec:
+    name = _MODULES[codec]
+    module: Any = sys.modules.get(name) or __import__(name, fromlist=["decompressed"])  # as importlib, without it
+    codec_module: Codec = module
+    return codec_module

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kdump.binary import kernel
-from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD
-from kdump.checks import frames, record_bytes, salvage
+from kdump.binary import codecs, kernel
+from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD, lz4
+from kdump.binary.codecs.zstd_frame import MAX_WINDOW
+from kdump.checks import record_bytes, salvage
 from kdump.checks.finding import BY_LENGTH, ERROR, INFO, WARNING
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
@@ -115,12 +116,12 @@ class Frames(SegmentRule):
                 continue
             start, offset = batches["position"][row], batches["last_offset"][row]
             end = start + batches["size"][row]
-            if name == CODECS[LZ4] and not batches["magic"][row] and frames.has_legacy_lz4_header(payload):
+            if name == CODECS[LZ4] and not batches["magic"][row] and lz4.has_legacy_header(payload):
                 self._legacy_headers.add(start, end, (offset, offset))
             self._look(CODECS.index(name), payload, start, end, (offset, offset))
 
     def _look(self, codec: int, payload: bytes, start: int, end: int, offsets: tuple[int, int]) -> None:
-        found = frames.look(codec, payload)
+        found = codecs.inspect_frames(codec, payload)
         trailing = len(payload) - found.end
         if found.is_raw:
             self._raw.add(start, end, offsets)
@@ -288,19 +289,19 @@ def _named_frame(source: Source, chunk: Chunk, fault: CorruptData, code: str) ->
     if not payload and chunk.is_legacy:
         return "legacy-wrapper-empty", "A compressed message has an empty value."
     if code == "frame-bad-header":
-        if codec == LZ4 and frames.has_legacy_lz4_header(payload):
+        if codec == LZ4 and lz4.has_legacy_header(payload):
             magic = chunk.batches["magic"][0]
             message = f"The LZ4 header has the checksum of clients before magic 1; readers of magic {magic} refuse it."
             return "lz4-legacy-header", message
-        like = frames.resembles(payload)
+        like = codecs.resembles(payload)
         looks = f" The bytes look like {like}." if like not in (None, name) else ""
         return "frame-bad-header", f"The payload does not begin as {name} does: {words}.{looks}"
     if "claimed" in fault.values:
         return "declared-size-forged", sentence
     if code in _MAY_TRAIL:
-        found = frames.look(codec, payload)
-        if codec == ZSTD and found.window > frames.MAX_WINDOW:
-            message = f"A zstd frame asks for a window of {found.window:,} bytes; no more than {frames.MAX_WINDOW:,} are given."
+        found = codecs.inspect_frames(codec, payload)
+        if codec == ZSTD and found.window > MAX_WINDOW:
+            message = f"A zstd frame asks for a window of {found.window:,} bytes; no more than {MAX_WINDOW:,} are given."
             return "declared-size-forged", message
         all_there = fault.values["decoded"] >= (chunk.batches["count"][0] or 0) > 0
         if all_there and codec in (SNAPPY, ZSTD) and 0 < found.end < len(payload):

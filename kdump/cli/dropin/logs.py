@@ -169,8 +169,8 @@ class _RecordText(_LogText):
         from kdump.formats import records
 
         previous = self.previous_offset
-        frames = self._tool.record_rules.frames
-        for part in records.read(self._source, chunk, frames, with_data=self._with_data, with_header_values=False):
+        quirks = self._tool.record_rules.quirks
+        for part in records.read(self._source, chunk, quirks, with_data=self._with_data, with_header_values=False):
             offsets = part.records["offset"]
             if offsets:
                 self._check_consecutive(previous, offsets)

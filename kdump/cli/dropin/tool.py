@@ -49,7 +49,7 @@ class DumpTool:
         codec_count = len(profile.codec_names)
         self.rules = LogRules(codec_count, fails_on_overflow=overflows)
         self.record_rules = LogRules(
-            codec_count, reads_records_only=True, fails_on_overflow=overflows, frames=profile.frames_of_batches()
+            codec_count, reads_records_only=True, fails_on_overflow=overflows, quirks=profile.codec_quirks_of_batches()
         )
         self.message_rules = profile.message_rules()
         self._is_strict = is_strict

@@ -1,0 +1,208 @@
+"""lz4: the first frame, with what Kafka accepts and refuses of the format. Whatever follows it is ignored, as in Kafka."""
+
+from __future__ import annotations
+
+from kdump.binary.codecs.faults import missing_package
+from kdump.binary.codecs.frames import Frames
+from kdump.binary.codecs.quirks import NEWEST
+from kdump.binary.codecs.xxhash import xxhash32
+from kdump.errors import CorruptData
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from kdump.binary.codecs.quirks import CodecQuirks
+
+MAGIC = b"\x04\x22\x4d\x18"
+
+_STORED = 0x80000000  # of a block's size: the block is not compressed
+_HEADER_SIZE = 7  # without content size
+_CONTENT_SIZE_SIZE = 8
+_HAS_CONTENT_CHECKSUM, _HAS_CONTENT_SIZE, _HAS_BLOCK_CHECKSUM = 0x04, 0x08, 0x10
+_FEATURES_OF_LATER_READERS = (
+    (0x01, "Preset dictionary is unsupported"),
+    (0x02, "Reserved1 field must be 0"),
+    (0x04, "Content checksum is unsupported"),
+    (0x08, "Content size is unsupported"),
+)
+
+
+def decompressed(compressed: bytes, magic: int, _limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
+    """The blocks of the first frame. Its content size and checksum are skipped, and so is all that follows it."""
+    try:
+        import lz4.block
+    except ImportError as error:
+        raise missing_package("lz4", "lz4") from error
+
+    quirks = quirks or NEWEST
+    position, max_block_size, has_block_checksum, has_content_checksum = _parsed_header(compressed, magic, quirks)
+    end = len(compressed)
+    if quirks.lz4_is_padded:
+        compressed += b"\xff\xff\xff\xff\xff"  # the header's checksum, and the size of a block
+    while True:
+        if position + 4 > len(compressed):
+            raise CorruptData("frame-truncated", "Stream ended prematurely", cause="lz4")
+        size = int.from_bytes(compressed[position : position + 4], "little")
+        is_stored = size >= _STORED
+        size &= ~_STORED
+        position += 4
+        if size == 0:
+            if has_content_checksum and position + 4 > len(compressed):
+                raise CorruptData("frame-checksum-cut", "the content checksum is cut off", cause="lz4-underflow")
+            return
+        if size > max_block_size:
+            message = f"Block size {size} exceeded max: {max_block_size}"
+            raise CorruptData("frame-damaged", message, cause="lz4", claimed=size)
+        if position + size > end:
+            raise CorruptData("frame-truncated", "Stream ended prematurely", cause="lz4")
+        block = compressed[position : position + size]
+        position += size
+        if is_stored:
+            data = block
+        else:
+            try:
+                data = lz4.block.decompress(block, uncompressed_size=max_block_size)
+            except (lz4.block.LZ4BlockError, ValueError, OverflowError) as error:
+                raise CorruptData("frame-damaged", f"an lz4 block is damaged: {error}", cause="lz4-block") from error
+        if has_block_checksum:
+            if position + 4 > len(compressed):
+                raise CorruptData("frame-checksum-cut", "a block checksum is cut off", cause="lz4-underflow")
+            if int.from_bytes(compressed[position : position + 4], "little") != xxhash32(block):
+                raise CorruptData("frame-checksum-mismatch", "Block checksum mismatch", cause="lz4")
+            position += 4
+        yield data
+
+
+def _parsed_header(compressed: bytes, magic: int, quirks: CodecQuirks) -> tuple[int, int, bool, bool]:
+    """Where the blocks begin, how large one may be, whether blocks and content have checksums."""
+
+    def bad(what: str, cause: str = "lz4", **values: Any) -> CorruptData:
+        return CorruptData("frame-bad-header", what, cause=cause, **values)
+
+    is_padded = quirks.lz4_is_padded
+    is_plain = quirks.lz4_is_plain
+    if len(compressed) < 6:  # magic, FLG, BD; Kafka trips over a missing checksum later
+        raise bad("Stream ended prematurely")
+    if not compressed.startswith(MAGIC):
+        raise bad("Stream unsupported (invalid magic bytes)")
+    ends_early = "lz4-underflow" if magic else "lz4-skips-checksum"
+    if len(compressed) < 7 and not is_padded:
+        raise bad("Stream ended prematurely", ends_early, end=7, limit=6)
+    flags, block_descriptor = compressed[4:6]
+    if is_plain:
+        for bit, feature in _FEATURES_OF_LATER_READERS:
+            if flags & bit:
+                raise bad(feature, "lz4-runtime")
+    if flags & 0x03:
+        raise bad("Reserved bits must be 0", "lz4-runtime")
+    if not flags & 0x20:
+        raise bad("Dependent block stream is unsupported", "lz4-runtime")
+    if flags >> 6 != 1:
+        raise bad(f"Version {flags >> 6} is unsupported", "lz4-runtime")
+    if block_descriptor & 0x0F:
+        raise bad("Reserved2 field must be 0", "lz4-runtime")
+    block_size = block_descriptor >> 4 & 7
+    if block_size < 4:
+        raise bad("Block size value must be between 4 and 7", "lz4-runtime")
+    if block_descriptor & 0x80:
+        raise bad("Reserved3 field must be 0", "lz4-runtime")
+    end = 6
+    if flags & 0x08:  # content size
+        end += 8
+        if end > len(compressed):
+            raise bad("Stream ended prematurely")
+    if end >= len(compressed) and not is_padded:
+        raise bad("the header is cut off", ends_early, end=end + 1, limit=end)
+    checksum = compressed[end] if end < len(compressed) else 0xFF
+    # Magic 0 was written with a wrong header checksum for years, so Kafka does not look at it there.
+    if (magic > 0 or is_plain) and checksum != xxhash32(compressed[0 if is_plain else 4 : end]) >> 8 & 0xFF:
+        raise bad("Stream frame descriptor corrupted")
+    return end + 1, 1 << (8 + 2 * block_size), bool(flags & 0x10), bool(flags & 0x04)
+
+
+class BatchDecompressor:
+    """One frame at a time, without checksums of blocks and without anything after it."""
+
+    __slots__ = ("_header", "_limit", "_parsed")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._header = b""  # as most frames of a log begin, and what that says
+        self._parsed = (0, 0, False, False)
+
+    def decompress(self, compressed: bytes | memoryview) -> bytes | None:
+        """The payload, or None where it is not one regular, sound frame, or larger than the limit."""
+        try:
+            import lz4.block
+        except ImportError:
+            return None
+        if compressed[:_HEADER_SIZE] != self._header:
+            self._parse_header(bytes(compressed))
+        position, max_block_size, has_block_checksum, has_content_checksum = self._parsed
+        if not position or has_block_checksum:
+            return None
+        view = memoryview(compressed)
+        end, left = len(compressed), self._limit
+        blocks = []
+        while size := int.from_bytes(view[position : position + 4], "little"):
+            is_stored = size >= _STORED
+            size &= ~_STORED
+            position += 4 + size
+            if size > max_block_size or position + 4 > end:
+                return None
+            block: bytes | memoryview = view[position - size : position]
+            if not is_stored:
+                try:
+                    block = lz4.block.decompress(block, uncompressed_size=max_block_size)
+                except (lz4.block.LZ4BlockError, ValueError, OverflowError):
+                    return None
+            left -= len(block)
+            if left < 0:
+                return None
+            blocks.append(block)
+        if position + 4 + 4 * has_content_checksum != end:
+            return None
+        return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], bytes) else b"".join(blocks)
+
+    def _parse_header(self, compressed: bytes) -> None:
+        self._header, self._parsed = b"", (0, 0, False, False)
+        try:
+            parsed = _parsed_header(compressed, 2, NEWEST)
+        except CorruptData:
+            return
+        self._parsed = parsed
+        if parsed[0] == _HEADER_SIZE:
+            self._header = compressed[:_HEADER_SIZE]
+
+
+def inspect_frames(payload: bytes) -> Frames:
+    """The frames of a payload, as long as they are whole."""
+    count = position = 0
+    while payload.startswith(MAGIC, position) and position + _HEADER_SIZE <= len(payload):
+        flags = payload[position + 4]
+        at = position + _HEADER_SIZE + (_CONTENT_SIZE_SIZE if flags & _HAS_CONTENT_SIZE else 0)
+        while True:
+            size = int.from_bytes(payload[at : at + 4], "little") & ~_STORED
+            at += 4
+            if not size or at > len(payload):
+                break
+            at += size + (4 if flags & _HAS_BLOCK_CHECKSUM else 0)
+        at += 4 if flags & _HAS_CONTENT_CHECKSUM else 0
+        if at > len(payload):
+            break
+        count += 1
+        position = at
+    return Frames(count, position)
+
+
+def has_legacy_header(payload: bytes) -> bool:
+    """Whether the header's checksum covers the frame's magic, too, as that of clients before magic 1 did (KIP-57)."""
+    if not payload.startswith(MAGIC) or len(payload) < _HEADER_SIZE:
+        return False
+    end = _HEADER_SIZE - 1 + (_CONTENT_SIZE_SIZE if payload[4] & _HAS_CONTENT_SIZE else 0)
+    if end >= len(payload):
+        return False
+    stored = payload[end]
+    return stored != xxhash32(payload[4:end]) >> 8 & 0xFF and stored == xxhash32(payload[:end]) >> 8 & 0xFF

@@ -1,0 +1,160 @@
+"""snappy: blocks in the framing of xerial's SnappyOutputStream, which Kafka's Java clients write, or one raw block."""
+
+from __future__ import annotations
+
+from kdump.binary.codecs.faults import missing_package, too_large
+from kdump.binary.codecs.frames import Frames
+from kdump.binary.codecs.quirks import NEWEST
+from kdump.errors import CorruptData
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kdump.binary.codecs.quirks import CodecQuirks
+
+MAGIC = b"\x82SNAPPY\0"
+
+_HEADER_SIZE = 16  # magic, version, lowest compatible version; nobody looks at the last
+_JAVA_OUTPUT = 2 << 10  # Kafka takes the output of snappy in blocks of this size
+_MAX_BLOCK_SIZE = 512 << 20
+_MAX_RATIO = 64  # a copy of 3 bytes makes at most 64
+_ROOM = 256 << 10
+
+
+def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
+    """Blocks in the framing of xerial's SnappyOutputStream; without its magic, one raw block."""
+    if not compressed:
+        raise CorruptData("frame-bad-header", "the snappy payload is empty", cause="snappy-empty")
+    xerial = (quirks or NEWEST).xerial
+    magic = MAGIC[:1] if xerial == "any header" else MAGIC
+    if len(compressed) < _HEADER_SIZE or not compressed.startswith(magic):
+        try:
+            yield _block(compressed, limit)
+        except CorruptData as error:
+            cause = "snappy-negative" if error.code == "frame-negative-size" else "snappy"
+            raise CorruptData("frame-bad-header", error.message, cause=cause, size=error.values.get("size")) from error
+        return
+    if xerial == "one stream":
+        _check_xerial_version(compressed, 0, "frame-bad-header")
+    given, is_first = 0, True
+    try:
+        for block in _xerial_blocks(compressed, xerial):
+            data = _block(block, limit)
+            given += len(data)
+            is_first = False
+            yield data
+    except CorruptData as error:
+        if error.code == "frame-negative-size" and not is_first:  # Java has memory by then, and asks for no more
+            error.code = "frame-damaged"
+            error.values["claimed"] = error.values["size"] + (1 << 32)
+        error.values["lost"] = given % _JAVA_OUTPUT
+        raise
+
+
+def _check_xerial_version(compressed: bytes, position: int, code: str) -> None:
+    version = int.from_bytes(compressed[position + 8 : position + 12], "big", signed=True)
+    if version < 1:
+        raise CorruptData(code, f"snappy framing of version {version}", cause="snappy-version", version=version)
+
+
+def _xerial_blocks(compressed: bytes, xerial: str) -> Iterator[bytes]:
+    position = _HEADER_SIZE
+    while position + 4 <= len(compressed):
+        if compressed[position : position + 4] == MAGIC[:4] and xerial != "one stream":  # another stream begins
+            if position + _HEADER_SIZE > len(compressed):
+                raise CorruptData("frame-damaged", "the header of a further snappy stream is cut off", cause="snappy-header-cut")
+            if compressed[position : position + 8] != MAGIC:
+                return
+            _check_xerial_version(compressed, position, "frame-damaged")  # that of the first header may be any
+            position += _HEADER_SIZE
+            continue
+        size = int.from_bytes(compressed[position : position + 4], "big", signed=True)
+        position += 4
+        if not 0 <= size <= _MAX_BLOCK_SIZE:
+            is_first = position == _HEADER_SIZE + 4  # Java asks for memory for it, which later blocks have already
+            code = "frame-block-too-large" if size > 0 else "frame-first-block-size" if is_first else "frame-block-size"
+            raise CorruptData(code, f"a snappy block says it is {size} bytes long", cause="snappy-size", size=size)
+        if position + size > len(compressed):
+            raise CorruptData("frame-truncated", "a snappy block reaches past the end", cause="snappy")
+        yield compressed[position : position + size]
+        position += size
+
+
+def _block(block: bytes, limit: int) -> bytes:
+    try:
+        import snappy
+    except ImportError as error:
+        raise missing_package("snappy", "python-snappy") from error
+
+    size = shift = 0
+    for byte in block[:5]:  # the block says first how long it becomes
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    if size > 0x7FFFFFFF:
+        raise CorruptData("frame-negative-size", f"a snappy block claims {size} bytes", cause="snappy", size=size - (1 << 32))
+    if size > _MAX_RATIO * len(block):  # the claim is forged
+        raise CorruptData("frame-damaged", f"a snappy block of {len(block)} bytes claims {size}", cause="snappy", claimed=size)
+    if size > limit:
+        raise too_large(limit)
+    try:
+        return bytes(snappy.uncompress(block))
+    except Exception as error:  # the package raises what its engine raises, a different class with each
+        raise CorruptData("frame-damaged", f"a snappy block is damaged: {error}", cause="snappy") from error
+
+
+class BatchDecompressor:
+    """One xerial stream at a time, into a buffer that grows with the payloads."""
+
+    __slots__ = ("_limit", "_room")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._room = bytearray(_ROOM)
+
+    def decompress(self, compressed: bytes | memoryview) -> memoryview | None:
+        """The payload until the next call, or None where it is not one sound stream, or larger than the limit."""
+        if compressed[: len(MAGIC)] != MAGIC or len(compressed) < _HEADER_SIZE:
+            return None
+        try:
+            from cramjam import snappy  # what python-snappy is made of, without its copies
+        except ImportError:
+            return None
+        view = memoryview(compressed)
+        position, end, given = _HEADER_SIZE, len(compressed), 0
+        try:
+            while position < end:
+                size = int.from_bytes(view[position : position + 4], "big")
+                position += 4
+                block = view[position : position + size]
+                position += size
+                if position > end:
+                    return None
+                wanted = snappy.decompress_raw_len(block)
+                if wanted > min(_MAX_RATIO * size, self._limit - given):
+                    return None
+                if given + wanted > len(self._room):
+                    self._room = self._room[:given] + bytearray(2 * (given + wanted) - given)
+                given += snappy.decompress_raw_into(block, memoryview(self._room)[given : given + wanted])
+        except Exception:  # the package raises an error of its own, a different class with each of its versions
+            return None
+        return memoryview(self._room)[:given]
+
+
+def inspect_frames(payload: bytes) -> Frames:
+    """The xerial streams of a payload, as long as they are whole; without their magic, one raw block."""
+    if len(payload) < _HEADER_SIZE or not payload.startswith(MAGIC):
+        return Frames(1, len(payload), is_raw=True)
+    count, position = 1, _HEADER_SIZE
+    while position + 4 <= len(payload):
+        if payload.startswith(MAGIC, position) and position + _HEADER_SIZE <= len(payload):
+            count += 1
+            position += _HEADER_SIZE
+            continue
+        size = int.from_bytes(payload[position : position + 4], "big", signed=True)
+        if size < 0 or position + 4 + size > len(payload):
+            break
+        position += 4 + size
+    return Frames(count, position)

@@ -1,0 +1,129 @@
+"""zstd: frames one after the other (RFC 8878), read in blocks of the sizes that zstd-jni reads."""
+
+from __future__ import annotations
+
+from kdump.binary.codecs import zstd_frame
+from kdump.binary.codecs.faults import missing_package
+from kdump.binary.codecs.frames import Frames
+from kdump.binary.codecs.quirks import NEWEST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from kdump.binary.codecs.quirks import CodecQuirks
+
+MAGIC = zstd_frame.MAGIC
+
+_INPUT = 512  # even a bomb makes no more than some 16 MiB of so few bytes
+_BOMB_INPUT = 32  # what it gets from then on
+_JAVA_OUTPUT = 16 << 10  # Kafka takes the output of zstd in blocks of this size: an error takes its block with it
+_ROOM = 256 << 10
+
+
+def decompressed(compressed: bytes, _magic: int, limit: int, quirks: CodecQuirks | None) -> Iterator[bytes]:
+    """Frames one after the other, to the end."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise missing_package("zstd", "zstandard") from error
+
+    quirks = quirks or NEWEST
+    if quirks.zstd_by_record:
+        whole = BatchDecompressor(limit).decompress(compressed)
+        if whole is not None:
+            yield whole
+            return
+        from kdump.binary.codecs import zstd_by_record  # only old releases need it
+
+        yield from zstd_by_record.decompressed(compressed, limit, quirks)
+        return
+    position = 0
+    input_size = _INPUT
+    decompressor = zstandard.ZstdDecompressor(max_window_size=zstd_frame.MAX_WINDOW)
+    last_block = (len(compressed) - 1) // zstd_frame.RECOMMENDED_INPUT
+    is_finished = False
+    while position < len(compressed):
+        if quirks.zstd_wants_whole_magic and len(compressed) - position < zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE:
+            if is_finished:
+                return
+            raise zstd_frame.cut_off()
+        frame = decompressor.decompressobj()
+        given = 0
+        while not frame.eof:
+            if position >= len(compressed):
+                if is_finished:
+                    return
+                raise zstd_frame.cut_off()
+            try:
+                block = frame.decompress(compressed[position : position + input_size])
+            except zstandard.ZstdError as error:
+                raise zstd_frame.damaged(error, lost=given % _JAVA_OUTPUT) from error
+            position += input_size
+            given += len(block)
+            if len(block) > 1000 * input_size:
+                input_size = _BOMB_INPUT
+            yield block
+        position = min(position, len(compressed)) - len(frame.unused_data)
+        # Once a frame has ended in the last block of input, zstd-jni does not miss the end of what follows it
+        is_finished = (position - 1) // zstd_frame.RECOMMENDED_INPUT == last_block
+
+
+class BatchDecompressor:
+    """One frame at a time."""
+
+    __slots__ = ("_decompressor", "_limit")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._decompressor: Any = None  # of the package, which is imported with the first payload
+
+    def decompress(self, compressed: bytes | memoryview) -> bytes | None:
+        """The payload, or None where it is not one sound frame, or larger than the limit."""
+        try:
+            import zstandard
+        except ImportError:
+            return None
+        if self._decompressor is None:
+            self._decompressor = zstandard.ZstdDecompressor(max_window_size=zstd_frame.MAX_WINDOW)
+        try:
+            parameters = zstandard.get_frame_parameters(compressed)
+            if parameters.content_size > self._limit and parameters.content_size != zstandard.CONTENTSIZE_UNKNOWN:
+                return None
+            room = min(self._limit, max(_ROOM, 16 * len(compressed)))
+            data: bytes = self._decompressor.decompress(compressed, max_output_size=room)
+            first_block = zstandard.frame_header_size(compressed)
+        except zstandard.ZstdError:
+            return None
+        # zstandard's allow_extra_data=False does not see what follows a frame that does not say how much it holds
+        end = zstd_frame.end_of_blocks(compressed, first_block) + zstd_frame.CHECKSUM_SIZE * parameters.has_checksum
+        return data if end == len(compressed) else None
+
+
+def inspect_frames(payload: bytes) -> Frames:
+    """The frames of a payload, as long as they are whole."""
+    count = position = window = 0
+    while position < len(payload):
+        end, asked_for = _inspected_frame(payload, position)
+        window = max(window, asked_for)
+        if not end:
+            break
+        count += 1
+        position = end
+    return Frames(count, position, window=window)
+
+
+def _inspected_frame(payload: bytes, start: int) -> tuple[int, int]:
+    """Where the frame that starts here ends, 0 if it is none or not whole, and the window it asks for."""
+    if not payload.startswith(MAGIC, start) or start + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE >= len(payload):
+        return 0, 0
+    descriptor = payload[start + 4]
+    first_block = start + zstd_frame.header_size(descriptor)
+    if zstd_frame.has_window(descriptor):
+        window = zstd_frame.window_size(payload[start + zstd_frame.MAGIC_AND_DESCRIPTOR_SIZE])
+    else:
+        content_size = payload[first_block - zstd_frame.content_size_size(descriptor) : first_block]
+        window = int.from_bytes(content_size, "little")
+    end = zstd_frame.end_of_blocks(payload, first_block) + zstd_frame.CHECKSUM_SIZE * zstd_frame.has_checksum(descriptor)
+    return (end if end <= len(payload) else 0), window
