@@ -30,6 +30,7 @@ FLOORS = {
     "library": 11,
     "releases": 4,
     "verdicts": 7,
+    "workers": 2,
     "output": 8,
     "pipeline": 9,
     "spark": 10,

@@ -14,13 +14,13 @@ import select
 import struct
 import time
 
-from kdump.binary import processes
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Accounts, FileReport, Finding, Start
 from kdump.checks.watch import Watch
 from kdump.formats import file_name
+from kdump.workers.process import fork, kill, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class _Worker:
         self._page = mmap.mmap(-1, _STATE_SIZE)
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
-        self._process = processes.fork()
+        self._process = fork()
         if self._process == 0:
             _work(jobs, settings, do, _Teller(self._page, skipped, told, writing))
         os.close(writing)
@@ -245,14 +245,14 @@ class _Worker:
             self._last_sign = now, (0, 0, files, path)
         elif now - self._last_sign[0] > seconds:
             self.reason = f"it had no end after {seconds:g} s, and was killed"
-            processes.kill(self._process)
+            kill(self._process)
 
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
         if not self._process:
             return
         if not self.is_over:
-            processes.kill(self._process)
+            kill(self._process)
         _, status = os.waitpid(self._process, 0)
         self._process = 0
         os.close(self.descriptor)
@@ -335,7 +335,7 @@ def _work(jobs: dict[int, Job], settings: Settings, do: Do, teller: _Teller) -> 
 
 def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
     data = marshal.dumps(message)
-    processes.write_all(descriptor, _FRAME.pack(len(data)) + data)
+    write_all(descriptor, _FRAME.pack(len(data)) + data)
 
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:

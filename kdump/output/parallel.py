@@ -13,15 +13,15 @@ from __future__ import annotations
 import mmap
 import os
 import select
-import time
 from struct import Struct, pack, unpack
 
-from kdump.binary import kernel, processes
+from kdump.binary import kernel
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.batch_search import NOWHERE, first_batch
 from kdump.formats.log import Log
 from kdump.formats.record_batch import COMPRESSION_MASK, as_int64
+from kdump.workers.process import fork, kill, wait_for, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,10 +67,6 @@ _MOST_HELD = 8 << 20  # characters of one chunk
 _PAUSE = 16 << 20  # after a run had to stop, so much is read by one process, or more if it had not come further than that
 _READ_SIZE = 1 << 18
 
-_LOAD = "/proc/loadavg"  # of Linux
-_LOOKS = 3  # at who is running: some only run for a moment
-_BETWEEN_LOOKS = 0.001  # seconds
-
 _NO_SLOT = -1
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset before a piece: not -1, which means that there is none
 
@@ -80,27 +76,6 @@ _HEAD = Struct("=qqqqBqqII")
 the first and the last offset of its records, and how many numbers about parts and about gaps stand after all this."""
 
 _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
-
-
-def jobs_here() -> int:
-    """How many processes suit this machine now: its cores, or fewer by each but one of the others that are busy on them."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(min(cores, cores + 1 - _running_here()), 1)  # one may only run for a moment, or shares its core
-
-
-def _running_here() -> int:
-    """How many others have been running in the last minute and, where the system tells that, are still."""
-    running = round(os.getloadavg()[0])  # what has ended just now counts, too
-    try:
-        for _ in range(_LOOKS):
-            with open(_LOAD, "rb", buffering=0) as file:
-                running = min(running, int(file.read(100).split()[3].partition(b"/")[0]) - 1)  # without this one
-            if not running:
-                break
-            time.sleep(_BETWEEN_LOOKS)
-    except (OSError, ValueError, IndexError):
-        pass
-    return running
 
 
 class ParallelText:
@@ -613,7 +588,7 @@ class _SharedOutlet(Outlet):
     def _wait_for_slot(self) -> None:
         if self._parts:
             self._say(_MORE)
-        processes.wait_for(self._freed)
+        wait_for(self._freed)
         self._look_for_slots()
 
     def _look_for_slots(self) -> None:
@@ -629,7 +604,7 @@ class _SharedOutlet(Outlet):
         gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else []
         counts = len(self._parts), len(gaps)
         head = _HEAD.pack(*self._piece, reached, what, first_offset, last_offset, *counts)
-        processes.write_all(self._talking, head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
+        write_all(self._talking, head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
         self._parts = []
 
 
@@ -649,7 +624,7 @@ class _Child:
             descriptors += os.pipe()
             descriptors += os.pipe()
             self.descriptor, talking, freed, self._freeing = descriptors
-            self._process = processes.fork()
+            self._process = fork()
             if not self._process:
                 self.close()
                 run.become(_SharedOutlet(self._memory, slot_size, talking, freed))
@@ -704,7 +679,7 @@ class _Child:
     def end(self) -> None:
         """End it if it has not ended."""
         self.close()
-        processes.kill(self._process)
+        kill(self._process)
         os.waitpid(self._process, 0)
 
     def close(self) -> None:

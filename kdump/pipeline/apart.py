@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kdump.binary import processes
 from kdump.errors import KdumpError, MissingPackage
 from kdump.output.arrow.builder import bounded, is_few, joined
 from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
+from kdump.workers.process import fork, how_it_ended, kill, wait_for, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -116,7 +116,7 @@ class _Process:
         self._memory = pa.py_buffer(shared)
         reading, writing = os.pipe()
         freed, freeing = os.pipe()
-        self._process = processes.fork()
+        self._process = fork()
         if self._process == 0:
             os.close(reading)
             os.close(freeing)
@@ -181,13 +181,13 @@ class _Process:
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
         if not self._has_ended:
-            processes.kill(self._process)
+            kill(self._process)
         self._pipe.close()
         self._freeing.close()
         _, status = os.waitpid(self._process, 0)
         self.is_through = status == 0
         self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        self.how_it_ended = processes.how_it_ended(os.waitstatus_to_exitcode(status))
+        self.how_it_ended = how_it_ended(os.waitstatus_to_exitcode(status))
         size = _STATE.unpack_from(self._page)[1]
         if size:
             self.error = pickle.loads(self._page[_STATE.size : _STATE.size + size])
@@ -231,19 +231,19 @@ class _Outlet:
         sink = pa.BufferOutputStream() if slot == _BEHIND else pa.FixedSizeBufferWriter(self._slots[slot])
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
-        processes.write_all(self._writing, _HEAD.pack(slot, sink.tell()))
+        write_all(self._writing, _HEAD.pack(slot, sink.tell()))
         if slot == _BEHIND:
-            processes.write_all(self._writing, memoryview(sink.getvalue()))
+            write_all(self._writing, memoryview(sink.getvalue()))
 
     def report(self, reports: list[SliceReport]) -> None:
         """Send the accounts of slices; all their rows were sent."""
         data = pickle.dumps(reports)
-        processes.write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
+        write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
 
     def _has_slot(self) -> bool:
         """Whether there is a free one, waiting for a while if there is not, but only once in vain."""
         if not self._free:
-            if not processes.wait_for(self._freed, self._patience):
+            if not wait_for(self._freed, self._patience):
                 self._patience = 0
                 return False
             self._free += os.read(self._freed, _SLOTS)

@@ -15,10 +15,10 @@ from kdump.cli.look import look_of
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
-from kdump.output.parallel import jobs_here
 from kdump.verdicts.check import run
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
+from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
