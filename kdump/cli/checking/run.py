@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def check_paths(request: CheckRequest) -> int:
     """Check all paths of a request, and tell on stdout what is wrong. Returns the exit code."""
     if request.is_nice or request.rate:
-        from kdump.cli.dropin import be_polite
+        from kdump.binary.throttle import throttle
 
-        be_polite(request.rate, is_nice=request.is_nice)
+        throttle(request.rate, is_nice=request.is_nice)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         look = look_of(
             is_terminal=stdout.isatty(),
