@@ -21,7 +21,8 @@ from kdump.errors import KdumpError
 from kdump.formats.batch_search import NOWHERE, first_batch
 from kdump.formats.log import Log
 from kdump.formats.record_batch import COMPRESSION_MASK, as_int64
-from kdump.workers.process import fork, kill, wait_for, write_all
+from kdump.workers.process import fork, kill, write_all
+from kdump.workers.slots import SharedSlots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -561,11 +562,10 @@ def _private_memory(size: int) -> mmap.mmap:
 class _SharedOutlet(Outlet):
     """That of a process which has others write its text: what it says goes into one pipe, free slots come out of another."""
 
-    def __init__(self, memory: mmap.mmap, slot_size: int, talking: int, freed: int) -> None:
-        super().__init__(memory, slot_size)
+    def __init__(self, slots: SharedSlots, talking: int) -> None:
+        super().__init__(slots.memory, slots.size)
+        self._shared = slots
         self._talking = talking
-        self._freed = freed
-        os.set_blocking(freed, False)
         self._piece = 0, 0, NOWHERE
         self._parts: list[int] = []
 
@@ -588,17 +588,14 @@ class _SharedOutlet(Outlet):
     def _wait_for_slot(self) -> None:
         if self._parts:
             self._say(_MORE)
-        wait_for(self._freed)
+        self._shared.wait()
         self._look_for_slots()
 
     def _look_for_slots(self) -> None:
         try:
-            freed = os.read(self._freed, _SLOTS)
-        except BlockingIOError:
-            return
-        if not freed:
+            self._free += self._shared.freed()
+        except BrokenPipeError:
             os._exit(1)  # nobody is interested any more
-        self._free += freed
 
     def _say(self, what: int, reached: int = NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
         gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else []
@@ -615,28 +612,28 @@ class _Child:
         self._run = run
         self.is_over = False
         self._said = bytearray()
-        self._memory = mmap.mmap(-1, _SLOTS * slot_size)
-        self._view = memoryview(self._memory)
-        self._slot_size = slot_size
+        self._slots = SharedSlots(_SLOTS, slot_size)
+        self._view = memoryview(self._slots.memory)
         descriptors: list[int] = []
         writer = os.getpid()
         try:
             descriptors += os.pipe()
-            descriptors += os.pipe()
-            self.descriptor, talking, freed, self._freeing = descriptors
+            self.descriptor, talking = descriptors
             self._process = fork()
             if not self._process:
-                self.close()
-                run.become(_SharedOutlet(self._memory, slot_size, talking, freed))
+                os.close(self.descriptor)
+                self._slots.take_end_of_worker()
+                run.become(_SharedOutlet(self._slots, talking))
         except OSError:
             for descriptor in descriptors:
                 os.close(descriptor)
+            self._slots.close()
             raise
         finally:
             if os.getpid() != writer:
                 os._exit(1)  # whatever happened: the copy must not go on as if it were the process that writes
         os.close(talking)
-        os.close(freed)
+        self._slots.take_end_of_reader()
 
     def listen(self) -> bool:
         """Take what it has said since the last time. Returns whether it lives, or has ended in good order."""
@@ -661,20 +658,14 @@ class _Child:
                 break
             piece = self._run.piece(first_unit, units, piece_start)
             for slot, text_start, text_end, is_last in zip(*(parts[field::4] for field in range(4)), strict=True):
-                at = slot * self._slot_size
-                piece.parts.append((self._view[at + text_start : at + text_end], self._free if is_last else None, slot))
+                at = slot * self._slots.size
+                piece.parts.append((self._view[at + text_start : at + text_end], self._slots.free if is_last else None, slot))
             if what != _MORE:
                 piece.reached, piece.gaps, piece.is_over = reached, gaps, True
                 piece.first_offset = first_offset if what == _END_WITH_RECORDS else None
                 piece.last_offset = last_offset
         del said[:start]
         return True
-
-    def _free(self, slot: int) -> None:
-        try:
-            os.write(self._freeing, bytes((slot,)))
-        except OSError:
-            pass  # it has ended, in good order or not
 
     def end(self) -> None:
         """End it if it has not ended."""
@@ -685,4 +676,4 @@ class _Child:
     def close(self) -> None:
         """Close what the writing process has of it."""
         os.close(self.descriptor)
-        os.close(self._freeing)
+        self._slots.close()
