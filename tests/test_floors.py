@@ -32,6 +32,7 @@ FLOORS = {
     "library": 11,
     "releases": 4,
     "verdicts": 7,
+    "workers": 2,
     "output": 8,
     "dropin": 9,
     "pipeline": 9,

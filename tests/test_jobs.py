@@ -13,6 +13,7 @@ from kdump.errors import Unreadable
 from kdump.output import parallel
 from kdump.output.blocks import Blocks
 from kdump.output.kafka.native_lines import KernelText
+from kdump.workers import cores
 
 from . import kernels
 from .builders.records import batch, record
@@ -261,8 +262,8 @@ def test_cores_on_which_others_are_busy_are_left_to_them(
 ) -> None:
     told = tmp_path / "loadavg"
     told.write_bytes(running)
-    monkeypatch.setattr(parallel, "_LOAD", str(told))
+    monkeypatch.setattr(cores, "_LOAD", str(told))
     monkeypatch.setattr(os, "getloadavg", lambda: (last_minute, 0.0, 0.0))
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
 
-    assert parallel.jobs_here() == jobs
+    assert cores.jobs_here() == jobs

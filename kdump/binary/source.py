@@ -11,9 +11,11 @@ from kdump.errors import Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import ClassVar
+    from typing import ClassVar, Protocol
 
-    from kdump.binary.manners import Manners
+    class _Reader(Protocol):
+        def read_into(self, descriptor: int, buffer: memoryview, position: int) -> int: ...
+
 
 WINDOW_SIZE = 1 << 20
 """How many bytes are read at once."""
@@ -30,8 +32,8 @@ class Source:
     `file-io-error`.
     """
 
-    manners: ClassVar[Manners | None] = None
-    """How all files of this process are read, if not as fast as can be."""
+    throttle: ClassVar[_Reader | None] = None
+    """What reads all files of this process, if not the system at full speed; `kdump.binary.throttle` sets it."""
 
     __slots__ = ("_descriptor", "path", "size")
 
@@ -55,7 +57,7 @@ class Source:
 
     def read(self, position: int, count: int) -> bytes:
         """The bytes at `position`, fewer than `count` only at the end of the file."""
-        if self.manners is not None:
+        if self.throttle is not None:
             buffer = bytearray(max(0, min(count, self.size - position)))
             return bytes(buffer[: self.read_into(memoryview(buffer), position)])
         try:
@@ -77,8 +79,8 @@ class Source:
         filled = 0
         try:
             while filled < len(buffer):
-                if self.manners is not None:
-                    read = self.manners.read_into(self._descriptor, buffer[filled:], position + filled)
+                if self.throttle is not None:
+                    read = self.throttle.read_into(self._descriptor, buffer[filled:], position + filled)
                 else:
                     read = os.preadv(self._descriptor, [buffer[filled:]], position + filled)
                 if not read:

@@ -8,19 +8,19 @@ left of its chunk is done by another one, without that file.
 from __future__ import annotations
 
 import marshal
-import mmap
 import os
 import select
 import struct
 import time
 
-from kdump.binary import processes
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Accounts, FileReport, Finding, Start
 from kdump.checks.live_source import Watch
 from kdump.formats import file_name
+from kdump.workers.last_position import LastPosition
+from kdump.workers.process import fork, kill, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ _TICK = 0.1  # seconds between two looks at how far all have come
 _GRACE = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
 
 _FRAME = struct.Struct(">I")
-_STATE = struct.Struct(">QQQH")  # position, bytes and files that are through, length of the path after it
-_STATE_SIZE = 8192
+_LAST_POSITION_SIZE = 8192  # of three numbers and a path
 _SIGKILL = 9
 _FAILED = 70  # the exit code of a process that has said why it ends
 
@@ -210,12 +209,12 @@ class _Worker:
         self.is_killed = False  # from outside, not by us
         self.is_over = False
         self._buffer = bytearray()
-        self._page = mmap.mmap(-1, _STATE_SIZE)
+        self._last_position = LastPosition(3, _LAST_POSITION_SIZE)
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
-        self._process = processes.fork()
+        self._process = fork()
         if self._process == 0:
-            _work(jobs, settings, do, _Teller(self._page, skipped, told, writing))
+            _work(jobs, settings, do, _Teller(self._last_position, skipped, told, writing))
         os.close(writing)
 
     def messages(self) -> Iterator[tuple[str, int, Any]]:
@@ -235,8 +234,8 @@ class _Worker:
 
     def state(self) -> tuple[int, int, int, str]:
         """The position in the file being checked, bytes and files that are through, and the file's path."""
-        position, size, files, length = _STATE.unpack_from(self._page)
-        return position, size, files, os.fsdecode(self._page[_STATE.size : _STATE.size + length])
+        position, size, files = self._last_position.numbers()
+        return position, size, files, os.fsdecode(self._last_position.text())
 
     def end_if_stuck(self, seconds: float) -> None:
         """End the process if it has been at one file for so long."""
@@ -246,14 +245,14 @@ class _Worker:
             self._last_sign = now, (0, 0, files, path)
         elif now - self._last_sign[0] > seconds:
             self.reason = f"it had no end after {seconds:g} s, and was killed"
-            processes.kill(self._process)
+            kill(self._process)
 
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
         if not self._process:
             return
         if not self.is_over:
-            processes.kill(self._process)
+            kill(self._process)
         _, status = os.waitpid(self._process, 0)
         self._process = 0
         os.close(self.descriptor)
@@ -269,15 +268,15 @@ class _Teller(Watch):
     Files that are `told` were through before a crash; they are checked again for what others are compared with.
     """
 
-    def __init__(self, page: mmap.mmap, skipped: set[str], told: set[str], descriptor: int) -> None:
+    def __init__(self, last_position: LastPosition, skipped: set[str], told: set[str], descriptor: int) -> None:
         self.skipped = frozenset(skipped)
         self.descriptor = descriptor
         self.number = 0  # of the job at hand
-        self._page = page
+        self._last_position = last_position
         self._told = told
         self._rows: list[Row] = []
         self._path = ""
-        self._size = self._files = self._length = 0
+        self._size = self._files = 0
         self._parent = os.getppid()
 
     def emit(self, row: Row) -> None:
@@ -287,21 +286,19 @@ class _Teller(Watch):
     def begin(self, path: str) -> None:
         if os.getppid() != self._parent:
             os._exit(_FAILED)  # nobody is interested any more
-        data = os.fsencode(path)[: _STATE_SIZE - _STATE.size]
         self._path = path
-        self._length = len(data)
-        self._page[_STATE.size : _STATE.size + len(data)] = data
+        self._last_position.put_text(os.fsencode(path))
         self.at(0)
 
     def at(self, position: int) -> None:
-        _STATE.pack_into(self._page, 0, position, self._size, self._files, self._length)
+        self._last_position.put(position, self._size, self._files)
 
     def end(self, size: int) -> None:
         self.send_rows()
         self._path = ""
         self._size += size
         self._files += 1
-        self._length = 0
+        self._last_position.put_text(b"")
         self.at(0)
 
     def send_rows(self) -> None:
@@ -336,7 +333,7 @@ def _work(jobs: dict[int, Job], settings: Settings, do: Do, teller: _Teller) -> 
 
 def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
     data = marshal.dumps(message)
-    processes.write_all(descriptor, _FRAME.pack(len(data)) + data)
+    write_all(descriptor, _FRAME.pack(len(data)) + data)
 
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:

@@ -143,14 +143,14 @@ def _decoder_option(name: str, what: str) -> Callable[[Command], Command]:
     return click.option(name, type=click.Choice(decoder_names.PLAIN), help=f"How to decode {what}; overrides --decode.")
 
 
-def _be_polite(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Take --nice or --rate to heart, whichever this is; they go together."""
-    asked_for = context.meta.setdefault("kdump.manners", {"nice": False, "rate": None})
+def _throttle(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Throttle reading by --nice or --rate, whichever this is; they go together."""
+    asked_for = context.meta.setdefault("kdump.throttle", {"nice": False, "rate": None})
     asked_for[parameter.name] = value
     if value:
-        from kdump import dropin
+        from kdump.binary.throttle import throttle
 
-        dropin.be_polite(asked_for["rate"] or "", is_nice=asked_for["nice"])
+        throttle(asked_for["rate"] or "", is_nice=asked_for["nice"])
 
 
 class OutputFile:
@@ -208,12 +208,12 @@ _REST = (
     click.option(
         "--nice",
         is_flag=True,
-        callback=_be_polite,
+        callback=_throttle,
         expose_value=False,
         help="Run at the lowest priority and leave the page cache as it was, for use beside a running broker.",
     ),
     click.option(
-        "--rate", callback=_be_polite, expose_value=False, metavar="RATE", help="Read no faster than this, for example 50MB/s."
+        "--rate", callback=_throttle, expose_value=False, metavar="RATE", help="Read no faster than this, for example 50MB/s."
     ),
 )
 _COMMON = (

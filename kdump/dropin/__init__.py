@@ -35,7 +35,9 @@ def main(arguments: list[str], stdout: BinaryIO, stderr: BinaryIO, *, is_termina
         own = OwnOptions(arguments)
         profile = profile_of(own.release)
         if own.is_nice or own.rate:
-            be_polite(own.rate, is_nice=own.is_nice)
+            from kdump.binary.throttle import throttle
+
+            throttle(own.rate, is_nice=own.is_nice)
     except UsageError as error:
         stderr.write(f"kdump: {error}\n".encode("utf-8", "backslashreplace"))
         return USAGE
@@ -86,13 +88,3 @@ class OwnOptions:
             self.jobs = int(value)
         else:
             raise UsageError(f"{name} takes {_WITH_VALUE[name]}, not {value!r}")
-
-
-def be_polite(rate: str, *, is_nice: bool) -> None:
-    """Let this process read files as one that others come before. Raises UsageError for a rate that is none."""
-    from kdump.binary.manners import Manners, lower_priority, rate_of
-    from kdump.binary.source import Source
-
-    Source.manners = Manners(rate_of(rate) if rate else None, drops_pages=is_nice)
-    if is_nice:
-        lower_priority()

@@ -261,14 +261,15 @@ def _leap(
     tool: DumpTool, source: Source, rules: LogRules, make: Maker, text: _BatchText | _RecordText, *, is_deep: bool
 ) -> Leap | None:
     """What shows much of the log at once: several processes, where that is worth while, or the kernel in C."""
-    own = text.kernel.leap_through(source) if text.kernel is not None and source.manners is None else None
-    if source.size < _WORTH_JOBS or tool.jobs == 1 or tool.is_terminal or source.manners is not None:
+    own = text.kernel.leap_through(source) if text.kernel is not None and source.throttle is None else None
+    if source.size < _WORTH_JOBS or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
         return own
-    from kdump.binary import processes
     from kdump.output import parallel
+    from kdump.workers.cores import jobs_here
+    from kdump.workers.process import can_fork
 
-    jobs = tool.jobs or parallel.jobs_here()
-    if jobs == 1 or not processes.can_fork():
+    jobs = tool.jobs or jobs_here()
+    if jobs == 1 or not can_fork():
         return own
     several = parallel.ParallelText(
         source,

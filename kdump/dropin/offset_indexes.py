@@ -99,7 +99,7 @@ def _kernel_text(
     """The lines by the kernel in C, for releases that compare with the last offset of a batch."""
     if (
         kernel.native is None
-        or Source.manners is not None
+        or Source.throttle is not None
         or tool.message_rules is not None
         or tool.profile.index_compares_first_record
     ):

@@ -13,16 +13,17 @@ from __future__ import annotations
 import mmap
 import os
 import select
-import time
 from struct import Struct, pack, unpack
 
-from kdump.binary import kernel, processes
+from kdump.binary import kernel
 from kdump.binary.batch_header import HEADER_UP_TO_MAGIC, LENGTH_AT, MAGIC_AT, codec_id
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
 from kdump.formats.record_batch import as_int64
 from kdump.reading.search import NOWHERE, first_batch
+from kdump.workers.process import fork, kill, write_all
+from kdump.workers.slots import SharedSlots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,10 +69,6 @@ _MOST_HELD = 8 << 20  # characters of one chunk
 _PAUSE = 16 << 20  # after a run had to stop, so much is read by one process, or more if it had not come further than that
 _READ_SIZE = 1 << 18
 
-_LOAD = "/proc/loadavg"  # of Linux
-_LOOKS = 3  # at who is running: some only run for a moment
-_BETWEEN_LOOKS = 0.001  # seconds
-
 _NO_SLOT = -1
 _BEFORE_FIRST = -(1 << 63) + 1  # stands for the offset before a piece: not -1, which means that there is none
 
@@ -81,27 +78,6 @@ _HEAD = Struct("=qqqqBqqII")
 the first and the last offset of its records, and how many numbers about parts and about gaps stand after all this."""
 
 _MORE, _END, _END_WITH_RECORDS, _BYE = range(4)
-
-
-def jobs_here() -> int:
-    """How many processes suit this machine now: its cores, or fewer by each but one of the others that are busy on them."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(min(cores, cores + 1 - _running_here()), 1)  # one may only run for a moment, or shares its core
-
-
-def _running_here() -> int:
-    """How many others have been running in the last minute and, where the system tells that, are still."""
-    running = round(os.getloadavg()[0])  # what has ended just now counts, too
-    try:
-        for _ in range(_LOOKS):
-            with open(_LOAD, "rb", buffering=0) as file:
-                running = min(running, int(file.read(100).split()[3].partition(b"/")[0]) - 1)  # without this one
-            if not running:
-                break
-            time.sleep(_BETWEEN_LOOKS)
-    except (OSError, ValueError, IndexError):
-        pass
-    return running
 
 
 class ParallelText:
@@ -587,11 +563,10 @@ def _private_memory(size: int) -> mmap.mmap:
 class _SharedOutlet(Outlet):
     """That of a process which has others write its text: what it says goes into one pipe, free slots come out of another."""
 
-    def __init__(self, memory: mmap.mmap, slot_size: int, talking: int, freed: int) -> None:
-        super().__init__(memory, slot_size)
+    def __init__(self, slots: SharedSlots, talking: int) -> None:
+        super().__init__(slots.memory, slots.size)
+        self._shared = slots
         self._talking = talking
-        self._freed = freed
-        os.set_blocking(freed, False)
         self._piece = 0, 0, NOWHERE
         self._parts: list[int] = []
 
@@ -614,23 +589,20 @@ class _SharedOutlet(Outlet):
     def _wait_for_slot(self) -> None:
         if self._parts:
             self._say(_MORE)
-        processes.wait_for(self._freed)
+        self._shared.wait()
         self._look_for_slots()
 
     def _look_for_slots(self) -> None:
         try:
-            freed = os.read(self._freed, _SLOTS)
-        except BlockingIOError:
-            return
-        if not freed:
+            self._free += self._shared.freed()
+        except BrokenPipeError:
             os._exit(1)  # nobody is interested any more
-        self._free += freed
 
     def _say(self, what: int, reached: int = NOWHERE, first_offset: int = 0, last_offset: int = 0) -> None:
         gaps = self.gaps if what in (_END, _END_WITH_RECORDS) else []
         counts = len(self._parts), len(gaps)
         head = _HEAD.pack(*self._piece, reached, what, first_offset, last_offset, *counts)
-        processes.write_all(self._talking, head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
+        write_all(self._talking, head + pack(f"={counts[0]}I{counts[1]}q", *self._parts, *gaps))
         self._parts = []
 
 
@@ -641,28 +613,28 @@ class _Child:
         self._run = run
         self.is_over = False
         self._said = bytearray()
-        self._memory = mmap.mmap(-1, _SLOTS * slot_size)
-        self._view = memoryview(self._memory)
-        self._slot_size = slot_size
+        self._slots = SharedSlots(_SLOTS, slot_size)
+        self._view = memoryview(self._slots.memory)
         descriptors: list[int] = []
         writer = os.getpid()
         try:
             descriptors += os.pipe()
-            descriptors += os.pipe()
-            self.descriptor, talking, freed, self._freeing = descriptors
-            self._process = processes.fork()
+            self.descriptor, talking = descriptors
+            self._process = fork()
             if not self._process:
-                self.close()
-                run.become(_SharedOutlet(self._memory, slot_size, talking, freed))
+                os.close(self.descriptor)
+                self._slots.take_end_of_worker()
+                run.become(_SharedOutlet(self._slots, talking))
         except OSError:
             for descriptor in descriptors:
                 os.close(descriptor)
+            self._slots.close()
             raise
         finally:
             if os.getpid() != writer:
                 os._exit(1)  # whatever happened: the copy must not go on as if it were the process that writes
         os.close(talking)
-        os.close(freed)
+        self._slots.take_end_of_reader()
 
     def listen(self) -> bool:
         """Take what it has said since the last time. Returns whether it lives, or has ended in good order."""
@@ -687,8 +659,8 @@ class _Child:
                 break
             piece = self._run.piece(first_unit, units, piece_start)
             for slot, text_start, text_end, is_last in zip(*(parts[field::4] for field in range(4)), strict=True):
-                at = slot * self._slot_size
-                piece.parts.append((self._view[at + text_start : at + text_end], self._free if is_last else None, slot))
+                at = slot * self._slots.size
+                piece.parts.append((self._view[at + text_start : at + text_end], self._slots.free if is_last else None, slot))
             if what != _MORE:
                 piece.reached, piece.gaps, piece.is_over = reached, gaps, True
                 piece.first_offset = first_offset if what == _END_WITH_RECORDS else None
@@ -696,19 +668,13 @@ class _Child:
         del said[:start]
         return True
 
-    def _free(self, slot: int) -> None:
-        try:
-            os.write(self._freeing, bytes((slot,)))
-        except OSError:
-            pass  # it has ended, in good order or not
-
     def end(self) -> None:
         """End it if it has not ended."""
         self.close()
-        processes.kill(self._process)
+        kill(self._process)
         os.waitpid(self._process, 0)
 
     def close(self) -> None:
         """Close what the writing process has of it."""
         os.close(self.descriptor)
-        os.close(self._freeing)
+        self._slots.close()

@@ -6,7 +6,6 @@ whenever the process dies. A crash of a codec is the file's; whoever else ends t
 
 from __future__ import annotations
 
-import mmap
 import os
 import pickle
 import signal
@@ -16,14 +15,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kdump.binary import processes
 from kdump.errors import KdumpError, MissingPackage
 from kdump.output.arrow.builder import bounded, is_few, joined
 from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
+from kdump.workers.last_position import LastPosition
+from kdump.workers.process import fork, how_it_ended, kill, write_all
+from kdump.workers.slots import SharedSlots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from io import FileIO
     from typing import Any
 
     from kdump.pipeline.options import Options
@@ -34,12 +34,11 @@ if TYPE_CHECKING:
     ReadPiece = Callable[[Piece, Options, SliceReport], Iterator[Part]]
     Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
-_STATE = struct.Struct(">II")  # the number of the piece that is read, bytes of the error after it
 _HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes after this; its size in bytes
 _BEHIND, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
 _PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all
-_PAGE_SIZE = 64 << 10
+_LAST_POSITION_SIZE = 64 << 10  # of the number of the piece that is read, and an error
 _FAILED = 70
 _MOST_HELD = 64  # pieces of few rows that wait to be sent
 _SCHEMA_SIZE = 256 << 10  # what stands around a batch is less
@@ -111,20 +110,18 @@ class _Process:
     """
 
     def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, on_report: OnReport) -> None:
-        self._page = mmap.mmap(-1, _PAGE_SIZE)
-        shared = mmap.mmap(-1, _SLOTS * _SLOT_SIZE)
-        self._memory = pa.py_buffer(shared)
+        self._last_position = LastPosition(1, _LAST_POSITION_SIZE)
+        self._slots = SharedSlots(_SLOTS, _SLOT_SIZE)
+        self._memory = pa.py_buffer(self._slots.memory)
         reading, writing = os.pipe()
-        freed, freeing = os.pipe()
-        self._process = processes.fork()
+        self._process = fork()
         if self._process == 0:
             os.close(reading)
-            os.close(freeing)
-            _work(work, options, read_piece, build, self._page, _Outlet(shared, writing, freed))
+            self._slots.take_end_of_worker()
+            _work(work, options, read_piece, build, self._last_position, _Outlet(self._slots, writing))
         os.close(writing)
-        os.close(freed)
+        self._slots.take_end_of_reader()
         self._pipe = os.fdopen(reading, "rb", buffering=0)
-        self._freeing = os.fdopen(freeing, "wb", buffering=0)
         self._on_report = on_report
         self._has_ended = False
         self.reported = 0
@@ -137,8 +134,7 @@ class _Process:
     @property
     def at(self) -> int:
         """The number of the piece that it is reading."""
-        number: int = _STATE.unpack_from(self._page)[0]
-        return number
+        return self._last_position.numbers()[0]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that comes, up to the end or to a crash."""
@@ -163,8 +159,8 @@ class _Process:
 
     def _in_slot(self, slot: int, size: int) -> pa.Buffer:
         """What is in a slot, which is free again when nothing is left that was made of it."""
-        held = _Held(self._memory, slot, self._freeing)
-        return pa.foreign_buffer(self._memory.address + slot * _SLOT_SIZE, size, held)
+        held = _Held(self._memory, slot, self._slots)
+        return pa.foreign_buffer(self._memory.address + slot * self._slots.size, size, held)
 
     def _bytes(self, size: int) -> pa.Buffer | None:
         """So many bytes as they come, None if fewer do. What is made of them keeps them, and copies nothing."""
@@ -181,33 +177,30 @@ class _Process:
     def end(self) -> None:
         """End the process if it has not, and take note of how it ended."""
         if not self._has_ended:
-            processes.kill(self._process)
+            kill(self._process)
         self._pipe.close()
-        self._freeing.close()
+        self._slots.close()
         _, status = os.waitpid(self._process, 0)
         self.is_through = status == 0
         self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        self.how_it_ended = processes.how_it_ended(os.waitstatus_to_exitcode(status))
-        size = _STATE.unpack_from(self._page)[1]
-        if size:
-            self.error = pickle.loads(self._page[_STATE.size : _STATE.size + size])
+        self.how_it_ended = how_it_ended(os.waitstatus_to_exitcode(status))
+        error = self._last_position.text()
+        if error:
+            self.error = pickle.loads(error)
         elif os.waitstatus_to_exitcode(status) == _FAILED:
             self.error = KdumpError("a process that read files failed")
 
 
 class _Held:
-    """A slot while there is something that was made of its bytes; it keeps `memory`, and tells through a pipe that it ends."""
+    """A slot while there is something that was made of its bytes; it keeps `memory`, and frees the slot when it ends."""
 
-    def __init__(self, memory: pa.Buffer, slot: int, freeing: FileIO) -> None:
+    def __init__(self, memory: pa.Buffer, slot: int, slots: SharedSlots) -> None:
         self._memory = memory
         self._slot = slot
-        self._freeing = freeing
+        self._slots = slots
 
     def __del__(self) -> None:
-        try:
-            self._freeing.write(bytes((self._slot,)))
-        except (OSError, ValueError):
-            pass  # the other process has ended
+        self._slots.free(self._slot)
 
 
 class _Outlet:
@@ -216,58 +209,61 @@ class _Outlet:
     Those for which there is no room go through the pipe in which all are told of.
     """
 
-    def __init__(self, memory: mmap.mmap, writing: int, freed: int) -> None:
-        view = memoryview(memory)
-        self._slots = [pa.py_buffer(view[start : start + _SLOT_SIZE]) for start in range(0, len(view), _SLOT_SIZE)]
-        self._free = list(range(_SLOTS))
+    def __init__(self, slots: SharedSlots, writing: int) -> None:
+        view = memoryview(slots.memory)
+        self._shared = slots
+        self._slots = [pa.py_buffer(view[start : start + slots.size]) for start in range(0, len(view), slots.size)]
+        self._free = list(range(len(self._slots)))
         self._writing = writing
-        self._freed = freed
         self._patience = _PATIENCE
 
     def send(self, batch: pa.RecordBatch) -> None:
         """Send one; it is copied once where there is a slot."""
-        fits = pa.ipc.get_record_batch_size(batch) + _SCHEMA_SIZE <= _SLOT_SIZE
+        fits = pa.ipc.get_record_batch_size(batch) + _SCHEMA_SIZE <= self._shared.size
         slot = self._free.pop() if fits and self._has_slot() else _BEHIND
         sink = pa.BufferOutputStream() if slot == _BEHIND else pa.FixedSizeBufferWriter(self._slots[slot])
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
-        processes.write_all(self._writing, _HEAD.pack(slot, sink.tell()))
+        write_all(self._writing, _HEAD.pack(slot, sink.tell()))
         if slot == _BEHIND:
-            processes.write_all(self._writing, memoryview(sink.getvalue()))
+            write_all(self._writing, memoryview(sink.getvalue()))
 
     def report(self, reports: list[SliceReport]) -> None:
         """Send the accounts of slices; all their rows were sent."""
         data = pickle.dumps(reports)
-        processes.write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
+        write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
 
     def _has_slot(self) -> bool:
         """Whether there is a free one, waiting for a while if there is not, but only once in vain."""
         if not self._free:
-            if not processes.wait_for(self._freed, self._patience):
+            if not self._shared.wait(self._patience):
                 self._patience = 0
                 return False
-            self._free += os.read(self._freed, _SLOTS)
+            self._free += self._shared.freed()
         return bool(self._free)
 
 
-def _work(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, outlet: _Outlet) -> None:
+def _work(
+    work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, last_position: LastPosition, outlet: _Outlet
+) -> None:
     """What the fork does, and all it does."""
     code = 0
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _send(work, options, read_piece, build, page, outlet)
+        _send(work, options, read_piece, build, last_position, outlet)
     except BrokenPipeError:
         code = _FAILED  # nobody is interested any more
     except Exception as error:
         code = _FAILED
-        data = pickle.dumps(_portable(error))[: _PAGE_SIZE - _STATE.size]
-        page[_STATE.size : _STATE.size + len(data)] = data
-        _STATE.pack_into(page, 0, _STATE.unpack_from(page)[0], len(data))
+        last_position.put_text(pickle.dumps(_portable(error)))
+        last_position.put(*last_position.numbers())
     finally:
         os._exit(code)
 
 
-def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, page: mmap.mmap, outlet: _Outlet) -> None:
+def _send(
+    work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, last_position: LastPosition, outlet: _Outlet
+) -> None:
     """Read all pieces, and send their rows. Pieces of few rows wait until there are more, or one that has many."""
     held: list[Part] = []
     waiting: list[SliceReport] = []  # of the pieces whose rows are held
@@ -280,7 +276,7 @@ def _send(work: list[Piece], options: Options, read_piece: ReadPiece, build: Bui
             outlet.report(reports)
 
     for number, piece in enumerate(work):
-        _STATE.pack_into(page, 0, number, 0)
+        last_position.put(number)
         report = SliceReport.of(piece)
         parts = read_piece(piece, options, report)
         first = list(islice(parts, 1))

@@ -13,11 +13,11 @@ from collections import Counter, deque
 from multiprocessing import connection, get_context
 from typing import TYPE_CHECKING
 
-from kdump.binary import processes
 from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.pipeline import tasks
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS, TaskReport
+from kdump.workers.process import how_it_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -173,7 +173,7 @@ class _Worker:
             answer: TaskReport | Exception = self.connection.recv()
         except (EOFError, OSError):
             self.kill()
-            raise _Died(f"the process that read it {processes.how_it_ended(self._process.exitcode or 0)}") from None
+            raise _Died(f"the process that read it {how_it_ended(self._process.exitcode or 0)}") from None
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -68,7 +68,7 @@ def walk(
     large log ahead of the walk.
     """
     items = _Walk(source, start, base_offset, next_base_offset)
-    if kernel.native is None or source.manners is not None:
+    if kernel.native is None or source.throttle is not None:
         yield from items.by_windows(source.size)
         return
     from kdump.reading.read_ahead import ReadAhead

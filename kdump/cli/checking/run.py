@@ -15,10 +15,10 @@ from kdump.cli.report_style import report_style_of
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
-from kdump.output.parallel import jobs_here
 from kdump.verdicts.check import run
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
+from kdump.workers.cores import jobs_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def check_paths(request: CheckRequest) -> int:
     """Check all paths of a request, and tell on stdout what is wrong. Returns the exit code."""
     if request.is_nice or request.rate:
-        from kdump.dropin import be_polite
+        from kdump.binary.throttle import throttle
 
-        be_polite(request.rate, is_nice=request.is_nice)
+        throttle(request.rate, is_nice=request.is_nice)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(
             is_terminal=stdout.isatty(),

@@ -11,8 +11,8 @@ from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
 from kdump.errors import UsageError
 from kdump.output.arrow.rows import TABLES
-from kdump.output.parallel import jobs_here
 from kdump.pipeline.fleet import questions
+from kdump.workers.cores import jobs_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

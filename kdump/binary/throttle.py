@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from kdump.binary.source import Source
 from kdump.errors import UsageError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
@@ -17,7 +18,7 @@ _IOPRIO_WHO_PROCESS = 1
 _IOPRIO_IDLE = 3 << 13
 
 
-class Manners:
+class Throttle:
     """How files are read: at most `rate` bytes a second, and whether pages that were not cached before are dropped again."""
 
     def __init__(self, rate: int | None, *, drops_pages: bool) -> None:
@@ -49,6 +50,17 @@ class Manners:
         if now < self._is_free_at:
             time.sleep(self._is_free_at - now)
         self._is_free_at = max(now, self._is_free_at) + size / self._rate
+
+
+def throttle(rate: str, *, is_nice: bool) -> None:
+    """Let this process, and the workers it forks from now on, read all files like this. Raises UsageError for a bad rate.
+
+    This is a setting of the process, not an argument of each Source: files are opened in some forty places on nearly all floors,
+    none of which may be forgotten.
+    """
+    Source.throttle = Throttle(rate_of(rate) if rate else None, drops_pages=is_nice)
+    if is_nice:
+        lower_priority()
 
 
 def rate_of(text: str) -> int:

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from kdump import dropin
-from kdump.binary.manners import Manners, rate_of
 from kdump.binary.source import Source
+from kdump.binary.throttle import Throttle, rate_of
 from kdump.errors import UsageError
 
 from .builders.records import batch, record
 
 
 @pytest.fixture(autouse=True)
-def _without_manners() -> Iterator[None]:
+def _without_throttle() -> Iterator[None]:
     yield
-    Source.manners = None
+    Source.throttle = None
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_rate_that_is_none_is_a_usage_error(text: str) -> None:
 
 
 def test_a_file_is_read_no_faster_than_its_rate(log: Path) -> None:
-    Source.manners = Manners(10_000_000, drops_pages=False)
+    Source.throttle = Throttle(10_000_000, drops_pages=False)
     start = time.monotonic()
     with Source(str(log)) as source:
         assert source.read(0, source.size) == log.read_bytes()
@@ -61,13 +61,13 @@ def test_a_file_is_read_no_faster_than_its_rate(log: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [["--nice"], ["--rate", "1GB/s"], ["--nice", "--rate=500MB/s"]])
-def test_manners_change_nothing_that_is_printed(log: Path, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.binary.manners.lower_priority", lambda: None)  # of the process of all tests
-    plain, polite = BytesIO(), BytesIO()
+def test_a_throttle_changes_nothing_that_is_printed(log: Path, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.binary.throttle.lower_priority", lambda: None)  # of the process of all tests
+    plain, throttled = BytesIO(), BytesIO()
     dropin.main(["--files", str(log), "--deep-iteration"], plain, BytesIO())
-    dropin.main([*options, "--files", str(log), "--deep-iteration"], polite, BytesIO())
-    assert Source.manners is not None
-    assert polite.getvalue() == plain.getvalue()
+    dropin.main([*options, "--files", str(log), "--deep-iteration"], throttled, BytesIO())
+    assert Source.throttle is not None
+    assert throttled.getvalue() == plain.getvalue()
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system has no such advice")
@@ -83,7 +83,7 @@ def test_only_pages_that_were_not_cached_are_dropped(log: Path, monkeypatch: pyt
         return preadv(descriptor, buffers, position)
 
     monkeypatch.setattr(os, "preadv", preadv_of_half_cached)
-    Source.manners = Manners(None, drops_pages=True)
+    Source.throttle = Throttle(None, drops_pages=True)
     with Source(str(log)) as source:
         assert source.read(0, source.size) == log.read_bytes()
         assert dropped[0][0] == cached

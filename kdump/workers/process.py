@@ -1,4 +1,4 @@
-"""Copies of this process that do a part of its work, for it alone: they hear no interrupts, and are ended by it."""
+"""Worker processes: forks of this process that do a part of its work. They get no interrupts; this process ends them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ else:
 
 
 def can_fork() -> bool:
-    """Whether this process may be forked: others of its threads would be missing in the copy."""
+    """Whether this process may be forked: other threads would be missing in the worker process."""
     threading = sys.modules.get("threading")
     return hasattr(os, "fork") and (threading is None or threading.active_count() == 1)
 
 
 def fork() -> int:
-    """As os.fork; interrupts never come to the copy.
+    """As os.fork; the worker process gets no interrupts.
 
-    The process itself hears those of a terminal, too, and ends the copy. Of one that came while modules prepare a copy for its
-    life, Python would only tell.
+    This process gets those of a terminal, too, and ends the worker. If one came while modules prepare the worker after the fork,
+    Python would only print it.
     """
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT,))
     process = -1
@@ -50,7 +50,7 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 
 def kill(process: int) -> None:
-    """End a copy at once, wherever it is."""
+    """End a worker process at once, whatever it is doing."""
     os.kill(process, _signal.SIGKILL)
 
 

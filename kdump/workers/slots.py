@@ -1,0 +1,64 @@
+"""Slots of memory that a worker process fills and the process that started it reads; it frees each by a byte in a pipe."""
+
+import mmap
+import os
+
+from kdump.workers.process import wait_for
+
+_CLOSED = -1
+
+
+class SharedSlots:
+    """`count` slots of `size` bytes, at most 256. Made before the fork; then each process takes its end.
+
+    The worker knows which slots are free: all at first, then those that `freed` returns.
+    """
+
+    __slots__ = ("_count", "_freed", "_freeing", "memory", "size")
+
+    def __init__(self, count: int, size: int) -> None:
+        self._count = count
+        self.size = size
+        self.memory = mmap.mmap(-1, count * size)  # pages that nobody uses take no memory
+        self._freed, self._freeing = os.pipe()
+        os.set_blocking(self._freed, False)
+
+    def take_end_of_worker(self) -> None:
+        """This process is the worker."""
+        self._freeing = _close(self._freeing)
+
+    def take_end_of_reader(self) -> None:
+        """This process is the one that started the worker."""
+        self._freed = _close(self._freed)
+
+    def freed(self) -> bytes:
+        """The numbers of slots that were freed since the last call. Raises BrokenPipeError if the reader has ended."""
+        try:
+            numbers = os.read(self._freed, self._count)
+        except BlockingIOError:
+            return b""
+        if not numbers:
+            raise BrokenPipeError("the process that reads the slots has ended")
+        return numbers
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until a slot is freed or the reader has ended; None is for ever. Returns whether one of these came in time."""
+        return wait_for(self._freed, seconds)
+
+    def free(self, slot: int) -> None:
+        """Let the worker fill a slot again. Does nothing if the worker has ended, or this end is closed."""
+        try:
+            os.write(self._freeing, bytes((slot,)))
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Close both ends of the pipe, as far as they are open here. The memory lives as long as anybody uses it."""
+        self._freed = _close(self._freed)
+        self._freeing = _close(self._freeing)
+
+
+def _close(descriptor: int) -> int:
+    if descriptor != _CLOSED:
+        os.close(descriptor)
+    return _CLOSED
