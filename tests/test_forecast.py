@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -527,6 +528,15 @@ def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
         "  clean    nothing is scanned: nothing is lost; damage stays: consumers stop at offset 1",
         "  unclean  scanned from 3 on: nothing is lost; damage stays: consumers stop at offset 1",
     ]
+
+
+def test_garbage_full_of_headers_that_claim_much_hides_no_batch_that_is_lost(tmp_path: Path) -> None:
+    sizes = [1 << 20] * 40 + [1 << power for power in range(19, 5, -1)]  # each would cost a checksum over so many bytes
+    claims = [struct.pack(">qiib", 9, size - 12, 0, 2).ljust(61, b"\x01") for size in sizes]
+    large = batch(records=[record(value=bytes(1 << 21))], base_offset=3)
+    path = _partition(tmp_path, (0, [_batch(0), *claims, _batch(1), _batch(2), large]))
+    row = _only(path, after="unclean", recovery_point=0)
+    assert (row.outcome, row.log_end, row.lost_records, row.is_safe) == ("cut", 1, 3, False)
 
 
 def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path: Path) -> None:

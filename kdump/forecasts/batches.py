@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from struct import Struct
 
 from kdump.binary import kernel
@@ -26,7 +27,9 @@ from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
 from kdump.forecasts.exceptions import ILLEGAL_ARGUMENT, KAFKA, BrokerException, InvalidBatch
 from kdump.formats import message_set
+from kdump.formats.log import Log
 from kdump.formats.record_batch import NO_TIMESTAMP, as_int64
+from kdump.reading.headers import HeaderWindow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from kdump.forecasts.directory import Directory, File
 
     Header = tuple[int, ...]
+    Checked = tuple[int, Header, bool, bool]
 
 MAX_LOG_SIZE = 0x7FFFFFFF
 LARGEST_CODEC = 7
@@ -114,6 +118,10 @@ class LogReader:
         self.file = file
 
     @property
+    def path(self) -> str:
+        return self.file.path or ""
+
+    @property
     def size(self) -> int:
         return self.file.size
 
@@ -126,14 +134,9 @@ class LogReader:
         Raises InvalidBatch where a length cannot be.
         """
         end = self.size if end is None else min(end, self.size)
-        window, window_position, window_size = b"", position, _SMALL_WINDOW
+        headers = HeaderWindow(self, _SMALL_WINDOW, WINDOW_SIZE)
         while position < end - HEADER_UP_TO_MAGIC:
-            start = position - window_position
-            if start + BATCH_HEADER_SIZE > len(window) and (not window or window_position + len(window) < self.size):
-                # Where batches are large, little more than their headers is read.
-                is_dense = start <= len(window)
-                window_size = min(2 * window_size, WINDOW_SIZE) if is_dense else _SMALL_WINDOW
-                window, window_position, start = self.read(position, window_size), position, 0
+            window, start = headers.at(position)
             if len(window) - start < HEADER_UP_TO_MAGIC:
                 return  # the file was cut off meanwhile
             offset, length, magic = _UP_TO_MAGIC.unpack_from(window, start)
@@ -155,43 +158,35 @@ class LogReader:
             last = batch
         return last
 
-    def checked(self, start: int = 0) -> Iterator[tuple[int, Header, bool, bool]]:
+    def checked(self, start: int = 0) -> Iterator[Checked]:
         """All batches, read whole: position, fields, whether it is a message of magic 0 or 1, whether length and CRC are right.
 
         Raises InvalidBatch as `batches`.
         """
         crc32c = crc32c_for(self.size - start)
-        position, window, window_position = start, b"", start
-        while position < self.size - HEADER_UP_TO_MAGIC:
-            at = position - window_position
-            if at + HEADER_UP_TO_MAGIC > len(window):
-                window, window_position, at = self.read(position, WINDOW_SIZE), position, 0
-                if len(window) < HEADER_UP_TO_MAGIC:
-                    return
-            _, length, magic = _UP_TO_MAGIC.unpack_from(window, at)
-            size = length + LOG_OVERHEAD
-            if length < MIN_RECORD_OVERHEAD:
-                raise self.invalid_size(position, length)
-            if position > self.size - size:
-                return
-            if at + max(size, BATCH_HEADER_SIZE) > len(window) and at:
-                window = b""  # begin the next window with this batch
-                continue
-            is_legacy = magic < 2
+        log = Log(self, start)  # type: ignore[arg-type]  # of a source, a walk needs no more than path, size and read
+
+        def regular(window: bytes, at: int, window_position: int, magic: int) -> tuple[Iterator[Checked] | None, int]:
             headers: list[tuple[int, ...]]
-            if is_legacy:
+            if magic < 2:
                 headers, starts, valid, end = kernel.walk_messages(window, at, _LOWEST_MAGIC, LARGEST_CODEC)  # type: ignore[assignment]  # as a list of any headers
             else:
                 headers, starts, valid, end = kernel.walk_batches(window, at, LARGEST_CODEC, crc32c)  # type: ignore[assignment]
-            if headers:
-                for header, begin, is_valid in zip(headers, starts, valid, strict=True):
-                    yield window_position + begin, header, is_legacy, is_valid
-                position = window_position + end
-            else:
-                yield self._lone(position, size, is_legacy)
-                position += size
+            if not headers:
+                return None, end
+            positions = map(window_position.__add__, starts)
+            return zip(positions, headers, repeat(magic < 2), valid), end  # repeat has no end
 
-    def _lone(self, position: int, size: int, is_legacy: bool) -> tuple[int, Header, bool, bool]:
+        def lone(magic: int, size: int) -> Iterator[Checked]:
+            return iter([self._lone(log.position, size, magic < 2)])
+
+        try:
+            for run in log.walk(regular, lone):
+                yield from run
+        except CorruptData as fault:
+            raise self.invalid_size(log.position, fault.values["size"]) from None
+
+    def _lone(self, position: int, size: int, is_legacy: bool) -> Checked:
         """A batch that is too large for a window, too small for its header, or at the very end."""
         data = self.read(position, BATCH_HEADER_SIZE)
         if is_legacy:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     Range = tuple[int, int]
     Intact = tuple[int, int, int, int, int]
 
-_FIRST_CRC_BYTES = 16 << 20  # of a search, before it has gone through any bytes
+_FIRST_CRC_BYTES = 32 << 20  # of a search, before it has gone through any bytes
+_KEPT_CRC_BYTES = 16 << 20  # of these, for batches that are small
 _MAX_RANGES = 1000
 _MAX_GAINED = 1 << 20
 
@@ -145,7 +146,7 @@ def _intact(directory: Directory, file: File) -> Iterator[Intact]:
     """First and last offset, records, size and CRC of each batch whose CRC fits, those after damage among them."""
     log = LogReader(directory, File(file.path, min(file.size, MAX_LOG_SIZE), file.start))
     position = 0
-    search = Search(log, Budget(log.size + _FIRST_CRC_BYTES), WHOLE)
+    search = Search(log, Budget(log.size + _FIRST_CRC_BYTES, kept_crc_bytes=_KEPT_CRC_BYTES), WHOLE)
     while position < log.size:
         try:
             for at, header, is_legacy, is_valid in log.checked(position):

@@ -228,6 +228,17 @@ class Log:
         """
         return self._walk(self.source.read, self._regular_starts, self._lone_start)
 
+    def walk(
+        self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], lone: Callable[[int, int], Item]
+    ) -> Iterator[Item]:
+        """Read on from `position`, with readers of its own.
+
+        `regular` reads a run of batches: in this window, from here on, the window being at that position of the log, and the
+        first of them having that magic. It says what it made of them, and where in the window they end. If it makes nothing of
+        them, `lone` reads the one batch at `position`, by its magic and size. Raises CorruptData where a length cannot be.
+        """
+        return self._walk(self.source.read, regular, lone)
+
     def _walk(
         self,
         read: Callable[[int, int], Window],

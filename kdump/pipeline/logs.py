@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kdump.binary import codecs, kernel
+from kdump.binary import codecs
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    LENGTH,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES,
+)
 from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
@@ -15,6 +25,7 @@ from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.pipeline.planning import Piece
 from kdump.reading import salvage
+from kdump.reading.headers import HeaderWindow
 from kdump.reading.plausible import is_plausible
 from kdump.reading.records import UnreadableBatch, past_bad_batches
 
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from kdump.binary.batch_header import BatchHeader
     from kdump.binary.source import Source
     from kdump.formats.record import RecordChunk
     from kdump.pipeline.options import Options
@@ -31,8 +43,6 @@ if TYPE_CHECKING:
 
 _HEADERS_AT_ONCE = 8192
 _HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read in vain
-_MAGIC_AT = 16
-_MAGIC, _ATTRIBUTES, _ATTRIBUTES_OF_MESSAGE = 3, 5, 4  # of unpacked headers
 
 _HELD_PAYLOAD = 32 << 20  # bytes of a payload that are decompressed at once
 _SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
@@ -216,20 +226,23 @@ def header_rows(source: Source, piece: Piece, options: Options, report: SliceRep
         yield from batches(source, Piece(piece.item, end), options, report)
 
 
-def _headers(source: Source, position: int) -> tuple[list[kernel.BatchHeader], list[int], int]:
+def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int], int]:
     """The headers of the next batches, where they are, and where the last of them ends."""
-    headers: list[kernel.BatchHeader] = []
+    headers: list[BatchHeader] = []
     positions: list[int] = []
-    window, start = b"", position
+    header_window = HeaderWindow(source, _HEADER_WINDOW, _HEADER_WINDOW)
     while len(headers) < _HEADERS_AT_ONCE:
-        if position + kernel.BATCH_HEADER_SIZE > start + len(window):
-            window, start = source.read(position, _HEADER_WINDOW), position
-        header = window[position - start : position - start + kernel.BATCH_HEADER_SIZE]
-        if len(header) < kernel.BATCH_HEADER_SIZE or header[_MAGIC_AT] < 2 or not is_plausible(header, source.size - position):
+        window, start = header_window.at(position)
+        header_bytes = window[start : start + BATCH_HEADER_SIZE]
+        if (
+            len(header_bytes) < BATCH_HEADER_SIZE
+            or header_bytes[MAGIC_AT] < 2
+            or not is_plausible(header_bytes, source.size - position)
+        ):
             break
-        headers.append(kernel.BATCH_HEADER.unpack(header))
+        headers.append(BATCH_HEADER.unpack(header_bytes))
         positions.append(position)
-        position += kernel.LOG_OVERHEAD + headers[-1][1]
+        position += LOG_OVERHEAD + headers[-1][LENGTH]
     return headers, positions, position
 
 
@@ -306,8 +319,8 @@ class _Scales:
 
     def sizes(self, chunk: Chunk) -> list[int | None]:
         """The bytes of the records in each batch; none of old wrappers, and of what is not measured or cannot be."""
-        overhead = kernel.LOG_OVERHEAD if chunk.is_legacy else kernel.BATCH_HEADER_SIZE
-        attributes = _ATTRIBUTES_OF_MESSAGE if chunk.is_legacy else _ATTRIBUTES
+        overhead = LOG_OVERHEAD if chunk.is_legacy else BATCH_HEADER_SIZE
+        attributes = MESSAGE_ATTRIBUTES if chunk.is_legacy else ATTRIBUTES
         sizes: list[int | None] = []
         for row, (header, size) in enumerate(zip(chunk.headers, chunk.batches["size"], strict=True)):
             codec = header[attributes] & COMPRESSION_MASK
@@ -327,12 +340,12 @@ class _Scales:
     def _size(self, chunk: Chunk, row: int, codec: int) -> int | None:
         size = 0
         try:
-            payload = memoryview(bytes_of(self._source, chunk, row))[kernel.BATCH_HEADER_SIZE :]
+            payload = memoryview(bytes_of(self._source, chunk, row))[BATCH_HEADER_SIZE:]
             whole = self._whole.decompress(codec, payload)
             if whole is not None:
                 size = len(whole)
                 return size
-            for piece in codecs.decompressed(codec, bytes(payload), chunk.headers[row][_MAGIC]):
+            for piece in codecs.decompressed(codec, bytes(payload), chunk.headers[row][MAGIC]):
                 size += len(piece)
                 if self._samples and size > self._left:
                     return None

@@ -8,6 +8,7 @@ trusted. Nothing here judges: that is for `checks` and `forecasts`.
 - `trust`: which whole batches are beyond doubt, by the offsets and leader epochs around them.
 - `spans`: what the span of a damaged batch holds: its real end if only its length is wrong, and batches that stand inside.
 - `search`: the one search of the next intact batch, byte by byte. What it takes for a candidate, and its budget, are arguments.
+- `headers`: the headers of batches, one after the other, with little of what stands between them.
 - `plausible`: whether bytes may be the header of a batch.
 - `records`: the records of batches, past those that cannot be read.
 - `read_ahead`: summaries of large pieces of a log, made ahead of the walk by threads.

@@ -1,0 +1,36 @@
+"""Reads the headers of batches one after the other, and little of what stands between them."""
+
+from __future__ import annotations
+
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.reading.zeros import Readable
+
+
+class HeaderWindow:
+    """The bytes around the header at hand.
+
+    Where batches are small, windows grow from `smallest` to `largest`, so that many headers come at once. Where a batch is larger
+    than its window, the next one is small again: little more than the header is read.
+    """
+
+    __slots__ = ("_largest", "_position", "_size", "_smallest", "_source", "_window")
+
+    def __init__(self, source: Readable, smallest: int, largest: int) -> None:
+        self._source = source
+        self._smallest = self._size = smallest
+        self._largest = largest
+        self._window = b""
+        self._position = 0
+
+    def at(self, position: int) -> tuple[bytes, int]:
+        """A window, and where in it this position is; positions go up. All of a header is there unless the log ends inside it."""
+        window, start = self._window, position - self._position
+        if start + BATCH_HEADER_SIZE > len(window) and (not window or self._position + len(window) < self._source.size):
+            is_dense = start <= len(window) or not window
+            self._size = min(2 * self._size, self._largest) if is_dense else self._smallest
+            self._window, self._position = self._source.read(position, self._size), position
+            return self._window, 0
+        return window, start
