@@ -448,8 +448,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="codec-of-old-messages",
         file="kdump/pipeline/logs.py",
-        old="_ATTRIBUTES_OF_MESSAGE = 3, 5, 4",
-        new="_ATTRIBUTES_OF_MESSAGE = 3, 5, 5",
+        old="MESSAGE_ATTRIBUTES if chunk.is_legacy",
+        new="ATTRIBUTES if chunk.is_legacy",
         tests=("tests/test_pipeline.py::test_old_messages_tell_their_uncompressed_size_where_they_are_not_compressed",),
     ),
     Mutation(
