@@ -40,7 +40,7 @@ static inline void move_window(Window *window, int64_t position)
 }
 
 /* Reads once, to hold up to `wanted` bytes. Returns how many more there are: 0 at the end of the file, negative for an error. */
-static ssize_t read_on(Window *window, size_t wanted)
+static inline ssize_t read_on(Window *window, size_t wanted)
 {
     if (window->start)
         memmove(window->bytes, window->bytes + window->start, window->held);
@@ -56,7 +56,7 @@ static ssize_t read_on(Window *window, size_t wanted)
     return count;
 }
 
-static size_t hold_more(Window *window, int64_t position, size_t need, size_t wanted)
+static inline size_t hold_more(Window *window, int64_t position, size_t need, size_t wanted)
 {
     move_window(window, position);
     while (window->held < need) {
