@@ -114,12 +114,12 @@ def _lz4(payload: bytes) -> Frames:
 def _zstd(payload: bytes) -> Frames:
     count = position = window = 0
     while position < len(payload):
-        found = _zstd_frame(payload, position)
-        window = max(window, found[1])
-        if not found[0]:
+        end, frame_window = _zstd_frame(payload, position)
+        window = max(window, frame_window)
+        if not end:
             break
         count += 1
-        position = found[0]
+        position = end
     return Frames(count, position, window=window)
 
 

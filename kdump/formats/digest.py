@@ -111,10 +111,11 @@ def of_window(window: bytes, start: int, position: int, max_codec: int, crc32c: 
         digested = native.digest_batches(window, start, position, max_codec, crc32c)
     if digested is None:
         return None
-    numbers = digested[0]
+    numbers, *_ = digested
+    count = numbers[digest_reference.DIGEST.index("count")]
 
     def header_at(start: int) -> bytes:
         at = start - position
         return window[at : at + kernel.BATCH_HEADER_SIZE]
 
-    return Digest(digested, header_at, lambda: native.producer_runs(window, start, numbers[0], position))
+    return Digest(digested, header_at, lambda: native.producer_runs(window, start, count, position))
