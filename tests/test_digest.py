@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdump.binary import digest_reference
+from kdump.binary import digest_reference, producer_run
 from kdump.formats.digest import Digest
 from kdump.formats.log import DigestedChunk, Log
 
@@ -98,10 +98,10 @@ def test_producers_are_told_by_runs() -> None:
     runs = _sure(log).producer_runs()
     assert runs is not None
     assert list(runs) == [
-        (8, 2, digest_reference.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0, 0, 0, 0, 1),
-        (9, 2, digest_reference.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0, 0, 0, 0, 1),
-        (8, 2, digest_reference.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6, 0, 0, 0, 0),
-        (9, 2, digest_reference.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0, 0, 0, 0, 1),
+        (8, 2, producer_run.TRANSACTIONAL, 0, 1, 0, 0, SIZE, 4, 4, 0, 0, 0, 0, 0, 1),
+        (9, 2, producer_run.PLAIN, 3, 4, 1, SIZE, 2 * SIZE, 3, 3, 0, 0, 0, 0, 0, 1),
+        (8, 2, producer_run.MARKER, -1, -1, 5, 5 * SIZE, 5 * SIZE + 78, 5, 5, 0, 6, 0, 0, 0, 0),
+        (9, 2, producer_run.PLAIN, 7, 7, 6, 5 * SIZE + 78, 6 * SIZE + 78, 6, 6, 0, 0, 0, 0, 0, 1),
     ]
 
 
@@ -119,8 +119,8 @@ def test_transactions_that_are_committed_in_a_row_are_one_run() -> None:
     runs = _sure(log).producer_runs()
     assert runs is not None
     assert list(runs) == [
-        (8, 2, digest_reference.TRANSACTIONAL, 4, 7, 6, 3 * both, 3 * both + SIZE, 6, 6, 0, 5, 3, 3, 5, 1),
-        (8, 2, digest_reference.MARKER, -1, -1, 7, 4 * both - 78, 4 * both, 7, 7, 1, 4, 0, 0, 0, 0),
+        (8, 2, producer_run.TRANSACTIONAL, 4, 7, 6, 3 * both, 3 * both + SIZE, 6, 6, 0, 5, 3, 3, 5, 1),
+        (8, 2, producer_run.MARKER, -1, -1, 7, 4 * both - 78, 4 * both, 7, 7, 1, 4, 0, 0, 0, 0),
     ]
 
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
-from kdump.binary import digest_reference, kernel, reference
+from kdump.binary import digest_reference, kernel, producer_run, reference
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import jobs, run
 from kdump.checks.packed_ints import Column
@@ -151,7 +151,7 @@ def test_digests_are_those_of_the_reference(logs: list[bytes], data: st.DataObje
 
 def test_digests_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.DIGEST == digest_reference.DIGEST
-    assert _kernel.RUN == digest_reference.RUN
+    assert _kernel.RUN == producer_run.RUN
 
 
 PRODUCED = st.lists(

@@ -15,6 +15,25 @@ from kdump.binary.batch_header import (
     MIN_BATCH_LENGTH,
     TRANSACTIONAL_BIT,
 )
+from kdump.binary.producer_run import (
+    BASE_OFFSET,
+    COMMIT_OFFSET,
+    COMMITS,
+    COORDINATOR_EPOCH,
+    EMPTY_TRANSACTIONAL,
+    END,
+    EPOCH,
+    FIRST_COORDINATOR_EPOCH,
+    IS_OPEN,
+    KIND,
+    LAST_BASE_OFFSET,
+    LAST_OFFSET,
+    LAST_SEQUENCE,
+    MARKER,
+    PLAIN,
+    POSITION,
+    TRANSACTIONAL,
+)
 from kdump.binary.reference import walk_batches, walk_messages
 
 TYPE_CHECKING = False
@@ -190,21 +209,6 @@ def _with_columns(
     return numbers, pack(*positions), pack(*first_offsets), pack(*last_offsets), pack(*timestamps)
 
 
-RUN = (
-    *("producer_id", "epoch", "kind", "base_sequence", "last_sequence", "base_offset", "position", "end"),
-    *("last_base_offset", "last_offset", "control_type", "coordinator_epoch"),
-    *("commits", "first_coordinator_epoch", "commit_offset", "is_open"),
-)
-"""What is told of a run: its `kind`, one of those below, the first and last sequence, of its first batch the first offset and
-where it starts and ends, of its last batch the first and the last offset; of a marker its type and the coordinator's epoch.
-
-A transactional run goes on after its `commits`, markers of which it is told what the first and the last epoch of the coordinator
-is, and the offset of the last. What is told of its first batch is so of the first after the last commit, if it `is_open`: if
-there is one.
-"""
-
-PLAIN, TRANSACTIONAL, EMPTY_TRANSACTIONAL, MARKER = range(4)
-
 _MARKER = Struct(">8sb3si")  # up to the third byte of its key, type, value size and version, epoch of the coordinator
 _MARKER_SIZE = BATCH_HEADER_SIZE + 17
 _COMMIT = 1
@@ -213,7 +217,7 @@ _MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
 
 
 def producer_runs(window: bytes, start: int, count: int, window_position: int) -> bytes | None:
-    """The runs of `count` batches of magic 2, in the order of their first batches, as 64-bit numbers, those of RUN for each.
+    """The runs of `count` batches of magic 2, by their first batches, as 64-bit numbers; producer_run.RUN names them.
 
     A run is of one producer: data of one kind and epoch, each sequence following the one before, or a marker; batches of others
     may stand in between. Markers that commit what stands before them belong to its run. What has no producer is left out.
@@ -242,17 +246,20 @@ def producer_runs(window: bytes, start: int, count: int, window_position: int) -
         elif producer_id < 0 or base < 0 or delta < 0 or last > 0x7FFFFFFF:
             return None
         run = last_runs.get(producer_id)
-        if run is not None and kind != MARKER and run[1:3] == [epoch, kind] and run[4] + 1 == base:
-            if not run[15]:
-                run[5:8] = base_offset, position, position + size
-            run[4], run[8], run[9], run[15] = last, base_offset, last_offset, 1
+        if run is not None and run[EPOCH] != epoch:
+            run = None  # it does not go on
+        if run is not None and kind != MARKER and run[KIND] == kind and run[LAST_SEQUENCE] + 1 == base:
+            if not run[IS_OPEN]:
+                run[BASE_OFFSET], run[POSITION], run[END] = base_offset, position, position + size
+            run[LAST_SEQUENCE], run[LAST_BASE_OFFSET], run[LAST_OFFSET], run[IS_OPEN] = last, base_offset, last_offset, 1
             continue
         is_commit = kind == MARKER and control_type == _COMMIT
-        if run is not None and is_commit and run[1:3] == [epoch, TRANSACTIONAL] and run[15]:
-            if not run[12]:
-                run[13] = coordinator_epoch
-            if not run[12] or coordinator_epoch >= run[11]:
-                run[11], run[12], run[14], run[15] = coordinator_epoch, run[12] + 1, last_offset, 0
+        if run is not None and is_commit and run[KIND] == TRANSACTIONAL and run[IS_OPEN]:
+            if not run[COMMITS]:
+                run[FIRST_COORDINATOR_EPOCH] = coordinator_epoch
+            if not run[COMMITS] or coordinator_epoch >= run[COORDINATOR_EPOCH]:
+                run[COORDINATOR_EPOCH], run[COMMIT_OFFSET], run[IS_OPEN] = coordinator_epoch, last_offset, 0
+                run[COMMITS] += 1
                 continue
         run = [producer_id, epoch, kind, base, last, base_offset, position, position + size, base_offset, last_offset]
         run += [control_type, coordinator_epoch, 0, 0, 0, int(kind != MARKER)]

@@ -45,7 +45,8 @@ def digest_index(
         digest = kernel.native.digest_index(entries, base_offset, *previous, gap_start, facts.size, *columns_of_log)
         return digest
     offsets, positions = columns(entries)
-    if not (previous[0] < offsets[0] >= 0 and previous[1] < positions[0] and positions[-1] < facts.size):
+    last_offset, last_position = previous
+    if not (last_offset < offsets[0] >= 0 and last_position < positions[0] and positions[-1] < facts.size):
         return None
     if not all(map(lt, offsets, islice(offsets, 1, None))) or not all(map(lt, positions, islice(positions, 1, None))):
         return None
@@ -72,15 +73,16 @@ def digest_time_index(
     """
     if not 0 <= base_offset < _TOO_HIGH:
         return None
-    before = max(previous[0], _LOWEST), previous[1]
+    last_timestamp, last_offset = previous
+    last_timestamp = max(last_timestamp, _LOWEST)
     first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
     if kernel.native is not None:
         columns_of_log = (first_offsets.packed, last_offsets.packed, facts.max_timestamps.packed)
         digest: tuple[int, int, int] | None
-        digest = kernel.native.digest_time_index(entries, base_offset, *before, *columns_of_log)
+        digest = kernel.native.digest_time_index(entries, base_offset, last_timestamp, last_offset, *columns_of_log)
         return digest
     timestamps, offsets = zip(*_TIME_ENTRY.iter_unpack(entries), strict=True)
-    if not (before[0] < timestamps[0] and before[1] <= offsets[0] >= 0):
+    if not (last_timestamp < timestamps[0] and last_offset <= offsets[0] >= 0):
         return None
     if not all(map(lt, timestamps, islice(timestamps, 1, None))) or not all(map(le, offsets, islice(offsets, 1, None))):
         return None

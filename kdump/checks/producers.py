@@ -82,6 +82,10 @@ class Rows:
             self._columns = [self._chunk.batches[name] for name in _COLUMNS]
         return self._columns
 
+    def column(self, name: str) -> Sequence[int]:
+        """One of these columns, by its name in RecordBatch."""
+        return self.columns[_COLUMNS.index(name)]
+
     @property
     def crcs(self) -> Sequence[int]:
         """The stored checksums."""
@@ -177,7 +181,8 @@ class Producers:
         for producer_id, transaction in self.open.items():
             last_batch = self.last_batches.get(producer_id)
             if last_batch is not None:
-                transaction.last_offset = max(transaction.last_offset, last_batch[3])
+                _, _, _, last_offset = last_batch
+                transaction.last_offset = max(transaction.last_offset, last_offset)
         return sorted(self.open.values(), key=_last_offset)
 
     def enter_segment(self, facts: SegmentFacts) -> None:

@@ -46,7 +46,7 @@ class OffsetIndex:
         self._remake: Callable[[], None] | None = None
         self._count = file.size // offset_index.ENTRY_SIZE
         self._max_entries = self._count
-        self.last_offset = self.entry(self._count - 1)[0] if self._count else base_offset
+        self.last_offset = self._offset(self._count - 1) if self._count else base_offset
 
     @property
     def count(self) -> int:
@@ -71,25 +71,32 @@ class OffsetIndex:
         relative_offset, position = _OFFSET_ENTRY.unpack(data.ljust(offset_index.ENTRY_SIZE, b"\0"))
         return as_int64(self._base_offset + relative_offset), position
 
+    def _offset(self, row: int) -> int:
+        offset, _ = self.entry(row)
+        return offset
+
     def position_of(self, target: int) -> int:
         """From where on a log is to be searched for an offset: that of the largest entry not above it, found as Kafka does."""
         row = self._row_of(target)
-        return 0 if row is None else max(self.entry(row)[1], 0)
+        if row is None:
+            return 0
+        _, position = self.entry(row)
+        return max(position, 0)
 
     def _row_of(self, target: int) -> int | None:
         if not self._count:
             return None
         first_warm = max(0, self._count - 1 - _WARM_ENTRIES)
-        if self.entry(first_warm)[0] < target:
+        if self._offset(first_warm) < target:
             return self._search(target, first_warm, self._count - 1)
-        if self.entry(0)[0] > target:
+        if self._offset(0) > target:
             return None
         return self._search(target, 0, first_warm)
 
     def _search(self, target: int, low: int, high: int) -> int:
         while low < high:
             middle = (low + high + 1) // 2
-            offset = self.entry(middle)[0]
+            offset = self._offset(middle)
             if offset == target:
                 return middle
             if offset > target:
@@ -140,9 +147,9 @@ class OffsetIndex:
     def truncate_to(self, offset: int) -> None:
         """Without the entries from an offset on."""
         row = self._row_of(offset)
-        count = 0 if row is None else row if self.entry(row)[0] == offset else row + 1
+        count = 0 if row is None else row if self._offset(row) == offset else row + 1
         self._count = min(count, self._count)
-        self.last_offset = self.entry(self._count - 1)[0] if self._count else self._base_offset
+        self.last_offset = self._offset(self._count - 1) if self._count else self._base_offset
 
     def make_room(self, max_size: int) -> None:
         """As the index of the newest segment gets it; one that is larger is refused."""

@@ -30,7 +30,8 @@ class LeaderEpochs:
 
     def note(self, epoch: int, first_offset: int) -> None:
         """Enter the epoch of a batch, if it is later than all others."""
-        if epoch >= 0 and (not self._entries or epoch > self._entries[-1][0]):
+        last_epoch, _ = self._entries[-1] if self._entries else (-1, 0)
+        if epoch > last_epoch:
             self.assign(epoch, first_offset)
 
     def assign(self, epoch: int, start_offset: int) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from struct import Struct
 
-from kdump.binary import digest_reference, kernel
+from kdump.binary import digest_reference, kernel, producer_run
 from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH
 
 TYPE_CHECKING = False
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.digest_reference import Digested
-
-
-_RUN = Struct(f"={len(digest_reference.RUN)}q")
 
 
 class Digest:
@@ -98,9 +94,9 @@ class Digest:
         return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + kernel.LOG_OVERHEAD + header[LENGTH]
 
     def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
-        """What each producer wrote, a run at a time; see digest_reference.RUN. None where a batch of it is odd."""
+        """What each producer wrote, a run at a time; see producer_run.RUN. None where a batch of it is odd."""
         data = self._runs()
-        return None if data is None else _RUN.iter_unpack(data)
+        return None if data is None else producer_run.LAYOUT.iter_unpack(data)
 
 
 def of_window(window: bytes, start: int, position: int, max_codec: int, crc32c: Checksum, *, is_legacy: bool) -> Digest | None:
@@ -115,10 +111,11 @@ def of_window(window: bytes, start: int, position: int, max_codec: int, crc32c: 
         digested = native.digest_batches(window, start, position, max_codec, crc32c)
     if digested is None:
         return None
-    numbers = digested[0]
+    numbers, *_ = digested
+    count = numbers[digest_reference.DIGEST.index("count")]
 
     def header_at(start: int) -> bytes:
         at = start - position
         return window[at : at + kernel.BATCH_HEADER_SIZE]
 
-    return Digest(digested, header_at, lambda: native.producer_runs(window, start, numbers[0], position))
+    return Digest(digested, header_at, lambda: native.producer_runs(window, start, count, position))

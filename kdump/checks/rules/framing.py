@@ -400,8 +400,10 @@ class Framing(SegmentRule):
         words, gap = self._missing(len(self.facts.positions))  # up to the next segment, if there is one
         if gap is None:
             words, gap = self._attested()
-            if gap and offsets and offsets[0] == gap[0]:
-                gap = gap[0], max(gap[1], offsets[1])
+            if gap and offsets:
+                (first, last), (first_missing, last_missing) = offsets, gap
+                if first == first_missing:
+                    gap = first, max(last, last_missing)
         severity = ERROR if gap else self._severity_of_tail()
         self._tell(damage, message + words, severity=severity, offsets=gap or offsets, expected=size, found=there)
 

@@ -120,11 +120,12 @@ def _read(context: FileContext) -> _Epochs:
             )
             epochs.is_damaged = True
             continue
-        if before is None or (epoch > before[0] and start > before[1]):
+        last_epoch, last_start, _ = before or (-1, -1, 0)
+        if before is None or (epoch > last_epoch and start > last_start):
             epochs.add(line, epoch, start)
         else:
             _report_order(context, line, (epoch, start), before, expected)
-            if epoch > before[0] and start == before[1] and epochs.starts and epochs.starts[-1] == start:
+            if epoch > last_epoch and start == last_start and epochs.starts and epochs.starts[-1] == start:
                 epochs.epochs[-1] = epoch
             else:
                 epochs.is_damaged = True
@@ -163,11 +164,12 @@ def _report_order(
 ) -> None:
     """Two lines that do not rise. Brokers before 2.2 wrote an epoch that began no batch and the next with one start offset."""
     epoch, start = pair
+    last_epoch, last_start, last_line = before
     message = (
         f"Line {line.number} has epoch {epoch:,} from offset {start:,} on, "
-        f"line {before[2]} above it epoch {before[0]:,} from offset {before[1]:,} on."
+        f"line {last_line} above it epoch {last_epoch:,} from offset {last_start:,} on."
     )
-    if epoch > before[0] and start == before[1]:
+    if epoch > last_epoch and start == last_start:
         message += " Old brokers wrote such pairs; newer ones drop the first."
         context.report("epochs-not-monotonic", line.start, line.end, message, severity=INFO)
     else:
@@ -294,10 +296,11 @@ def _runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
         facts = partition.segments[base_offset]
         for place, (epoch, first) in enumerate(facts.epochs):
             last = _last_of_run(facts, place)
-            if run is not None and epoch == run[0] and first <= last:
-                run = epoch, run[1], last
-                continue
             if run is not None:
+                run_epoch, first_of_run, _ = run
+                if epoch == run_epoch and first <= last:
+                    run = epoch, first_of_run, last
+                    continue
                 yield run
                 run = None
             if epoch < highest:

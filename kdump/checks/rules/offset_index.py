@@ -89,7 +89,8 @@ class _Check:
         count = len(data) // ENTRY_SIZE
         self.previous_row = first_row + count - 1
         if largest_gap > _WIDE * INTERVAL:
-            self.gaps.add(first_row, range(count), columns(data)[1])
+            _, positions = columns(data)
+            self.gaps.add(first_row, range(count), positions)
         else:
             self.gaps.add_even(self.previous_row, position, count, smallest_gap)
         return True
@@ -118,7 +119,9 @@ class _Check:
             rows = _ascending_rows(positions, damaged | zeros, self.gaps.last_position)
         self.gaps.add(first_row, rows, positions)
         if self.against is not None:
-            next_position = columns(behind)[1][0] if behind else 0
+            next_position = 0
+            if behind:
+                _, (next_position, *_) = columns(behind)
             damaged |= self.against.compare(first_row, offsets, positions, next_position, zeros)
         self.entries.count_window(data, damaged, zeros)
 
@@ -133,7 +136,8 @@ class _Check:
             if self._is_out_of_bounds(first_row + row, offset, position):
                 damaged.add(row)
                 continue
-            if self.previous[0] >= offset or self.previous[1] >= position:
+            last_offset, last_position = self.previous
+            if last_offset >= offset or last_position >= position:
                 damaged.add(self._report_disorder(first_row, row, offset, position))
             else:
                 self.one_before = self.previous
@@ -162,9 +166,11 @@ class _Check:
         Where this one is above the last but one, the one between is too high.
         """
         blamed = row
+        last_offset, last_position = self.previous
+        earlier_offset, earlier_position = self.one_before
         for code, what, number, before, earlier in (
-            ("index-entry-order", "offset", offset, self.previous[0], self.one_before[0]),
-            ("index-position-order", "position", position, self.previous[1], self.one_before[1]),
+            ("index-entry-order", "offset", offset, last_offset, earlier_offset),
+            ("index-position-order", "position", position, last_position, earlier_position),
         ):
             if before < number:
                 continue

@@ -186,7 +186,7 @@ class _Comparison:
                 self._report(state.producer_id, position, position + ENTRY.size, differences)
         if self.count <= _MAX_IDS:
             for producer_id in sorted(in_transaction):
-                first_offset = views[producer_id][2]
+                _, _, first_offset = views[producer_id]
                 difference = (f"a transaction open since offset {first_offset:,}", "no such producer")
                 self._report(producer_id, 0, self.context.source.size, [difference])
 
@@ -198,13 +198,10 @@ class _Comparison:
         if state.producer_epoch != epoch:
             return [(f"epoch {epoch}", f"epoch {state.producer_epoch}")]
         found = []
-        if (
-            last_batch is not None
-            and last_batch[0] == epoch
-            and state.last_offset != _NONE
-            and state.last_sequence != last_batch[1]
-        ):
-            found.append((f"last sequence {last_batch[1]:,}", f"last sequence {state.last_sequence:,}"))
+        if last_batch is not None and state.last_offset != _NONE:
+            last_epoch, last_sequence, _, _ = last_batch
+            if last_epoch == epoch and state.last_sequence != last_sequence:
+                found.append((f"last sequence {last_sequence:,}", f"last sequence {state.last_sequence:,}"))
         opened = state.current_txn_first_offset
         if first_offset is None and opened != _NONE and opened >= start:
             found.append(("no open transaction", f"one open since offset {opened:,}"))

@@ -76,9 +76,10 @@ class _Check:
         timestamps, offsets = zip(*_ENTRY.iter_unpack(data), strict=True)
         damaged: set[int] = set()
         zeros: set[int] = set()
+        last_timestamp, last_offset = self.previous
         if (
-            self.previous[0] < timestamps[0]
-            and self.previous[1] <= offsets[0] >= 0
+            last_timestamp < timestamps[0]
+            and last_offset <= offsets[0] >= 0
             and all(map(lt, timestamps, islice(timestamps, 1, None)))
             and all(map(le, offsets, islice(offsets, 1, None)))
         ):
@@ -110,7 +111,8 @@ class _Check:
                 )
                 damaged.add(row)
                 continue
-            if self.previous[0] >= timestamp or self.previous[1] > offset:
+            last_timestamp, last_offset = self.previous
+            if last_timestamp >= timestamp or last_offset > offset:
                 damaged.add(self._report_disorder(first_row, row, timestamp, offset))
             else:
                 self.one_before = self.previous
@@ -122,13 +124,15 @@ class _Check:
         Where this one goes on from the last but one, the one between is too high.
         """
         blamed = row
+        last_timestamp, last_offset = self.previous
+        earlier_timestamp, earlier_offset = self.one_before
         for code, what, order, number, before, earlier in (
-            ("timeindex-timestamp-order", "timestamp", "rise", timestamp, self.previous[0], self.one_before[0]),
-            ("timeindex-offset-order", "offset", "not fall", offset, self.previous[1], self.one_before[1]),
+            ("timeindex-timestamp-order", "timestamp", "rise", timestamp, last_timestamp, earlier_timestamp),
+            ("timeindex-offset-order", "offset", "not fall", offset, last_offset, earlier_offset),
         ):
             if before < number or before == number and what == "offset":
                 continue
-            is_too_high = self.previous_row >= first_row and self.one_before[1] >= 0 and earlier < number < before
+            is_too_high = self.previous_row >= first_row and earlier_offset >= 0 and earlier < number < before
             blamed = self.previous_row - first_row if is_too_high else row
             start = (first_row + blamed) * ENTRY_SIZE
             if self.context.is_full(code):

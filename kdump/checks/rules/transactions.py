@@ -8,7 +8,24 @@ from bisect import bisect_left, bisect_right
 from itertools import groupby
 
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
-from kdump.binary.digest_reference import MARKER, PLAIN, TRANSACTIONAL
+from kdump.binary.producer_run import (
+    BASE_OFFSET,
+    COMMIT_OFFSET,
+    COMMITS,
+    CONTROL_TYPE,
+    COORDINATOR_EPOCH,
+    END,
+    EPOCH,
+    FIRST_COORDINATOR_EPOCH,
+    IS_OPEN,
+    LAST_BASE_OFFSET,
+    LAST_OFFSET,
+    MARKER,
+    PLAIN,
+    POSITION,
+    PRODUCER_ID,
+    TRANSACTIONAL,
+)
 from kdump.binary.source import Source
 from kdump.checks import producers
 from kdump.checks.context import FileContext
@@ -27,7 +44,6 @@ from kdump.reading import salvage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
 
     from kdump.checks.facts import SegmentFacts
     from kdump.checks.producers import LastBatch, Producers
@@ -37,6 +53,7 @@ if TYPE_CHECKING:
     from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
+    Run = tuple[int, ...]  # producer_run says of what
     Place = tuple[int, int, int]  # where a marker starts and ends, and its offset
 
 LONGEST_TRANSACTION = 20 * 60 * 1000
@@ -44,6 +61,7 @@ LONGEST_TRANSACTION = 20 * 60 * 1000
 
 _NO_PRODUCER_EPOCH = -1
 _UNKNOWN_EPOCH = -2  # lower than any
+_NO_COORDINATOR_EPOCH = -1 << 63  # the same
 
 _MAX_SEQUENCE = 0x7FFFFFFF
 _NEAR_WRAP = 0x7F000000
@@ -235,7 +253,7 @@ class Transactions(SegmentRule):
 
     def _may_follow(self, batches: Table[RecordBatch], rows: Rows, row: int, expected: int) -> bool:
         """Whether to go on from a batch with another sequence than was expected of its epoch; not if it came twice."""
-        base = rows.columns[3][row]
+        base = rows.column("base_sequence")[row]
         # a coordinator starts each of its batches again
         if expected == ANYTHING or base <= NO_SEQUENCE or self.has_coordinator_sequences:
             return True
@@ -285,9 +303,9 @@ class Transactions(SegmentRule):
             return
         before = rows.before(producer_id, row)
         if before:
-            last_offset = rows.columns[6][before[-1]]
+            last_offset = rows.column("last_offset")[before[-1]]
         elif producer_id in self.producers.last_batches:
-            last_offset = self.producers.last_batches[producer_id][3]
+            _, _, _, last_offset = self.producers.last_batches[producer_id]
         else:
             return
         if may_be_cleaned and run_start > last_offset:
@@ -318,7 +336,7 @@ class Transactions(SegmentRule):
         what = "marker" if batches["is_control"][row] else "batch"
         before = rows.before(producer_id, row)
         if before:
-            last_epoch, last_offset = rows.columns[2][before[-1]], rows.columns[6][before[-1]]
+            last_epoch, last_offset = (rows.column(name)[before[-1]] for name in ("producer_epoch", "last_offset"))
         else:
             last_epoch, _, _, last_offset = self.producers.last_batches.get(producer_id, (_UNKNOWN_EPOCH, 0, 0, 0))
         behind = f", its last batch of which ends at offset {last_offset:,}" if last_epoch == known_epoch else ""
@@ -373,8 +391,8 @@ class Transactions(SegmentRule):
 
     def _check_coordinator_epoch(self, batches: Table[RecordBatch], row: int, coordinator_epoch: int) -> None:
         producer_id, offset = batches["producer_id"][row], batches["last_offset"][row]
-        before = self.producers.markers.get(producer_id)
-        if before is None or coordinator_epoch >= before[0]:
+        known_epoch, known_offset = self.producers.markers.get(producer_id, (coordinator_epoch, offset))
+        if coordinator_epoch >= known_epoch:
             self.producers.markers[producer_id] = (coordinator_epoch, offset)
             return
         self._report(
@@ -382,8 +400,8 @@ class Transactions(SegmentRule):
             batches,
             row,
             f"Producer {producer_id:,}: the marker at offset {offset:,} has coordinator epoch {coordinator_epoch}, that at "
-            f"offset {before[1]:,} had {before[0]}. A coordinator that was replaced wrote it.",
-            expected=before[0],
+            f"offset {known_offset:,} had {known_epoch}. A coordinator that was replaced wrote it.",
+            expected=known_epoch,
             found=coordinator_epoch,
         )
 
@@ -545,14 +563,10 @@ class Transactions(SegmentRule):
 
 
 class _Following:
-    """Goes on with producers a run at a time, as far as nothing is off; what is known of them is changed by `enter` only.
-
-    `states` are of the producers met: epoch, expected sequence, the run that began the open transaction (or that transaction, if
-    it was open before), and the highest marker.
-    """
+    """Goes on with producers a run at a time, as far as nothing is off; what is known of them is changed by `enter` only."""
 
     def __init__(self, known: Producers, path: str, *, any_sequence: bool) -> None:
-        self.states: dict[int, list[Any]] = {}  # of four types
+        self.states: dict[int, _State] = {}
         self.last_batches: dict[int, LastBatch] = {}
         self.lone_markers: list[tuple[int, Place]] = []
         self.aborted: list[tuple[int, int, Place]] = []
@@ -560,75 +574,92 @@ class _Following:
         self._path = path
         self._any_sequence = any_sequence
 
-    def take(self, runs: Iterator[tuple[int, ...]]) -> bool:
+    def take(self, runs: Iterator[Run]) -> bool:
         """Whether all runs go on as they should, or in a way of which nothing is to be said."""
         states, any_sequence = self.states, self._any_sequence
         for run in runs:
-            producer_id, epoch, kind, base = run[:4]
+            producer_id, epoch, kind, base, last = run[:5]
             state = states.get(producer_id) or self._state_of(producer_id)
-            if epoch < state[0]:
+            if epoch < state.epoch:
                 return False
             if kind == MARKER:
-                coordinator_epoch = run[11]
-                if state[3] is not None and coordinator_epoch < state[3][0]:
+                coordinator_epoch = run[COORDINATOR_EPOCH]
+                if coordinator_epoch < state.coordinator_epoch:
                     return False
-                if epoch > state[0]:
-                    state[0], state[1] = epoch, ANYTHING
-                if state[2] is None or run[10] == ABORT:
-                    self._note_marker(state[2], run)
-                state[2], state[3] = None, (coordinator_epoch, run[9])
+                if epoch > state.epoch:
+                    state.epoch, state.expected = epoch, ANYTHING
+                if state.begin is None or run[CONTROL_TYPE] == ABORT:
+                    self._note_marker(state.begin, run)
+                state.begin, state.coordinator_epoch, state.marker_offset = None, coordinator_epoch, run[LAST_OFFSET]
                 continue
-            if base != state[1] != ANYTHING and epoch == state[0] and not any_sequence:
+            if base != state.expected != ANYTHING and epoch == state.epoch and not any_sequence:
                 return False
-            if run[12]:  # commits
-                if state[3] is not None and run[13] < state[3][0]:
+            commits = run[COMMITS]
+            if commits:
+                if run[FIRST_COORDINATOR_EPOCH] < state.coordinator_epoch:
                     return False
-                state[2], state[3] = None, (run[11], run[14])
-            state[0], state[1] = epoch, run[4] + 1
-            self.last_batches[producer_id] = (epoch, run[4], run[8], run[9])
-            if run[12] and not run[15]:
+                state.begin, state.coordinator_epoch, state.marker_offset = None, run[COORDINATOR_EPOCH], run[COMMIT_OFFSET]
+            state.epoch, state.expected = epoch, last + 1
+            self.last_batches[producer_id] = (epoch, last, run[LAST_BASE_OFFSET], run[LAST_OFFSET])
+            if commits and not run[IS_OPEN]:
                 continue  # the last transaction is committed, too
             if kind == PLAIN:
-                if state[2] is not None:
+                if state.begin is not None:
                     return False
-            elif kind == TRANSACTIONAL and state[2] is None:
-                state[2] = run
+            elif kind == TRANSACTIONAL and state.begin is None:
+                state.begin = run
         return True
 
-    def _state_of(self, producer_id: int) -> list[Any]:
-        known = self._known
-        state = self.states[producer_id] = [
-            known.epochs.get(producer_id, _UNKNOWN_EPOCH),
-            known.expected.get(producer_id, ANYTHING),
-            known.open.get(producer_id),
-            known.markers.get(producer_id),
-        ]
+    def _state_of(self, producer_id: int) -> _State:
+        state = self.states[producer_id] = _State(self._known, producer_id)
         return state
 
-    def _note_marker(self, begin: OpenTransaction | tuple[int, ...] | None, run: tuple[int, ...]) -> None:
+    def _note_marker(self, begin: OpenTransaction | Run | None, run: Run) -> None:
         """A marker without data, or of a transaction that was aborted."""
-        place = run[6], run[7], run[9]
+        producer_id, place = run[PRODUCER_ID], (run[POSITION], run[END], run[LAST_OFFSET])
         if begin is None:
-            self.lone_markers.append((run[0], place))
+            self.lone_markers.append((producer_id, place))
         else:
-            first_offset = begin.first_offset if isinstance(begin, OpenTransaction) else begin[5]
-            self.aborted.append((run[0], first_offset, place))
+            first_offset = begin.first_offset if isinstance(begin, OpenTransaction) else begin[BASE_OFFSET]
+            self.aborted.append((producer_id, first_offset, place))
 
     def enter(self) -> None:
         """Make it known."""
         known = self._known
-        for producer_id, (epoch, expected, begin, marker) in self.states.items():
-            known.epochs[producer_id] = epoch
-            known.expected[producer_id] = expected
+        for producer_id, state in self.states.items():
+            known.epochs[producer_id] = state.epoch
+            known.expected[producer_id] = state.expected
+            begin = state.begin
             if begin is None:
                 known.open.pop(producer_id, None)
             elif not isinstance(begin, OpenTransaction):
-                _, first_epoch, _, _, _, base_offset, position, end, *_ = begin
-                transaction = OpenTransaction(producer_id, first_epoch, base_offset, self._path, position, end, known.damages)
-                known.open[producer_id] = transaction
-            if marker is not None:
-                known.markers[producer_id] = marker
+                first_epoch, base_offset = begin[EPOCH], begin[BASE_OFFSET]
+                known.open[producer_id] = OpenTransaction(
+                    producer_id, first_epoch, base_offset, self._path, begin[POSITION], begin[END], known.damages
+                )
+            if state.marker_offset is not None:
+                known.markers[producer_id] = (state.coordinator_epoch, state.marker_offset)
         known.last_batches.update(self.last_batches)
+
+
+class _State:
+    """A producer while its runs are gone through.
+
+    `begin` is the run that began its open transaction, or that transaction if it was open before. The highest marker so far has
+    the `coordinator_epoch`, and stands at `marker_offset`, None where there was none.
+    """
+
+    __slots__ = ("begin", "coordinator_epoch", "epoch", "expected", "marker_offset")
+
+    def __init__(self, known: Producers, producer_id: int) -> None:
+        self.epoch = known.epochs.get(producer_id, _UNKNOWN_EPOCH)
+        self.expected = known.expected.get(producer_id, ANYTHING)
+        self.begin: OpenTransaction | Run | None = known.open.get(producer_id)
+        self.coordinator_epoch: int = _NO_COORDINATOR_EPOCH
+        self.marker_offset: int | None = None
+        marker = known.markers.get(producer_id)
+        if marker is not None:
+            self.coordinator_epoch, self.marker_offset = marker
 
 
 class _Tally:

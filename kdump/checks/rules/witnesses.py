@@ -63,7 +63,10 @@ def after(context: FileContext, last: int) -> list[Witness]:
     found = []
     for suffix, name, entry in _last_entries(partition, base_offset):
         offset = _offset_in(suffix, entry, base_offset)
-        points_past_end = suffix == OFFSET_INDEX and entry[1] >= size > 0
+        points_past_end = False
+        if suffix == OFFSET_INDEX:
+            _, position = entry
+            points_past_end = position >= size > 0
         if offset > last or points_past_end:
             found.append(Witness(name, max(offset, last + 1)))
     if not context.is_newest:
@@ -123,8 +126,10 @@ def _last_entries(partition: PartitionFacts, base_offset: int) -> list[tuple[str
 
 def _offset_in(suffix: str, entry: tuple[int, ...], base_offset: int) -> int:
     if suffix == TRANSACTION_INDEX:
-        return entry[3]
-    return base_offset + entry[0 if suffix == OFFSET_INDEX else 1]
+        _, _, _, last_offset, _ = entry
+        return last_offset
+    first, second = entry
+    return base_offset + (first if suffix == OFFSET_INDEX else second)  # a time index has the timestamp first
 
 
 def _end_of_kraft_snapshot(name: str) -> int:
