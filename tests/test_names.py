@@ -21,24 +21,13 @@ BY_NUMBER = re.compile(
 )
 """Tuples and bytes that have fields, with a number where a name belongs."""
 
-REWRITTEN = (
-    *("/salvage.py", "/losses.py", "forecasts/batches.py", "listing/logs.py", "pipeline/logs.py"),
-    *("/kernel_text.py", "/native_lines.py"),
-)
-"""How the paths of modules end whose numbers other changes turn into names; they leave this list with them."""
-
 
 def _by_number(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if BY_NUMBER.search(line)]
 
 
 def test_fields_are_read_by_name() -> None:
-    found = {
-        f"{path.relative_to(PACKAGE)}: {line}"
-        for path in PACKAGE.rglob("*.py")
-        if not path.as_posix().endswith(REWRITTEN)
-        for line in _by_number(path.read_text())
-    }
+    found = {f"{path.relative_to(PACKAGE)}: {line}" for path in PACKAGE.rglob("*.py") for line in _by_number(path.read_text())}
     assert found == set()
 
 

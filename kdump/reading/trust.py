@@ -112,7 +112,7 @@ class Order:
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
         if (
             len(header_bytes) < HEADER_UP_TO_MAGIC
-            or header_bytes[0] > 0x7F
+            or batch_offset(header_bytes) < 0
             or not may_be_header(header_bytes, self._source.size - position)
         ):
             return None

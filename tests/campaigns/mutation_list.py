@@ -485,8 +485,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="header-after-window",
         file="kdump/reading/trust.py",
-        old="or header_bytes[0] > 0x7F",
-        new="or header_bytes[0] < 0x7F",
+        old="or batch_offset(header_bytes) < 0",
+        new="or batch_offset(header_bytes) >= 0",
         tests=("tests/test_salvage.py::test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends",),
     ),
     Mutation(

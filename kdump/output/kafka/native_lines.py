@@ -8,6 +8,7 @@ from __future__ import annotations
 from struct import pack
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import batch_size
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
 from kdump.output.kafka.lines import Template, java_boolean, java_optional
 
@@ -297,5 +298,5 @@ class KernelText:
 
             self._decompressor = BatchDecompressor(_MAX_PAYLOAD)
             bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
-        end = start + kernel.LOG_OVERHEAD + int.from_bytes(window[start + 8 : start + kernel.LOG_OVERHEAD], "big")
+        end = start + batch_size(window, start)
         return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + kernel.BATCH_HEADER_SIZE : end])
