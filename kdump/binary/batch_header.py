@@ -91,34 +91,34 @@ MIN_RECORD_OVERHEAD = 14
 _UP_TO_MAGIC = Struct(">qi4xb")
 
 
-def batch_offset(data: bytes | memoryview, position: int = 0) -> int:
+def batch_offset(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The offset that the header at this position begins with; of a message it is the only one."""
     return int.from_bytes(data[position : position + LENGTH_AT], "big", signed=True)
 
 
-def batch_length(data: bytes | memoryview, position: int = 0) -> int:
+def batch_length(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The length that the header at this position states, which does not count offset and length. It may be negative."""
     return int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big", signed=True)
 
 
-def batch_size(data: bytes | memoryview, position: int = 0) -> int:
+def batch_size(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The size that the header at this position states: its length, with offset and length."""
     return LOG_OVERHEAD + batch_length(data, position)
 
 
-def codec_id(data: bytes | memoryview, position: int = 0) -> int:
+def codec_id(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The id of the codec that the header at this position states, of a batch or a message."""
     at = ATTRIBUTES_AT + 1 if data[position + MAGIC_AT] >= 2 else MESSAGE_ATTRIBUTES_AT
     return data[position + at] & COMPRESSION_MASK
 
 
-def message_timestamp(data: bytes | memoryview, position: int = 0) -> int:
+def message_timestamp(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The timestamp in the header of a message of magic 1 at this position."""
     at = position + MESSAGE_TIMESTAMP_AT
     return int.from_bytes(data[at : at + 8], "big", signed=True)
 
 
-def stored_crc(data: bytes | memoryview, position: int = 0) -> int:
+def stored_crc(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The checksum in the header at this position, of a batch or a message."""
     at = position + (CRC_AT if data[position + MAGIC_AT] >= 2 else MESSAGE_CRC_AT)
     return int.from_bytes(data[at : at + 4], "big")
