@@ -9,11 +9,11 @@ RUN = (
     *("last_base_offset", "last_offset", "control_type", "coordinator_epoch"),
     *("commits", "first_coordinator_epoch", "commit_offset", "is_open"),
 )
-"""What is told of a run: its `kind`, one of those below, the first and last sequence, of its first batch the first offset and
+"""What is known of a run: its `kind`, one of those below, the first and last sequence, of its first batch the first offset and
 where it starts and ends, of its last batch the first and the last offset; of a marker its type and the coordinator's epoch.
 
-A transactional run goes on after its `commits`, markers of which it is told what the first and the last epoch of the coordinator
-is, and the offset of the last. What is told of its first batch is so of the first after the last commit, if it `is_open`: if
+A transactional run goes on after its `commits`, of whose markers it has the first and the last epoch of the coordinator,
+and the offset of the last. What is known of its first batch is that of the first after the last commit, if it `is_open`: if
 there is one.
 """
 

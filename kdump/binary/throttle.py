@@ -10,7 +10,7 @@ from kdump.errors import UsageError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 _RATE_FORM = "a rate, such as 50MB/s"
-_SLICE = 1 << 20  # no more than so much is read before the next pause
+_SLICE = 1 << 20  # no more than this is read before the next pause
 
 # ioprio_set(IOPRIO_WHO_PROCESS, this one, class idle): neither Python nor the C library has a function for it
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}

@@ -42,7 +42,7 @@ class Job:
 
 
 def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
-    """The pieces of work that a path stands for. Log directories are looked for `depth` levels below it, and not behind links."""
+    """The pieces of work that a path stands for. Log directories are looked for `depth` levels below it, not through links."""
     if not os.path.isdir(path):
         return [Job(Job.FILE, path)]
     root = root or path

@@ -10,7 +10,7 @@ from kdump.errors import Unreadable
 
 _BLOCK = 4096  # what is read at once where the device has errors
 _RECENT = 5.0  # seconds; a broker that writes to a file wrote to it just now
-_PATIENCE = 0.1  # seconds; a broker that is amid a batch goes on sooner
+_PATIENCE = 0.1  # seconds; a broker in the middle of a batch goes on sooner
 
 
 class Stopped(Exception):

@@ -1,4 +1,4 @@
-"""What a check is told: how deep to go, and what is known of the topic."""
+"""What a check is given: how deep to go, and what is known of the topic."""
 
 from __future__ import annotations
 

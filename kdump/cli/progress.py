@@ -30,7 +30,7 @@ class PatientBar:
         raise NotImplementedError
 
     def draw(self, completed: float, total: float, **fields: str) -> None:
-        """Show so much of the whole, if it is time to."""
+        """Show this share of the whole, if it is time to."""
         now = time.monotonic()
         if not self._shows or now < self._next:
             return

@@ -64,7 +64,7 @@ def _note_missing_checkpoints(row: Forecast, log_directory: LogDirectory) -> Non
 
 
 def _note_dead_links(row: Forecast) -> None:
-    """A segment behind a link that leads nowhere is not there to a broker, and its records are not either."""
+    """A segment whose link leads nowhere is not there to a broker, and its records are not either."""
     for name in row.dead_logs if row.outcome not in (DIE, OFFLINE) else ():
         condition = f"{name} is a link that leads nowhere: a start goes on without this segment, and nobody can read it"
         _depend(row, condition, is_likely=True)

@@ -57,7 +57,7 @@ class Forecast(Row):
     and its log not served), `wipe` (a segment is emptied), `cut` (a segment is cut at its first bad batch, later ones are
     deleted), `split` (a segment becomes several), `rescan` (a segment is scanned because of its index, and cut if it is bad;
     later ones stay), `delete` (files go) and `keep`; `also` are the others that hold. `log_start` and `log_end` are those of the
-    loaded log; `data_end` is behind the last intact batch of the newest segment: where `end_differs`, new records get offsets
+    loaded log; `data_end` is after the last intact batch of the newest segment: where `end_differs`, new records get offsets
     that exist, or go missing. Bytes lost are counted in logs, before less after; records and offsets lost are those of intact
     batches. `damaged_batches` stay in the logs after the start, and consumers get no further than `consumers_stop_at`. `segments`
     are base offset and size of each afterwards, `files` those that change in name or size, but for

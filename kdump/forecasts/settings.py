@@ -1,4 +1,4 @@
-"""What a forecast is told: the release, how the broker stopped, from where on it recovers, and the settings that matter."""
+"""What a forecast is given: the release, how the broker stopped, from where on it recovers, and the settings that matter."""
 
 from __future__ import annotations
 

@@ -254,8 +254,8 @@ def _walk(payload: codecs.Payload) -> Iterator[Message]:
         try:
             for _ in _messages_in(data):
                 pass
-        except CorruptData as behind:
-            fault.variants[record.UNBUFFERED] = behind
+        except CorruptData as later:
+            fault.variants[record.UNBUFFERED] = later
         raise fault
 
 

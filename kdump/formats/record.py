@@ -342,17 +342,17 @@ class BatchRecords:
         return True
 
     def _check_end(self, pieces: Iterator[bytes], position: int, rows: list[RecordTuple]) -> None:
-        """Nothing may be left behind the last record; if there is, the tool does not show that record any more."""
+        """Nothing may be left after the last record; if there is, the tool does not show that record any more."""
         if position >= len(self._data) and self._has_more(pieces, position, {}):
             position = 0
-        behind = CorruptData("record-count-too-low", "bytes are left behind the last record")
+        left_over = CorruptData("record-count-too-low", "bytes are left after the last record")
         if position < len(self._data) and (self._stream_error is None or position < self._whole_blocks):
             rows.pop()
-            raise behind
+            raise left_over
         if self._stream_error is not None:
             rows.pop()
             fault = self._stream_fault(is_behind=position <= self._whole_blocks)
-            fault.variants[UNBUFFERED] = behind if position < len(self._data) else self._stream_fault(is_behind=True)
+            fault.variants[UNBUFFERED] = left_over if position < len(self._data) else self._stream_fault(is_behind=True)
             raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:

@@ -55,7 +55,7 @@ _LEAST = {_BATCHES_ONLY: 64 << 20, NONE: 32 << 20, GZIP: 2 << 20, SNAPPY: 8 << 2
 Below these, what is gained is lost by starting them.
 """
 
-_SLOWER = 8  # the kernel in Python, and so much smaller may a log be
+_SLOWER = 8  # the kernel in Python, times: a log may be smaller by as much
 _UNIT = 64 << 10  # pieces are so large, or several times as large
 _MOST_UNITS = 4096  # of a log; then they are larger
 _LEAST_UNITS = 4  # of a piece; the first that a process takes has no more
@@ -66,7 +66,7 @@ _SLOTS, _SLOT_SIZE = 8, 1 << 20  # of each process; with half of them, they wait
 _SLOTS_SIZE = 10 << 20  # of all others together, at most: the one that writes sees them all
 _LEAST_SLOT_SIZE = 64 << 10
 _MOST_HELD = 8 << 20  # characters of one chunk
-_PAUSE = 16 << 20  # after a run had to stop, so much is read by one process, or more if it had not come further than that
+_PAUSE = 16 << 20  # after a run had to stop, bytes that one process reads, or more if it had not come further than that
 _READ_SIZE = 1 << 18
 
 _NO_SLOT = -1
@@ -308,7 +308,7 @@ class _Run:
             self._is_over = self.position < nominal_end or self._turn == self._unit_count
 
     def _take_over(self, piece: _Piece) -> None:
-        """What is proved is behind the piece now."""
+        """What is proved lies after the piece now."""
         if piece.first_offset is not None:
             self.parent.complain(self.previous_offset, piece.first_offset)
             self.parent.complain_of(piece.gaps)
@@ -403,7 +403,7 @@ class Worker:
     def _first_offset(self) -> int | None:
         """The offset of the first record, None if there was none; the gap before it is taken out of the others.
 
-        It is told by the place of a gap, not by numbers alone: any offset may occur.
+        It is recognised by the place of a gap, not by numbers alone: any offset may occur.
         """
         if self._gaps and self._gaps[0] == _BEFORE_FIRST:
             first_offset = self._gaps[1]

@@ -142,7 +142,7 @@ class _Process:
             slot, size = _HEAD.unpack(head)
             data = self._bytes(size) if slot < 0 else self._in_slot(slot, size)
             if data is None:
-                break  # it died amid a batch
+                break  # it died in the middle of a batch
             if slot == _REPORTS:
                 self._take(pickle.loads(data))
                 continue
@@ -234,7 +234,7 @@ class _Outlet:
         write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
 
     def _has_slot(self) -> bool:
-        """Whether there is a free one, waiting for a while if there is not, but only once in vain."""
+        """Whether there is a free one, waiting for a while if there is not, and never again after a timeout."""
         if not self._free:
             if not self._shared.wait(self._patience):
                 self._patience = 0

@@ -76,7 +76,7 @@ def discover(
 ) -> Iterator[FileItem]:
     """The files below a path: of a partition, of a log directory, or of directories that hold such.
 
-    A broker is told by `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else by the name of its log
+    A broker is named by `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else by the name of its log
     directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
     """
     if not os.path.lexists(root):

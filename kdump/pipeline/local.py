@@ -43,7 +43,7 @@ def write_tables(
 ) -> None:
     """Write each table into a folder of its own below `folder`, and report all tasks to the reconciliation.
 
-    `on_task` is told the table, how many of its tasks are done and how many there are. Raises KdumpError with mode=FAILFAST, and
+    `on_task` is given the table, how many of its tasks are done and how many there are. Raises KdumpError with mode=FAILFAST, and
     whatever another attempt cannot mend.
     """
     os.mkdir(os.path.join(folder, ATTEMPTS))

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Columns = dict[str, Any]  # sequences, constants and the like, by the names of columns
 
 _HEADERS_AT_ONCE = 8192
-_HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read in vain
+_HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read for nothing
 
 _HELD_PAYLOAD = 32 << 20  # bytes of a payload that are decompressed at once
 _SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample

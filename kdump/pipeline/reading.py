@@ -51,7 +51,7 @@ _ANOTHER_WAY = 'mend that, or take unreadable="row", which gives a row with the 
 
 
 def read(work: Work, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
-    """The rows of a table that a task is to read, in bounded batches. `on_report` is told of each slice when all its rows came.
+    """The rows of a table that a task is to read, in bounded batches. `on_report` gets the report of each slice after its rows.
 
     What may crash is read in a process of its own. Raises KdumpError where a file cannot be read, unless that is to be a row or
     left out; at damage only with mode=FAILFAST; and where a package is missing.

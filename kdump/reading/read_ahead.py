@@ -23,7 +23,7 @@ _UNIT = 4 << 20
 _MOST_BATCHES = 1 << 14  # of a piece: their columns take a few MiB when all are asked for
 _WORTH_THREADS = 16 << 20  # bytes
 _AHEAD = 2  # units that wait for the walk, more than there are threads
-_PAUSE = 1 << 20  # after a piece was of no use, so much is walked without; twice as much if the next one is not either
+_PAUSE = 1 << 20  # after a piece was of no use, bytes that are walked without it; twice as much if the next is not either
 _LONGEST_PAUSE = 64 << 20
 
 

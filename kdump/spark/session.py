@@ -223,7 +223,7 @@ def _made(builder: SparkSession.Builder) -> SparkSession:
 
 @contextmanager
 def _noted_machines() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """The processes that PySpark starts within the block: the machine of Java, which it gives to nobody before that is ready."""
+    """The processes that PySpark starts within the block: the JVM, which it gives to nobody before it is ready."""
     from pyspark import java_gateway
 
     started: list[subprocess.Popen[bytes]] = []
@@ -256,7 +256,7 @@ def _export_path() -> None:
 def _stderr_to(path: str) -> Iterator[None]:
     """Send to a file what this process and those that it starts meanwhile write to stderr.
 
-    The machine of Java says several things before it reads any setting, and keeps the file for all it says later.
+    The JVM says several things before it reads any setting, and keeps the file for all it says later.
     """
     sys.stderr.flush()
     kept = os.dup(2)
@@ -272,7 +272,7 @@ def _stderr_to(path: str) -> Iterator[None]:
 
 
 def _stop(session: SparkSession, *, is_hurried: bool) -> None:
-    """End a session and the machine of Java behind it; where somebody waits for that, by force in the end."""
+    """End a session and its JVM; by force in the end, if somebody waits."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -324,7 +324,7 @@ def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wa
 def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None = None, seconds: float | None = None) -> Result:
     """The result of an action that is done by another thread, while this one can be interrupted.
 
-    An interrupt amid a call into Java leaves the connection to it in disorder. PySpark takes interrupts into its own hands
+    An interrupt during a call into Java leaves the connection to it in disorder. PySpark takes interrupts into its own hands
     where its context starts in the main thread.
     """
     results: list[Result] = []

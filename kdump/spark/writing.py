@@ -42,7 +42,7 @@ def write_tables(
     """Write a table for each set of options into a folder of its own below `folder`, and report all tasks.
 
     Tasks write their files themselves, all of them in one job. Spark tries those again that fail, and gives back one report for
-    each, whose file is the one that counts. `on_task` is told how many are done and how many there are.
+    each, whose file is the one that counts. `on_task` is given how many are done and how many there are.
     """
     attempts = os.path.join(folder, ATTEMPTS)
     os.mkdir(attempts)

@@ -40,7 +40,7 @@ FAULTS = (
         "replica-missing-batches",
         ERROR,
         BLIND,
-        "a broker lacks batches that other replicas hold, amid its log.",
+        "a broker lacks batches that other replicas hold, in the middle of its log.",
         cause="damaged bytes, a lost segment, or a restart that cut the log and a follower that went on after the cut",
         kafka=f"{_TOOL}; a broker that serves the offsets goes on with the next batch it has",
         loss="these records, once this replica is the leader",

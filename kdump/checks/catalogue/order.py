@@ -37,7 +37,7 @@ FAULTS = (
         "record-count-too-low",
         ERROR,
         BLIND,
-        "bytes are left behind the last record of a batch.",
+        "bytes are left after the last record of a batch.",
         cause="a broken client (old brokers took its batches)",
         kafka="its tool throws at the last record; a broker passes it, consumers fail on it",
         loss="consumers get stuck at this batch",

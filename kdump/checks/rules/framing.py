@@ -340,11 +340,11 @@ class Framing(SegmentRule):
         """Which offsets are missing after the first `count` batches, in words, too; said once of ranges side by side."""
         facts, base_offset = self.facts, self.context.base_offset
         first = facts.last_offsets[count - 1] + 1 if count else base_offset
-        behind = facts.first_offsets[count] if len(facts.positions) > count else self.context.next_base_offset
-        if first is None or behind is None or not first < behind <= first + _MAX_SEGMENT or self._gap_told == count:
+        following = facts.first_offsets[count] if len(facts.positions) > count else self.context.next_base_offset
+        if first is None or following is None or not first < following <= first + _MAX_SEGMENT or self._gap_told == count:
             return "", None
         self._gap_told = count
-        return f" Missing here: {offset_range(first, behind - 1)}.", (first, behind - 1)
+        return f" Missing here: {offset_range(first, following - 1)}.", (first, following - 1)
 
     def _tell(
         self,
@@ -484,16 +484,16 @@ class Framing(SegmentRule):
         self._look_for_witnesses()
         facts, source = self.facts, self.context.source
         for damage, count in self._holes:
-            behind = len(facts.positions) - count
+            following = len(facts.positions) - count
             words, offsets = self._missing(count)
             message = f"{damage.end - damage.start:,} bytes are zero.{words}"
-            if behind > 0:
+            if following > 0:
                 last = max(islice(facts.last_offsets, count, None))
                 message += (
-                    f" {counted(behind, 'batch', 'batches')} after, offsets {facts.first_offsets[count]:,} to {last:,}: "
+                    f" {counted(following, 'batch', 'batches')} after, offsets {facts.first_offsets[count]:,} to {last:,}: "
                     "a restart that scans this segment deletes them."
                 )
-            self._tell(damage, message, offsets=offsets, found=behind)
+            self._tell(damage, message, offsets=offsets, found=following)
         if self._empty_count:
             (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
             message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."

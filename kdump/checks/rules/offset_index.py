@@ -60,8 +60,8 @@ class _Check:
         self.previous_row = -1
 
     def run(self) -> None:
-        for first_row, data, behind in self.entries.windows():
-            self._check_window(first_row, data, behind)
+        for first_row, data, following in self.entries.windows():
+            self._check_window(first_row, data, following)
         self.entries.finish("index-size-misaligned")
         if self.against is not None:
             self.against.finish(self.entries)
@@ -95,7 +95,7 @@ class _Check:
             self.gaps.add_even(self.previous_row, position, count, smallest_gap)
         return True
 
-    def _check_window(self, first_row: int, data: bytes, behind: bytes) -> None:
+    def _check_window(self, first_row: int, data: bytes, following: bytes) -> None:
         if self._is_ordinary(first_row, data):
             self.entries.count_sound(data)
             return
@@ -120,8 +120,8 @@ class _Check:
         self.gaps.add(first_row, rows, positions)
         if self.against is not None:
             next_position = 0
-            if behind:
-                _, (next_position, *_) = columns(behind)
+            if following:
+                _, (next_position, *_) = columns(following)
             damaged |= self.against.compare(first_row, offsets, positions, next_position, zeros)
         self.entries.count_window(data, damaged, zeros)
 
@@ -262,7 +262,7 @@ class _AgainstLog:
         ends = [end if end > position else facts.size for position, end in zip(positions, following, strict=True)]
         first_offsets = facts.first_offsets.at(rows) if facts.positions else rows
         endings: Sequence[tuple[int, int]] | None = None
-        odd: list[int] = []  # where entries start of which no more is told
+        odd: list[int] = []  # where entries start that are only counted
         wrong: list[int] = []
         for row, (position, offset, batch_position, last_offset) in enumerate(
             zip(positions, entry_offsets, batch_positions, last_offsets, strict=True)

@@ -128,11 +128,11 @@ class Order(SegmentRule):
 
     def _note_gaps(self, digest: Digest) -> None:
         """Count the gaps between these batches, which may be."""
-        for before, behind in (
+        for before, after in (
             (digest.before_first_gap, digest.behind_first_gap),
             (digest.before_last_gap, digest.behind_last_gap),
         ):
-            last, batch = self._batch_at(digest, before), self._batch_at(digest, behind)
+            last, batch = self._batch_at(digest, before), self._batch_at(digest, after)
             self._gaps.append((last.position, batch.end, last.last + 1, batch.first - 1))
             self._break = (last, batch)
         del self._gaps[1:-1]
@@ -152,7 +152,7 @@ class Order(SegmentRule):
             self._is_behind_damage = True
             return
         if batch.last < batch.first:
-            return  # a negative delta is told with the deltas
+            return  # a negative delta is reported with the deltas
         if batch.epoch < _NO_EPOCH:
             self._report("leader-epoch-negative", batch, f"The leader epoch is {batch.epoch:,}; none is -1.", found=batch.epoch)
             batch.epoch = self._epoch

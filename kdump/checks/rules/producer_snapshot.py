@@ -140,7 +140,7 @@ def _states(context: FileContext, count: int) -> Iterator[ProducerState]:
 def _check_name(context: FileContext) -> None:
     """Report a snapshot of an offset at which no segment begins, unless it can be that of the last clean stop."""
     partition, offset = context.partition, context.base_offset
-    if partition is None or offset is None or offset < 0:  # of a negative one, the name is told
+    if partition is None or offset is None or offset < 0:  # of a negative one, the name is reported
         return
     logs = partition.files.logs
     if not logs or offset in logs:

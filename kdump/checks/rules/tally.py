@@ -1,4 +1,4 @@
-"""Counts what is told once a file, with the first place where it was seen."""
+"""Counts what is reported once a file, with the first place where it was seen."""
 
 from __future__ import annotations
 

@@ -339,10 +339,9 @@ class Transactions(SegmentRule):
             last_epoch, last_offset = (rows.column(name)[before[-1]] for name in ("producer_epoch", "last_offset"))
         else:
             last_epoch, _, _, last_offset = self.producers.last_batches.get(producer_id, (_UNKNOWN_EPOCH, 0, 0, 0))
-        behind = f", its last batch of which ends at offset {last_offset:,}" if last_epoch == known_epoch else ""
-        message = (
-            f"Producer {producer_id:,} had epoch {known_epoch} before{behind}; the {what} at offset {offset:,} has epoch {epoch}."
-        )
+        last_known = f", its last batch of which ends at offset {last_offset:,}" if last_epoch == known_epoch else ""
+        known = f"Producer {producer_id:,} had epoch {known_epoch} before{last_known}"
+        message = f"{known}; the {what} at offset {offset:,} has epoch {epoch}."
         self._report("producer-epoch-regression", batches, row, message, expected=known_epoch, found=epoch)
 
     def _check_producers(self, batches: Table[RecordBatch]) -> None:

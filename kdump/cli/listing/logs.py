@@ -418,7 +418,7 @@ def _owners(part: RecordChunk) -> list[int]:
 
 
 def _behind(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
-    """The row of the batch that holds the last of the first `count` records, and what is behind these records."""
+    """The row of the batch that holds the last of the first `count` records, and what follows these records."""
     left = count
     for row, batch_count in enumerate(part.counts):
         if left > batch_count:

@@ -39,12 +39,12 @@ def start_position(log: Source, request: Request) -> int:
             def entry(row: int) -> tuple[int, int]:
                 return offset_index.entry_at(index, base_offset, row)
 
-            behind = 0
+            after = 0
             if request.from_offset is not None:
-                behind = bisect_right(rows, request.from_offset, key=lambda row: entry(row)[0])
+                after = bisect_right(rows, request.from_offset, key=lambda row: entry(row)[0])
             if request.from_position is not None:
-                behind = max(behind, bisect_right(rows, request.from_position, key=lambda row: entry(row)[1]))
-            position = entry(behind - 2)[1] if behind >= 2 else 0
+                after = max(after, bisect_right(rows, request.from_position, key=lambda row: entry(row)[1]))
+            position = entry(after - 2)[1] if after >= 2 else 0
         return position if position > 0 and _is_in_front(log, position, request) else 0
     except KdumpError:
         return 0  # without an index, or with a broken one, the log is read from its start
@@ -56,12 +56,12 @@ def starts_from_the_end(log: Source) -> Iterator[int]:
     try:
         base_offset = file_name.base_offset(name)
         with Source(os.path.join(folder, file_name.stem(name) + file_name.OFFSET_INDEX)) as index:
-            count, behind = used_entries(index, offset_index.ENTRY_SIZE), 1
-            while behind <= count:
-                position = offset_index.entry_at(index, base_offset, count - behind)[1]
+            count, after = used_entries(index, offset_index.ENTRY_SIZE), 1
+            while after <= count:
+                position = offset_index.entry_at(index, base_offset, count - after)[1]
                 if position > 0 and _first_offset(log, position) is not None:
                     yield position
-                behind *= 2
+                after *= 2
     except KdumpError:
         pass  # without an index, or with a broken one, the log is read from its start
     yield 0

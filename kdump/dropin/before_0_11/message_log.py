@@ -47,7 +47,7 @@ def _timestamp_type(message: Message) -> str:
 class MessageLog:
     """The messages and wrappers of a log from `start` on, or of the slice that has this `size`.
 
-    `position` is behind the last one read.
+    `position` is after the last one read.
 
     Kafka: FileMessageSet (up to 0.10.1), FileLogInputStream (0.10.2).
     """

@@ -1,4 +1,4 @@
-"""The forms in which a check is told: text for people, lines and documents for programs, by the names of `--output`."""
+"""The forms in which a check is reported: text for people, lines and documents for programs, by the names of `--output`."""
 
 from __future__ import annotations
 

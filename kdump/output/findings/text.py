@@ -29,7 +29,7 @@ _MAPS = 20  # files of one directory that are drawn
 _GROUPS = 20  # directories with findings that get a line
 _CLEAN_GROUPS = 5
 _UNREADABLE_GROUPS = 5  # of which the offsets are told that consumers cannot read; those of others are counted
-_RESTARTS = 3  # directories of which a restart is told
+_RESTARTS = 3  # directories whose restart is shown
 _CODES_TO_EXPLAIN = 3
 _MOST_RANGES = 24  # of findings that are alike
 _MOST_LOST_RANGES = 6  # of what consumers cannot read of a directory
@@ -396,7 +396,7 @@ class TextReport:
 
 
 class _Fold:
-    """Findings of one code in one file: the first is told, and where all are."""
+    """Findings of one code in one file: the first is shown, and where all are."""
 
     __slots__ = ("_bytes", "_offsets", "count", "finding", "group")
 
@@ -621,6 +621,6 @@ def _sentence(text: str) -> str:
 
 def _wrapped(text: str, width: int) -> Iterable[str]:
     """Lines that break between words, never in one; so no number, name or path is ever broken."""
-    from textwrap import wrap  # slow to load, and what is clean is told without
+    from textwrap import wrap  # slow to load, and what is clean is reported without
 
     return wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)

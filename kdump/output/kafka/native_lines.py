@@ -30,7 +30,7 @@ OUT_SIZE = 512 << 10
 _MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
 _WORDS = 64 << 10  # more than a line takes without keys, values and headers
 _WINDOW_SIZE = 512 << 10  # read at once: with the text that is made of it, it stays in a processor's cache
-_PAUSE = 64 << 20  # after something irregular, so much is read by others
+_PAUSE = 64 << 20  # after something irregular, this many bytes are read by others
 _GAPS = 1024  # pairs of offsets that can be noted before they are looked at
 
 
@@ -80,13 +80,13 @@ class Words:
         line = Template.parse("".join(pieces))
         steps: list[tuple[str, str]] = []  # a literal, and the column after it
         literal = line.literals[0]
-        for field, behind in zip(line.fields, line.literals[1:], strict=True):
+        for field, after in zip(line.fields, line.literals[1:], strict=True):
             name = names.get(field, field)
             if name == "true" or name == "contents" and self._contents is None:
-                literal += (self._true if name == "true" else "") + behind
+                literal += (self._true if name == "true" else "") + after
             else:
                 steps.append((literal, name))
-                literal = behind
+                literal = after
         return self._joined(steps, literal)
 
     def _joined(self, steps: Sequence[tuple[str, str]], last_literal: str) -> bytes:
@@ -97,8 +97,8 @@ class Words:
         for at, (_, name) in enumerate(steps):
             operation, texts = self._texts.get(name, (c.NUMBER, ()))
             if operation in (c.CHOICE, c.OPTIONAL):
-                behind, literals[at + 1] = literals[at + 1], ""
-                texts = [text + (behind if operation == c.CHOICE or place != 1 else "") for place, text in enumerate(texts)]
+                after, literals[at + 1] = literals[at + 1], ""
+                texts = [text + (after if operation == c.CHOICE or place != 1 else "") for place, text in enumerate(texts)]
             program += self._step(literals[at], name, operation, texts)
         return program + _encoded(c.NOTHING, 0, (), literals[-1])
 

@@ -29,7 +29,7 @@ _CACHE_KIB = 64 << 10
 def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Rows]]) -> list[pa.Table]:
     """The answers to some questions. Of each table only what they read is kept, and only on disk; one not given has no rows.
 
-    A table is given as what makes its rows, which is told the columns that are read, and may give others, too.
+    A table is given as what makes its rows, which is given the columns that are read, and may give others, too.
     """
     queries = list(queries)
     wanted: dict[str, dict[str, None]] = {}
