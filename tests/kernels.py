@@ -11,9 +11,8 @@ from kdump import dropin
 from kdump.binary import checksums, kernel, source
 from kdump.cli import commands
 from kdump.cli.listing import lister
-from kdump.dropin import logs
+from kdump.dropin import logs, parallel_text
 from kdump.formats import log
-from kdump.output import parallel
 from kdump.output.kafka import native_lines
 from kdump.reading import read_ahead, salvage, search, zeros
 
@@ -87,9 +86,9 @@ def sizes(given: Sizes) -> Iterator[None]:
         )
         if given.piece is not None:
             put(logs, _WORTH_JOBS=1)
-            stack.enter_context(mock.patch.dict(parallel._LEAST, dict.fromkeys(parallel._LEAST, 1)))
+            stack.enter_context(mock.patch.dict(parallel_text._LEAST, dict.fromkeys(parallel_text._LEAST, 1)))
             put(
-                parallel,
+                parallel_text,
                 _UNIT=given.piece,
                 _LEAST_UNITS=1,
                 _TEXT_SIZE=given.piece,
@@ -112,8 +111,8 @@ def coming_upon_batches(way: str) -> Iterator[None]:
         if window:
             stack.enter_context(sizes(Sizes(window=window)))
         elif window == 0:
-            stack.enter_context(mock.patch.object(log.Log, "_digested_chunk", log.Log._regular_chunk))
-            stack.enter_context(mock.patch.object(read_ahead, "digest_piece", lambda *_: None))
+            stack.enter_context(mock.patch.object(log.Log, "_summarized_chunk", log.Log._regular_chunk))
+            stack.enter_context(mock.patch.object(read_ahead, "summarize_piece", lambda *_: None))
         yield
 
 

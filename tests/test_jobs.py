@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kdump.binary.source import Source
+from kdump.dropin import parallel_text
 from kdump.errors import Unreadable
-from kdump.output import parallel
 from kdump.output.blocks import Blocks
 from kdump.output.kafka.native_lines import KernelText
 from kdump.workers import cores
@@ -33,13 +33,13 @@ from kdump.dropin import logs
 from kdump.cli.main import main
 from kdump.binary.source import Source
 from kdump.errors import Unreadable
-from kdump.output import parallel
+from kdump.dropin import parallel_text
 from kdump.output.blocks import Blocks
 
 logs._WORTH_JOBS = 1
-parallel._LEAST.update(dict.fromkeys(parallel._LEAST, 1))
-parallel._UNIT = 50_000
-parallel._SLOT_SIZE = 8192
+parallel_text._LEAST.update(dict.fromkeys(parallel_text._LEAST, 1))
+parallel_text._UNIT = 50_000
+parallel_text._SLOT_SIZE = 8192
 sys.argv[0] = "kdump"
 sys.exit(main())
 """
@@ -94,26 +94,26 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed(
     wanted = kernels.printed([*way, "--files", log])
     writer = os.getpid()
     lost = []
-    to_end, say, take_piece = parallel._Run.to_end, parallel._SharedOutlet._say, parallel.Worker.take_piece
+    to_end, say, take_piece = parallel_text._Run.to_end, parallel_text._SharedOutlet._say, parallel_text.Worker.take_piece
     said = 0
 
-    def take_one_here(worker: parallel.Worker) -> bool:
+    def take_one_here(worker: parallel_text.Worker) -> bool:
         return take_piece(worker) and os.getpid() != writer
 
-    def noting_to_end(run: parallel._Run) -> None:
+    def noting_to_end(run: parallel_text._Run) -> None:
         to_end(run)
         lost.append(run.is_lost)
 
-    def saying_for_a_while(outlet: parallel._SharedOutlet, *what: int) -> None:
+    def saying_for_a_while(outlet: parallel_text._SharedOutlet, *what: int) -> None:
         nonlocal said
         said += 1
         say(outlet, *what)
         if said == message:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(parallel.Worker, "take_piece", take_one_here)
-    monkeypatch.setattr(parallel._Run, "to_end", noting_to_end)
-    monkeypatch.setattr(parallel._SharedOutlet, "_say", saying_for_a_while)
+    monkeypatch.setattr(parallel_text.Worker, "take_piece", take_one_here)
+    monkeypatch.setattr(parallel_text._Run, "to_end", noting_to_end)
+    monkeypatch.setattr(parallel_text._SharedOutlet, "_say", saying_for_a_while)
     assert kernels.printed([*way, "--files", log], MANY_PIECES) == wanted
     assert True in lost
 
@@ -123,23 +123,23 @@ def test_text_of_a_piece_that_was_written_already_does_not_come_again(log: Path,
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
     left_out = []
-    say, take_piece, leave_out = parallel._SharedOutlet._say, parallel.Worker.take_piece, Blocks.leave_out
+    say, take_piece, leave_out = parallel_text._SharedOutlet._say, parallel_text.Worker.take_piece, Blocks.leave_out
 
-    def take_none_here(worker: parallel.Worker) -> bool:
+    def take_none_here(worker: parallel_text.Worker) -> bool:
         return os.getpid() != writer and take_piece(worker)
 
-    def say_once(outlet: parallel._SharedOutlet, *what: int) -> None:
+    def say_once(outlet: parallel_text._SharedOutlet, *what: int) -> None:
         say(outlet, *what)
         if outlet._piece[0] == 0:
-            assert what[0] == parallel._MORE
+            assert what[0] == parallel_text._MORE
             os.kill(os.getpid(), signal.SIGKILL)
 
     def noting_leave_out(blocks: Blocks, size: int) -> None:
         left_out.append(size)
         leave_out(blocks, size)
 
-    monkeypatch.setattr(parallel.Worker, "take_piece", take_none_here)
-    monkeypatch.setattr(parallel._SharedOutlet, "_say", say_once)
+    monkeypatch.setattr(parallel_text.Worker, "take_piece", take_none_here)
+    monkeypatch.setattr(parallel_text._SharedOutlet, "_say", say_once)
     monkeypatch.setattr(Blocks, "leave_out", noting_leave_out)
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(out=400)) == wanted
     assert left_out
@@ -160,14 +160,14 @@ def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch
 def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = kernels.printed(["--deep-iteration", "--files", log])
     writer = os.getpid()
-    show = parallel.Worker._show
+    show = parallel_text.Worker._show
 
-    def fails_elsewhere(worker: parallel.Worker, start: int, end: int) -> int:
+    def fails_elsewhere(worker: parallel_text.Worker, start: int, end: int) -> int:
         if os.getpid() != writer:
             raise MemoryError
         return show(worker, start, end)
 
-    monkeypatch.setattr(parallel.Worker, "_show", fails_elsewhere)
+    monkeypatch.setattr(parallel_text.Worker, "_show", fails_elsewhere)
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
 
 

@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
-from kdump.binary import digest_reference, kernel, producer_run, reference
+from kdump.binary import kernel, producer_run, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import jobs, run
 from kdump.checks.packed_ints import Column
 from kdump.checks.rules import offset_index as offset_index_rules
 from kdump.checks.rules import time_index as time_index_rules
 from kdump.checks.settings import Settings
+from kdump.dropin import parallel_text
 from kdump.errors import UsageError
-from kdump.output import parallel
 from kdump.reading import read_ahead, search
 from kdump.tables import Row
 
@@ -126,7 +126,7 @@ MESSAGES = st.builds(
 
 
 @given(st.lists(BATCHES, max_size=6) | st.lists(MESSAGES, max_size=6), st.data())
-def test_digests_are_those_of_the_reference(logs: list[bytes], data: st.DataObject) -> None:
+def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataObject) -> None:
     parts, offset = [], 0
     for one in logs:  # with offsets that go on
         offset += data.draw(st.sampled_from([1, 1, 5, 1 << 40]))
@@ -141,16 +141,16 @@ def test_digests_are_those_of_the_reference(logs: list[bytes], data: st.DataObje
         data.draw(st.integers(-1, 7)),
         data.draw(st.integers(-9, 1)),
     )
-    assert _kernel.digest_batches(window, start, position, max_codec, None) == digest_reference.digest_batches(
+    assert _kernel.summarize_batches(window, start, position, max_codec, None) == summary_reference.summarize_batches(
         window, start, position, max_codec, package.crc32c
     )
-    assert _kernel.digest_messages(window, start, position, min_magic, max_codec) == digest_reference.digest_messages(
+    assert _kernel.summarize_messages(window, start, position, min_magic, max_codec) == summary_reference.summarize_messages(
         window, start, position, min_magic, max_codec
     )
 
 
-def test_digests_have_the_same_names_in_both_kernels() -> None:
-    assert _kernel.DIGEST == digest_reference.DIGEST
+def test_summaries_have_the_same_names_in_both_kernels() -> None:
+    assert _kernel.SUMMARY == summary_reference.SUMMARY
     assert _kernel.RUN == producer_run.RUN
 
 
@@ -178,7 +178,7 @@ def test_runs_of_producers_are_those_of_the_reference(batches: list[bytes], data
                 window[place] = data.draw(st.integers(0, 255))
     position = data.draw(st.integers(0, 1 << 40))
     arguments = (bytes(window), 0, len(batches), position)
-    assert _kernel.producer_runs(*arguments) == digest_reference.producer_runs(*arguments)
+    assert _kernel.producer_runs(*arguments) == summary_reference.producer_runs(*arguments)
 
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -296,8 +296,8 @@ def test_checks_find_the_same_when_they_look_at_each_batch(number: int, tmp_path
 @pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
 def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = _found(path, 1 << 20, cleanup_policy="compact")
-    monkeypatch.setattr(offset_index_rules, "digest_index", lambda *_: None)
-    monkeypatch.setattr(time_index_rules, "digest_time_index", lambda *_: None)
+    monkeypatch.setattr(offset_index_rules, "summarize_index", lambda *_: None)
+    monkeypatch.setattr(time_index_rules, "summarize_time_index", lambda *_: None)
     with kernels.coming_upon_batches("batch by batch"):
         assert _found(path, 1 << 20, cleanup_policy="compact") == found
 
@@ -390,16 +390,16 @@ def test_a_message_of_less_than_14_bytes_is_irregular(length: int, count: int, m
     for walk in (_kernel.walk_messages, reference.walk_messages):
         walked: Any = walk(window, 0, 0, 7)
         assert (len(walked[0]), walked[-1]) == (count, (12 + length) * count)
-    for digest in (_kernel.digest_messages, digest_reference.digest_messages):
-        assert (digest(window, 0, 0, 0, 7) is not None) == bool(count)
+    for summary in (_kernel.summarize_messages, summary_reference.summarize_messages):
+        assert (summary(window, 0, 0, 0, 7) is not None) == bool(count)
 
 
 @pytest.mark.parametrize(("ahead", "early"), [(-1, 1), (0, 0), (1, 0)])
 def test_a_horizon_is_early_that_lies_before_the_batch(ahead: int, early: int) -> None:
     window = batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + ahead, max_timestamp=TIMESTAMP)
-    row = digest_reference.DIGEST.index("early_horizons")
-    for digest in (_kernel.digest_batches, digest_reference.digest_batches):
-        found = digest(window, 0, 0, 7, package.crc32c)
+    row = summary_reference.SUMMARY.index("early_horizons")
+    for summary in (_kernel.summarize_batches, summary_reference.summarize_batches):
+        found = summary(window, 0, 0, 7, package.crc32c)
         assert found is not None and found[0][row] == early
 
 
@@ -593,19 +593,19 @@ class Pieces:
 def pieces(monkeypatch: pytest.MonkeyPatch) -> Pieces:
     """What becomes of the pieces of this test."""
     noted = Pieces()
-    take_over, to_end = parallel._Run._take_over, parallel._Run.to_end
+    take_over, to_end = parallel_text._Run._take_over, parallel_text._Run.to_end
 
-    def noting_take_over(run: parallel._Run, piece: parallel._Piece) -> None:
+    def noting_take_over(run: parallel_text._Run, piece: parallel_text._Piece) -> None:
         noted.ends.append(piece.reached)
         take_over(run, piece)
 
-    def noting_to_end(run: parallel._Run) -> None:
+    def noting_to_end(run: parallel_text._Run) -> None:
         to_end(run)
         assert not run.is_lost
         noted.runs_to_end.append(run.position == run.end)
 
-    monkeypatch.setattr(parallel._Run, "_take_over", noting_take_over)
-    monkeypatch.setattr(parallel._Run, "to_end", noting_to_end)
+    monkeypatch.setattr(parallel_text._Run, "_take_over", noting_take_over)
+    monkeypatch.setattr(parallel_text._Run, "to_end", noting_to_end)
     return noted
 
 
@@ -674,7 +674,7 @@ def test_offsets_may_wrap_between_the_pieces_of_processes(folder: Path) -> None:
 
 @pytest.mark.parametrize("release", ["0.11.0.0", "4.3.1"])
 def test_no_offset_is_taken_for_what_stands_in_front_of_a_piece(folder: Path, pieces: Pieces, release: str) -> None:
-    stand_in = parallel._BEFORE_FIRST
+    stand_in = parallel_text._BEFORE_FIRST
     offsets = [stand_in + row - 1 for row in range(30)]
     offsets += [stand_in, 5, stand_in + 1, stand_in, stand_in, -1, stand_in + 1, -1, 0] * 5
     data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in offsets)

@@ -1,4 +1,4 @@
-"""Pieces of a log, digested ahead of the walk: where they end, what they are of, and what becomes of guesses that are wrong."""
+"""Pieces of a log, summarized ahead of the walk: where they end, what they are of, and what becomes of guesses that are wrong."""
 
 import os
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from kdump.binary.source import Source
-from kdump.checks import isolation
+from kdump.checks import check_processes
 from kdump.checks.check import Job, jobs, run
 from kdump.checks.finding import FileReport, Finding
 from kdump.checks.rules import timestamps
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
-from kdump.formats.log import DigestedChunk
+from kdump.formats.log import SummarizedChunk
 from kdump.reading import read_ahead
 from kdump.reading.items import Section
 from kdump.reading.read_ahead import ReadAhead
@@ -49,9 +49,9 @@ def _extents(source: Source, threads: int = 0) -> list[tuple[int, int, int]]:
             chunk = all_pieces.at(position)
             if chunk is None:
                 break
-            digest = chunk.digest
-            found.append((digest.first_offset, digest.last_offset, digest.end))
-            position = digest.end
+            summary = chunk.summary
+            found.append((summary.first_offset, summary.last_offset, summary.end))
+            position = summary.end
     return found
 
 
@@ -99,11 +99,11 @@ def test_batches_in_a_payload_mislead_no_thread(monkeypatch: pytest.MonkeyPatch)
 def test_columns_of_a_piece_are_read_when_they_are_wanted() -> None:
     with opened(_batches(3)) as source, ReadAhead(source, 0) as all_pieces:
         chunk = all_pieces.at(SIZE)
-        assert isinstance(chunk, DigestedChunk)
+        assert isinstance(chunk, SummarizedChunk)
         assert list(chunk.batches["position"]) == [SIZE, 2 * SIZE]
         assert (list(chunk.starts), chunk.window) == ([0, SIZE], _batches(3)[SIZE:])
         os.pwrite(os.open(source.path, os.O_WRONLY), b"\xff" * SIZE, SIZE)
-        changed = DigestedChunk.read_again(chunk.digest, source, SIZE)
+        changed = SummarizedChunk.read_again(chunk.summary, source, SIZE)
         with pytest.raises(Unreadable):
             _ = changed.batches
 
@@ -138,20 +138,20 @@ def test_a_log_that_is_written_anew_while_it_is_checked_is_a_finding(tmp_path: P
 def test_processes_and_threads_together_are_no_more_than_is_asked_for(
     sizes: list[int], processes: int, threads: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "_CHUNK_JOBS", 1)
+    monkeypatch.setattr(check_processes, "_CHUNK_JOBS", 1)
     paths = []
     for number in range(len(sizes)):
         paths.append(tmp_path / f"{number:020}.log")
         paths[-1].write_bytes(_batches(1))
     had: list[int] = []
-    start = isolation._Worker.__init__
+    start = check_processes._Worker.__init__
 
-    def note(worker: isolation._Worker, *arguments: object) -> None:
+    def note(worker: check_processes._Worker, *arguments: object) -> None:
         start(worker, *arguments)  # type: ignore[arg-type]  # as it was called
         had.append(worker.threads)
 
-    monkeypatch.setattr(isolation._Worker, "__init__", note)
+    monkeypatch.setattr(check_processes._Worker, "__init__", note)
     work = [Job(Job.FILE, str(path)) for path in paths]
-    rows = [row for _, found in isolation.Isolation(work, Settings(now=0), processes=processes).results() for row in found]
+    rows = [row for _, found in check_processes.Isolation(work, Settings(now=0), processes=processes).results() for row in found]
     assert sum(isinstance(row, FileReport) for row in rows) == len(sizes)
     assert had == threads

@@ -26,7 +26,7 @@ pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, is_few, joined, record_batch  # noqa: E402  # what needs Arrow
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
-from kdump.pipeline import apart, discovery, planning, reading  # noqa: E402
+from kdump.pipeline import discovery, planning, reader_process, reading  # noqa: E402
 from kdump.pipeline.options import Options  # noqa: E402
 from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
 
@@ -652,15 +652,15 @@ def test_batches_of_the_other_process_stay_as_they_came(
         _log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record(key=b"%d" % number, value=value)] * 70))
     given = {"table": "records", "path": str(tmp_path), "batchRows": "70", "parallelism": "1"}
     wanted = _rows("records", tmp_path, isolated="false")
-    monkeypatch.setattr(apart, "_SLOT_SIZE", slot_size)
+    monkeypatch.setattr(reader_process, "_SLOT_SIZE", slot_size)
     sent: list[bool] = []
-    in_slot = apart._Process._in_slot
+    in_slot = reader_process._Process._in_slot
 
-    def noting_in_slot(process: apart._Process, slot: int, size: int) -> Any:  # a pa.Buffer
+    def noting_in_slot(process: reader_process._Process, slot: int, size: int) -> Any:  # a pa.Buffer
         sent.append(True)
         return in_slot(process, slot, size)
 
-    monkeypatch.setattr(apart._Process, "_in_slot", noting_in_slot)
+    monkeypatch.setattr(reader_process._Process, "_in_slot", noting_in_slot)
     options = Options(given)
     batches = (one for work in planning.plan(options) for one in reading.read(work, options))
     if keeps:
@@ -694,7 +694,7 @@ def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monke
         _log(tmp_path / f"a-{number}" / file_name(0, ".log"), large)
     options = Options({"table": "records", "path": str(tmp_path), "batchRows": "1", "parallelism": "1"})
     (work,) = planning.plan(options)
-    rows = apart.read_apart(
+    rows = reader_process.read_apart(
         [piece for piece in work if isinstance(piece, planning.Piece)], options, reading.piece_rows, reading.built, ignore
     )
     next(rows)
@@ -774,7 +774,10 @@ def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path)
 def test_a_process_that_is_killed_is_no_crash_of_a_codec(tmp_path: Path) -> None:
     for number in range(5):
         _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
-    with _crashing(file_name(2, ".log"), signal.SIGKILL), pytest.raises(apart.ReaderKilled, match="was killed by SIGKILL"):
+    with (
+        _crashing(file_name(2, ".log"), signal.SIGKILL),
+        pytest.raises(reader_process.ReaderKilled, match="was killed by SIGKILL"),
+    ):
         _rows("records", tmp_path, unreadable="skip")
 
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from kdump.binary.batch_header import BatchHeader, MessageHeader
-from kdump.binary.digest_reference import Digested
 from kdump.binary.reference import Buffer, RecordTuple
+from kdump.binary.summary_reference import Summarized
 
 Packed = tuple[Any, Any, Any]  # directory, data and tail of a column: buffers
 
-DIGEST: tuple[str, ...]
+SUMMARY: tuple[str, ...]
 RUN: tuple[str, ...]
 COLUMNS: tuple[str, ...]
 CRC32C: tuple[str, ...]
@@ -119,13 +119,17 @@ def dump_time_index(
 ) -> tuple[int, int, int, int, int, int]: ...
 def walk_log(descriptor: int, position: int, end: int, /) -> int: ...
 def find(window: Buffer, start: int, is_legacy: bool, /) -> int: ...
-def digest_batches(window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /) -> Digested | None: ...
-def digest_messages(window: Buffer, start: int, window_position: int, min_magic: int, max_codec: int, /) -> Digested | None: ...
+def summarize_batches(
+    window: Buffer, start: int, window_position: int, max_codec: int, checksum: object, /
+) -> Summarized | None: ...
+def summarize_messages(
+    window: Buffer, start: int, window_position: int, min_magic: int, max_codec: int, /
+) -> Summarized | None: ...
 def pack(numbers: Any, start: int, /) -> tuple[bytes, bytes]: ...
 def numbers_of(column: Packed, start: int, end: int, /) -> bytes: ...
 def numbers_at(column: Packed, rows: Any, /) -> bytes: ...
 def rows_of(column: Packed, numbers: Any, /) -> bytes: ...
-def digest_index(
+def summarize_index(
     entries: Buffer,
     base_offset: int,
     previous_offset: int,
@@ -137,7 +141,7 @@ def digest_index(
     last_offsets: Packed,
     /,
 ) -> tuple[int, int, int, int, int, int] | None: ...
-def digest_time_index(
+def summarize_time_index(
     entries: Buffer,
     base_offset: int,
     previous_timestamp: int,
@@ -148,6 +152,6 @@ def digest_time_index(
     /,
 ) -> tuple[int, int, int] | None: ...
 def producer_runs(window: Buffer, start: int, count: int, window_position: int, /) -> bytes | None: ...
-def digest_log(
+def summarize_log(
     descriptor: int, position: int, stop: int, end: int, most: int, max_codec: int, window: bytearray, /
 ) -> tuple[tuple[int, ...], bytes | None, bytes, bytes, bytes, bytes] | None: ...

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from kdump.checks.context import FileContext
     from kdump.checks.rules.rule import SegmentRule
-    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.formats.summary import BatchSummary
     from kdump.tables import Table
 
 
@@ -75,8 +75,8 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
 
 def _count(context: FileContext, section: Section) -> None:
     """Enter the batches of a section into the account of the file."""
-    if section.digest is not None:
-        context.accounts.take(Accounts.INTACT, section.digest.end, batches=section.digest.count)
+    if section.summary is not None:
+        context.accounts.take(Accounts.INTACT, section.summary.end, batches=section.summary.count)
         return
     positions, sizes = section.chunk.batches["position"], section.chunk.batches["size"]
     for status, position, size in zip(section.statuses, positions, sizes, strict=True):
@@ -86,8 +86,8 @@ def _count(context: FileContext, section: Section) -> None:
 def _note(facts: SegmentFacts, section: Section) -> None:
     """Keep what other files are compared with."""
     chunk, row = section.chunk, 0
-    if section.digest is not None:
-        _note_digest(facts, section.digest, chunk)
+    if section.summary is not None:
+        _note_summary(facts, section.summary, chunk)
         return
     for is_damaged, run in groupby(section.statuses, salvage.DAMAGED.__eq__):
         start, row = row, row + len(list(run))
@@ -100,18 +100,18 @@ def _note(facts: SegmentFacts, section: Section) -> None:
             _note_batches(facts, chunk.batches.slice(start, row))
 
 
-def _note_digest(facts: SegmentFacts, digest: Digest, chunk: Chunk) -> None:
-    facts.positions.extend(digest.positions)
-    facts.first_offsets.extend(digest.first_offsets)
-    facts.last_offsets.extend(digest.last_offsets)
-    facts.max_timestamps.extend(digest.timestamps)
-    facts.end = digest.end
-    if digest.is_legacy:
+def _note_summary(facts: SegmentFacts, summary: BatchSummary, chunk: Chunk) -> None:
+    facts.positions.extend(summary.positions)
+    facts.first_offsets.extend(summary.first_offsets)
+    facts.last_offsets.extend(summary.last_offsets)
+    facts.max_timestamps.extend(summary.timestamps)
+    facts.end = summary.end
+    if summary.is_legacy:
         return
-    if digest.lowest_leader_epoch == digest.highest_leader_epoch:
-        _note_epochs(facts, [digest.first_leader_epoch], [digest.first_offset])
+    if summary.lowest_leader_epoch == summary.highest_leader_epoch:
+        _note_epochs(facts, [summary.first_leader_epoch], [summary.first_offset])
     else:
-        _note_epochs(facts, chunk.batches["partition_leader_epoch"], digest.first_offsets)
+        _note_epochs(facts, chunk.batches["partition_leader_epoch"], summary.first_offsets)
 
 
 def _note_batches(facts: SegmentFacts, batches: Table[RecordBatch]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.dropin.joptsimple import Arguments
+    from kdump.dropin.parallel_text import Outlet
     from kdump.dropin.tool import DumpTool
     from kdump.formats.log import Chunk, Leap, LogRules
     from kdump.formats.record import RecordChunk
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from kdump.output.kafka.native_lines import Complain, KernelPlan, KernelText
     from kdump.output.kafka.native_lines import Contents as KernelContents
     from kdump.output.kafka.record_decoder import RecordDecoder
-    from kdump.output.parallel import Outlet
 
     Decoder = Callable[[bytes], str]
     Out = Blocks | Outlet
@@ -264,14 +264,14 @@ def _leap(
     own = text.kernel.leap_through(source) if text.kernel is not None and source.throttle is None else None
     if source.size < _WORTH_JOBS or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
         return own
-    from kdump.output import parallel
+    from kdump.dropin import parallel_text
     from kdump.workers.cores import jobs_here
     from kdump.workers.process import can_fork
 
     jobs = tool.jobs or jobs_here()
     if jobs == 1 or not can_fork():
         return own
-    several = parallel.ParallelText(
+    several = parallel_text.ParallelText(
         source,
         lambda outlet: make(outlet, outlet.complain),
         tool.out,

@@ -92,9 +92,9 @@ def _ranges_of(path: str) -> list[DamagedRange]:
                 claimed = getattr(item.row, "base_offset", None) if item.is_batch else None
                 note(item.start, item.end, item.is_batch, claimed)
                 continue
-            if item.digest is not None:
-                end_ranges(item.digest.first_offset)
-                expected = item.digest.last_offset + 1
+            if item.summary is not None:
+                end_ranges(item.summary.first_offset)
+                expected = item.summary.last_offset + 1
                 continue
             batches = item.chunk.batches
             for row, status in enumerate(item.statuses):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.codecs.quirks import CodecQuirks
     from kdump.binary.source import Source
-    from kdump.formats.digest import Digest
+    from kdump.formats.summary import BatchSummary
 
     Item = TypeVar("Item")
     Window = TypeVar("Window", bytes, memoryview)
@@ -87,7 +87,7 @@ class Chunk:
         return len(self.headers)
 
     @property
-    def digest(self) -> Digest | None:
+    def summary(self) -> BatchSummary | None:
         """What the batches have in common, where they are sound and in order and that is known."""
         return None
 
@@ -97,36 +97,36 @@ class Chunk:
         return Chunk(batches, self.headers[start:end], self.starts[start:end], self.window, self.is_legacy)
 
 
-class DigestedChunk(Chunk):
-    """A chunk that knows its digest. Columns, headers, starts and window come from `read` when one of them is first wanted."""
+class SummarizedChunk(Chunk):
+    """A chunk that knows its summary. Columns, headers, starts and window come from `read` when one of them is first wanted."""
 
-    __slots__ = ("_digest", "_read")
+    __slots__ = ("_read", "_summary")
 
-    def __init__(self, digest: Digest, read: Callable[[], Chunk]) -> None:
-        self._digest = digest
+    def __init__(self, summary: BatchSummary, read: Callable[[], Chunk]) -> None:
+        self._summary = summary
         self._read = read
-        self.is_legacy = digest.is_legacy
+        self.is_legacy = summary.is_legacy
 
     @classmethod
-    def read_again(cls, digest: Digest, source: Source, start: int) -> DigestedChunk:
+    def read_again(cls, summary: BatchSummary, source: Source, start: int) -> SummarizedChunk:
         """A chunk whose bytes were not kept. Asking for its columns raises Unreadable where they are not the same any more."""
 
         def read() -> Chunk:
-            log = Log(source, start, digest.end)
-            window = source.read_exactly(start, digest.end - start)
-            chunk, end = log._regular_chunk(window, 0, start, 0 if digest.is_legacy else 2)
-            if chunk is None or len(chunk) != digest.count or start + end != digest.end:
+            log = Log(source, start, summary.end)
+            window = source.read_exactly(start, summary.end - start)
+            chunk, end = log._regular_chunk(window, 0, start, 0 if summary.is_legacy else 2)
+            if chunk is None or len(chunk) != summary.count or start + end != summary.end:
                 raise Unreadable("file-io-error", "was changed while it was read", path=source.path, position=start)
             return chunk
 
-        return cls(digest, read)
+        return cls(summary, read)
 
     def __len__(self) -> int:
-        return self._digest.count
+        return self._summary.count
 
     @property
-    def digest(self) -> Digest:
-        return self._digest
+    def summary(self) -> BatchSummary:
+        return self._summary
 
     def __getattr__(self, name: str) -> object:  # only of what is not there yet
         chunk = self._read()
@@ -210,9 +210,9 @@ class Log:
             return self._walk(self.source.read, self._regular_chunk, self._lone_batch, leap)
         return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, leap)
 
-    def digested_chunks(self) -> Iterator[Chunk]:
-        """The same chunks; those of sound batches in order know their digest, and make their columns when they are wanted."""
-        return self._walk(self.source.read, self._digested_chunk, self._lone_batch)
+    def summarized_chunks(self) -> Iterator[Chunk]:
+        """The same chunks; those of sound batches in order know their summary, and make their columns when they are wanted."""
+        return self._walk(self.source.read, self._summarized_chunk, self._lone_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
@@ -301,11 +301,11 @@ class Log:
             table = record_batch.table_of_messages(messages[0], positions, valid)
         return Chunk(table, headers, starts, window, magic < 2), end
 
-    def _digested_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
-        from kdump.formats import digest  # a dump has no use for it
+    def _summarized_chunk(self, window: bytes, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
+        from kdump.formats import summary  # a dump has no use for it
 
         max_codec = self._rules.codec_count - 1
-        found = digest.of_window(window, start, window_position, max_codec, self._crc32c, is_legacy=magic < 2)
+        found = summary.of_window(window, start, window_position, max_codec, self._crc32c, is_legacy=magic < 2)
         if found is None:
             return self._regular_chunk(window, start, window_position, magic)
 
@@ -314,7 +314,7 @@ class Log:
             assert chunk is not None
             return chunk
 
-        return DigestedChunk(found, read), found.end - window_position
+        return SummarizedChunk(found, read), found.end - window_position
 
     def _regular_extents(
         self, window: bytes, start: int, window_position: int, _magic: int

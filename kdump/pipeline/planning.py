@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary.source import Source
 from kdump.checks.check import Job, jobs
-from kdump.checks.isolation import size_of
+from kdump.checks.check_processes import size_of
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import tree
 from kdump.formats.log import Log

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kdump.checks.check import Job, jobs
+from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import ERROR, Finding
-from kdump.checks.isolation import Isolation
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import offset_index, producer_snapshot, time_index, transaction_index, tree
 from kdump.formats.entries import used_entries
@@ -60,7 +60,7 @@ def read(work: Work, options: Options, on_report: OnReport = ignore) -> Iterator
     if options.table == "findings":
         batches = _findings(work, options, on_report)
     elif options.is_isolated and (options.table in NATIVE_TABLES or options.measures_uncompressed):
-        from kdump.pipeline.apart import read_apart
+        from kdump.pipeline.reader_process import read_apart
 
         batches = read_apart(pieces, options, piece_rows, built, on_report)
     elif options.table in NATIVE_TABLES:

@@ -25,17 +25,17 @@ class Section:
 
     Batches that start before `nested_end` stand inside the span that a damaged batch claims: they may be its payload.
     `claimed_length` is what the header of the only batch says where only that was wrong; the batch is shown as it should be.
-    `digest` is what batches that are all intact have in common. Rules look there first: columns are made when they are asked for.
+    `summary` is what batches that are all intact have in common. Rules look there first: columns are made on demand.
     """
 
-    __slots__ = ("_statuses", "chunk", "claimed_length", "digest", "is_intact", "nested_end")
+    __slots__ = ("_statuses", "chunk", "claimed_length", "is_intact", "nested_end", "summary")
 
     def __init__(self, chunk: Chunk, statuses: list[str] | None, nested_end: int = 0, claimed_length: int | None = None) -> None:
         """Without statuses, all batches are intact."""
         self._statuses = statuses
         self.chunk = chunk
         self.is_intact = statuses is None or statuses.count(INTACT) == len(statuses)
-        self.digest = chunk.digest if self.is_intact else None
+        self.summary = chunk.summary if self.is_intact else None
         self.nested_end = nested_end
         self.claimed_length = claimed_length
 

@@ -1,4 +1,4 @@
-"""Digests a log a piece at a time, several of them at once where cores are to spare."""
+"""Summaries a log a piece at a time, several of them at once where cores are to spare."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 
 from kdump.binary import kernel
 from kdump.binary.source import WINDOW_SIZE
-from kdump.formats.digest import Digest
-from kdump.formats.log import STRICT_RULES, DigestedChunk
+from kdump.formats.log import STRICT_RULES, SummarizedChunk
+from kdump.formats.summary import BatchSummary
 from kdump.reading.search import first_batch
 
 TYPE_CHECKING = False
@@ -45,17 +45,17 @@ class ReadAhead:
         if threads and source.size - start >= _WORTH_THREADS:
             self._ahead = _Ahead(source, threads)
 
-    def at(self, position: int) -> DigestedChunk | None:
+    def at(self, position: int) -> SummarizedChunk | None:
         """The piece that starts here, None where there is none."""
         ahead = self._ahead
         found = ahead.take(position, self._window) if ahead is not None else None
         if found is None:
-            found = digest_piece(self._source, position, (position // _UNIT + 1) * _UNIT, self._window)
+            found = summarize_piece(self._source, position, (position // _UNIT + 1) * _UNIT, self._window)
         if found is None:
             return None
         if ahead is not None:
             ahead.is_legacy = found.is_legacy
-        return DigestedChunk.read_again(found, self._source, position)
+        return SummarizedChunk.read_again(found, self._source, position)
 
     def rest(self, position: int) -> None:
         """A piece was of no use here: do without for a while."""
@@ -71,10 +71,10 @@ class ReadAhead:
             self._ahead.close()
 
 
-def digest_piece(source: Source, position: int, stop: int, window: bytearray) -> Digest | None:
-    """The digest of the batches from here up to `stop`, None where something else stands between. `window` is to be read into."""
+def summarize_piece(source: Source, position: int, stop: int, window: bytearray) -> BatchSummary | None:
+    """The summary of the batches from here up to `stop`, None if something else is there. `window` is to be read into."""
     assert kernel.native is not None
-    found = kernel.native.digest_log(
+    found = kernel.native.summarize_log(
         source.fileno(), position, stop, source.size, _MOST_BATCHES, STRICT_RULES.codec_count - 1, window
     )
     if found is None:
@@ -84,13 +84,13 @@ def digest_piece(source: Source, position: int, stop: int, window: bytearray) ->
     def header_at(start: int) -> bytes:
         return source.read_exactly(start, min(kernel.BATCH_HEADER_SIZE, source.size - start))
 
-    digest = Digest((numbers, *columns), header_at, lambda: runs)
-    is_whole = digest.end >= min(stop, source.size) or digest.count == _MOST_BATCHES
-    return digest if is_whole else None
+    summary = BatchSummary((numbers, *columns), header_at, lambda: runs)
+    is_whole = summary.end >= min(stop, source.size) or summary.count == _MOST_BATCHES
+    return summary if is_whole else None
 
 
 class _Ahead:
-    """Threads that take the units before a walk, one at a time, and digest what seems to start there."""
+    """Threads that take the units before a walk, one at a time, and summary what seems to start there."""
 
     def __init__(self, source: Source, threads: int) -> None:
         import threading
@@ -101,7 +101,7 @@ class _Ahead:
         self._turn = -1  # the unit where the walk is
         self._next = 0  # the first unit that nobody has taken
         self._under_way: set[int] = set()
-        self._pieces: dict[int, dict[int, Digest]] = {}  # those of a unit, by where they start
+        self._pieces: dict[int, dict[int, BatchSummary]] = {}  # those of a unit, by where they start
         self._most_ahead = threads + _AHEAD
         self._is_closed = False
         self._threads: list[threading.Thread] = []
@@ -110,7 +110,7 @@ class _Ahead:
             thread.start()
             self._threads.append(thread)
 
-    def take(self, position: int, window: bytearray) -> Digest | None:
+    def take(self, position: int, window: bytearray) -> BatchSummary | None:
         """The piece that starts here, if it was made ahead. While it is under way, the caller works ahead, too."""
         unit = position // _UNIT
         if unit != self._turn:
@@ -159,13 +159,13 @@ class _Ahead:
             self._changed.notify_all()
         return True
 
-    def _pieces_of(self, unit: int, window: bytearray) -> dict[int, Digest]:
+    def _pieces_of(self, unit: int, window: bytearray) -> dict[int, BatchSummary]:
         """All that seem to start in a unit, by where they start."""
-        pieces: dict[int, Digest] = {}
+        pieces: dict[int, BatchSummary] = {}
         stop = (unit + 1) * _UNIT
         position = first_batch(self, unit * _UNIT, stop, self.is_legacy)
         while 0 <= position < stop:
-            found = digest_piece(self._source, position, stop, window)
+            found = summarize_piece(self._source, position, stop, window)
             if found is None:
                 break
             pieces[position] = found

@@ -64,7 +64,7 @@ def walk(
 
     A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
     stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
-    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `threads` digest a
+    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `threads` summary a
     large log ahead of the walk.
     """
     items = _Walk(source, start, base_offset, next_base_offset)
@@ -93,9 +93,9 @@ class _Walk:
         size = self._source.size
         while self._position < size:
             chunk = read_ahead.at(self._position)
-            if chunk is not None and self._order.takes(chunk.digest):
+            if chunk is not None and self._order.takes(chunk.summary):
                 yield Section(chunk, None, self._order.nested_end)
-                self._position = chunk.digest.end
+                self._position = chunk.summary.end
             else:
                 read_ahead.rest(self._position)
                 yield from self.by_windows(read_ahead.next_try)
@@ -108,10 +108,10 @@ class _Walk:
             window_size = search.NEAR
             fault: CorruptData | None = None
             try:
-                for chunk in log.digested_chunks():
-                    if chunk.digest is not None and self._order.takes(chunk.digest):
+                for chunk in log.summarized_chunks():
+                    if chunk.summary is not None and self._order.takes(chunk.summary):
                         yield Section(chunk, None, self._order.nested_end)
-                        self._position = chunk.digest.end
+                        self._position = chunk.summary.end
                         if self._position >= until:
                             return
                         continue

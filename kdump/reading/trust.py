@@ -19,8 +19,8 @@ from kdump.reading.plausible import may_be_header
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.binary.source import Source
-    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
+    from kdump.formats.summary import BatchSummary
 
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
@@ -69,19 +69,19 @@ class Order:
         if not self._is_in_doubt and self.fits(extent):
             self._move(extent)
 
-    def takes(self, digest: Digest) -> bool:
-        """Whether all batches of this digest follow the one before them and the one after them: then all are beyond doubt."""
+    def takes(self, summary: BatchSummary) -> bool:
+        """Whether all batches of this summary follow the one before them and the one after them: then all are beyond doubt."""
         if self._is_in_doubt or self._stray is not None:
             return False
-        if not self._last_offset < digest.first_offset or not digest.last_offset < self._ceiling:
+        if not self._last_offset < summary.first_offset or not summary.last_offset < self._ceiling:
             return False
-        if not digest.is_legacy and (digest.first_leader_epoch < self._epoch or digest.leader_epochs_back):
+        if not summary.is_legacy and (summary.first_leader_epoch < self._epoch or summary.leader_epochs_back):
             return False
-        epoch = None if digest.is_legacy else digest.last_leader_epoch
-        following = self.header_at(digest.end)
-        if following is not None and (following[0] <= digest.last_offset or is_lower(following, (0, 0, epoch))):
+        epoch = None if summary.is_legacy else summary.last_leader_epoch
+        following = self.header_at(summary.end)
+        if following is not None and (following[0] <= summary.last_offset or is_lower(following, (0, 0, epoch))):
             return False
-        self._move((digest.first_offset, digest.last_offset, epoch))
+        self._move((summary.first_offset, summary.last_offset, epoch))
         return True
 
     def statuses(self, chunk: Chunk) -> list[str]:

@@ -99,7 +99,7 @@ class Hostile:
             "dump_time_index": self.dump_time_index,
             "walks": self.walks,
             "records": self.records,
-            "digests": self.digests,
+            "summaries": self.summaries,
             "columns": self.columns,
             "others": self.others,
         }
@@ -236,7 +236,7 @@ class Hostile:
                 array("q", bytes(8 * chance.randrange(12)))[:],
             )
             self.call(
-                "digest_log",
+                "summarize_log",
                 file.fileno() if chance.random() < 0.95 else -1,
                 chance.choice((0, 0, chance.number(len(data)))),
                 chance.choice((len(data), chance.number(len(data)))),
@@ -257,7 +257,7 @@ class Hostile:
         self.call("walk_extents", window, start, chance.number())
         self.call("find", window, start, chance.random() < 0.5)
 
-    def digests(self) -> None:
+    def summaries(self) -> None:
         """What batches of a window have in common: of a damaged log, and of batches whose offsets go on."""
         chance = self.chance
         offset, batches = 0, b""
@@ -268,8 +268,8 @@ class Hostile:
         start, position = chance.choice((0, 0, chance.number(len(window)))), chance.choice((0, chance.number(1 << 40)))
         self.call("producer_runs", window, start, chance.number(9), position)
         for answer in (
-            self.call("digest_batches", window, start, position, chance.choice((4, chance.number(7))), None),
-            self.call("digest_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),
+            self.call("summarize_batches", window, start, position, chance.choice((4, chance.number(7))), None),
+            self.call("summarize_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),
         ):
             assert answer is None or [len(column) for column in answer[1:]] == [8 * answer[0][0]] * 4
 
@@ -285,10 +285,16 @@ class Hostile:
         start, previous = chance.choice((0, chance.number(1 << 40))), (chance.choice((-1, chance.number())), -1)
         entries = b"".join(struct.pack(">ii", row, row) for row in range(chance.randrange(9)))
         self.call(
-            "digest_index", exact(chance.choice((entries, chance.log()))), start, *previous, 0, chance.number(1 << 40), *columns
+            "summarize_index",
+            exact(chance.choice((entries, chance.log()))),
+            start,
+            *previous,
+            0,
+            chance.number(1 << 40),
+            *columns,
         )
         entries = b"".join(struct.pack(">qi", row, row) for row in range(chance.randrange(9)))
-        self.call("digest_time_index", exact(chance.choice((entries, chance.log()))), start, *previous, *columns)
+        self.call("summarize_time_index", exact(chance.choice((entries, chance.log()))), start, *previous, *columns)
 
     def _column(self) -> tuple[Buffer, Buffer, Buffer]:
         """Directory, data and tail, as `pack` makes them of random numbers, and sometimes changed."""

@@ -34,8 +34,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/test_kernel.py::test_a_batch_with_unknown_attributes_is_not_looked_for",),
     ),
     Mutation(
-        id="digest-order",
-        file="kdump/checks/index_digest.py",
+        id="summary-order",
+        file="kdump/checks/index_summary.py",
         old="if not all(map(lt, offsets, islice(offsets, 1, None)))",
         new="if not all(map(lt, offsets, islice(offsets, 2, None)))",
         tests=("tests/test_index_rules.py::test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order",),

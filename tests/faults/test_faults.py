@@ -9,8 +9,8 @@ import pytest
 
 from kdump.checks.catalogue import FAULTS, FLEET, SCAN, STARTS
 from kdump.checks.check import jobs, run
+from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import FileReport, Finding
-from kdump.checks.isolation import Isolation
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 

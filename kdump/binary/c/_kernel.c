@@ -61,16 +61,16 @@ static PyMethodDef methods[] = {
     {"dump_log", dump_log, METH_VARARGS, dump_log_doc},
     {"dump_index", dump_index, METH_VARARGS, dump_index_doc},
     {"dump_time_index", dump_time_index, METH_VARARGS, dump_time_index_doc},
-    {"digest_batches", digest_batches, METH_VARARGS, digest_batches_doc},
-    {"digest_messages", digest_messages, METH_VARARGS, digest_messages_doc},
+    {"summarize_batches", summarize_batches, METH_VARARGS, summarize_batches_doc},
+    {"summarize_messages", summarize_messages, METH_VARARGS, summarize_messages_doc},
     {"find", find, METH_VARARGS, find_doc},
-    {"digest_index", digest_index, METH_VARARGS, digest_index_doc},
-    {"digest_time_index", digest_time_index, METH_VARARGS, digest_time_index_doc},
+    {"summarize_index", summarize_index, METH_VARARGS, summarize_index_doc},
+    {"summarize_time_index", summarize_time_index, METH_VARARGS, summarize_time_index_doc},
     {"numbers_at", numbers_at, METH_VARARGS, numbers_at_doc},
     {"numbers_of", numbers_of, METH_VARARGS, numbers_of_doc},
     {"pack", pack, METH_VARARGS, pack_doc},
     {"producer_runs", producer_runs, METH_VARARGS, producer_runs_doc},
-    {"digest_log", digest_log, METH_VARARGS, digest_log_doc},
+    {"summarize_log", summarize_log, METH_VARARGS, summarize_log_doc},
     {"rows_of", rows_of, METH_VARARGS, rows_of_doc},
     {"walk_log", walk_log, METH_VARARGS, walk_log_doc},
     {"walk_batches", walk_batches, METH_VARARGS, walk_batches_doc},
@@ -126,7 +126,7 @@ static int fill_module(PyObject *module)
     choose_checksums();
     choose_text_check();
     int is_filled = add_constants(module) && add_names(module, "COLUMNS", column_names, COLUMN_COUNT) &&
-                    add_names(module, "DIGEST", summary_names, SUMMARY_SIZE) && add_names(module, "RUN", run_names, RUN_SIZE) &&
+                    add_names(module, "SUMMARY", summary_names, SUMMARY_SIZE) && add_names(module, "RUN", run_names, RUN_SIZE) &&
                     add_names(module, "CRC32C", crc32c_names, crc32c_way_count);
     return is_filled ? 0 : -1;
 }

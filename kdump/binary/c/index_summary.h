@@ -1,4 +1,4 @@
-/* Compares a window of index entries with the columns of a log (`digest_index`, `digest_time_index`), as checks/index_digest.py does.
+/* Compares a window of index entries with the columns of a log (`summarize_index`, `summarize_time_index`), as checks/index_summary.py does.
    Returns a few numbers, or None if any entry needs a closer look. */
 
 #pragma once
@@ -10,17 +10,17 @@
 #include "objects.h"
 #include "packed.h"
 
-PyDoc_STRVAR(digest_index_doc,
-             "digest_index(entries, base_offset, previous_offset, previous_position, gap_start, log_size, positions, first_offsets, "
-             "last_offsets), as kdump/checks/index_digest.py.");
+PyDoc_STRVAR(summarize_index_doc,
+             "summarize_index(entries, base_offset, previous_offset, previous_position, gap_start, log_size, positions, first_offsets, "
+             "last_offsets), as kdump/checks/index_summary.py.");
 
-static PyObject *digest_index(PyObject *self, PyObject *arguments)
+static PyObject *summarize_index(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer entries;
     long long base_offset, previous_offset, previous_position, gap_start, log_size;
     Column positions, firsts, lasts;
-    if (!PyArg_ParseTuple(arguments, "y*LLLLLO&O&O&:digest_index", &entries, &base_offset, &previous_offset, &previous_position,
+    if (!PyArg_ParseTuple(arguments, "y*LLLLLO&O&O&:summarize_index", &entries, &base_offset, &previous_offset, &previous_position,
                           &gap_start, &log_size, column_of, &positions, column_of, &firsts, column_of, &lasts))
         return NULL;
     const uint8_t *p = entries.buf;
@@ -54,17 +54,17 @@ static PyObject *digest_index(PyObject *self, PyObject *arguments)
     return is_plain ? tuple_of(numbers, sizeof numbers / sizeof *numbers) : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(digest_time_index_doc,
-             "digest_time_index(entries, base_offset, previous_timestamp, previous_offset, first_offsets, last_offsets, timestamps), "
-             "as kdump/checks/index_digest.py.");
+PyDoc_STRVAR(summarize_time_index_doc,
+             "summarize_time_index(entries, base_offset, previous_timestamp, previous_offset, first_offsets, last_offsets, timestamps), "
+             "as kdump/checks/index_summary.py.");
 
-static PyObject *digest_time_index(PyObject *self, PyObject *arguments)
+static PyObject *summarize_time_index(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer entries;
     long long base_offset, previous_timestamp, previous_offset;
     Column firsts, lasts, timestamps;
-    if (!PyArg_ParseTuple(arguments, "y*LLLO&O&O&:digest_time_index", &entries, &base_offset, &previous_timestamp,
+    if (!PyArg_ParseTuple(arguments, "y*LLLO&O&O&:summarize_time_index", &entries, &base_offset, &previous_timestamp,
                           &previous_offset, column_of, &firsts, column_of, &lasts, column_of, &timestamps))
         return NULL;
     const uint8_t *p = entries.buf;

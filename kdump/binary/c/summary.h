@@ -1,4 +1,4 @@
-/* Summaries of consecutive valid batches (`digest_batches`, `digest_messages`): numbers from which most rules of `kdump check` see that
+/* Summaries of consecutive valid batches (`summarize_batches`, `summarize_messages`): numbers from which most rules of `kdump check` see that
    there is nothing to find. A batch that is not valid or not in order ends a summary. */
 
 #pragma once
@@ -12,7 +12,7 @@
 #include "objects.h"
 #include "rows.h"
 
-/* The numbers of a summary; kdump/formats/digest.py says what each one is. */
+/* The numbers of a summary; kdump/formats/summary.py says what each one is. */
 #define SUMMARY(_)                                                                                                             \
     _(count) _(end) _(last_position) _(highest_size) _(lowest_magic) _(highest_magic)                                            \
     _(any_attributes) _(all_attributes) _(codecs)                                                                             \
@@ -192,10 +192,10 @@ failed:
     return NULL;
 }
 
-PyDoc_STRVAR(digest_batches_doc,
-             "digest_batches(window, start, window_position, max_codec, checksum), as the reference; `checksum` is not used.");
+PyDoc_STRVAR(summarize_batches_doc,
+             "summarize_batches(window, start, window_position, max_codec, checksum), as the reference; `checksum` is not used.");
 
-static PyObject *digest_batches(PyObject *self, PyObject *arguments)
+static PyObject *summarize_batches(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer window;
@@ -203,23 +203,23 @@ static PyObject *digest_batches(PyObject *self, PyObject *arguments)
     long long window_position;
     int max_codec;
     PyObject *checksum;
-    if (!PyArg_ParseTuple(arguments, "y*nLiO:digest_batches", &window, &start, &window_position, &max_codec, &checksum))
+    if (!PyArg_ParseTuple(arguments, "y*nLiO:summarize_batches", &window, &start, &window_position, &max_codec, &checksum))
         return NULL;
     PyObject *result = summarize_window(&window, start, window_position, 0, 0, max_codec);
     PyBuffer_Release(&window);
     return result;
 }
 
-PyDoc_STRVAR(digest_messages_doc, "digest_messages(window, start, window_position, min_magic, max_codec), as the reference.");
+PyDoc_STRVAR(summarize_messages_doc, "summarize_messages(window, start, window_position, min_magic, max_codec), as the reference.");
 
-static PyObject *digest_messages(PyObject *self, PyObject *arguments)
+static PyObject *summarize_messages(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Py_buffer window;
     Py_ssize_t start;
     long long window_position;
     int min_magic, max_codec;
-    if (!PyArg_ParseTuple(arguments, "y*nLii:digest_messages", &window, &start, &window_position, &min_magic, &max_codec))
+    if (!PyArg_ParseTuple(arguments, "y*nLii:summarize_messages", &window, &start, &window_position, &min_magic, &max_codec))
         return NULL;
     PyObject *result = summarize_window(&window, start, window_position, 1, min_magic, max_codec);
     PyBuffer_Release(&window);

@@ -1,4 +1,4 @@
-/* Summarizes a log that it reads itself (`digest_log`): summary, columns and runs of producers in one pass. */
+/* Summarizes a log that it reads itself (`summarize_log`): summary, columns and runs of producers in one pass. */
 
 #pragma once
 
@@ -74,13 +74,13 @@ static PyObject *stretch_as_tuple(const SummarizedStretch *stretch)
     return result;
 }
 
-PyDoc_STRVAR(digest_log_doc,
-             "digest_log(descriptor, position, stop, end, most, max_codec, window) -> (numbers, runs, and four columns) or None\n\n"
+PyDoc_STRVAR(summarize_log_doc,
+             "summarize_log(descriptor, position, stop, end, most, max_codec, window) -> (numbers, runs, and four columns) or None\n\n"
              "Summarize the batches of magic 2, or the messages, of a log that begin at `position` and start before `stop`: up to the "
              "first that is irregular, not valid or not in order, or larger than `window`, which is memory to read into; and no more "
              "than `most`. None where there is none.");
 
-static PyObject *digest_log(PyObject *self, PyObject *arguments)
+static PyObject *summarize_log(PyObject *self, PyObject *arguments)
 {
     (void)self;
     Window log = {0};
@@ -89,7 +89,7 @@ static PyObject *digest_log(PyObject *self, PyObject *arguments)
     PyObject *result = NULL;
     long long position, stop, end, most;
     int max_codec;
-    if (!PyArg_ParseTuple(arguments, "iLLLLiw*:digest_log", &log.descriptor, &position, &stop, &end, &most, &max_codec, &window))
+    if (!PyArg_ParseTuple(arguments, "iLLLLiw*:summarize_log", &log.descriptor, &position, &stop, &end, &most, &max_codec, &window))
         return NULL;
     if (position < 0 || end < position || most < 0 || most > INT32_MAX) {
         PyErr_SetString(PyExc_ValueError, "position, end or most is out of bounds");

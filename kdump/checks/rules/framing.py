@@ -36,8 +36,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
-    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
+    from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Section
 
 _MAX_SEGMENT = 0x7FFFFFFF  # the broker opens no larger file, and no segment reaches over more offsets
@@ -83,7 +83,7 @@ class Framing(SegmentRule):
     def batches(self, section: Section) -> None:
         if self._held and len(self.facts.positions) > self._held[0][-1]:
             self._tell_held()
-        if section.digest is not None and self._is_ordinary(section.digest):
+        if section.summary is not None and self._is_ordinary(section.summary):
             return
         chunk = section.chunk
         batches, statuses = chunk.batches, section.statuses
@@ -115,18 +115,18 @@ class Framing(SegmentRule):
                     message = f"One batch, {_offsets(batch)}. Attribute bits 0x{bits:04x} have no meaning yet."
                     self._report("attributes-unknown-bits", batch, message, found=f"0x{header[ATTRIBUTES] & 0xFFFF:04x}")
 
-    def _is_ordinary(self, digest: Digest) -> bool:
+    def _is_ordinary(self, summary: BatchSummary) -> bool:
         """Whether there is nothing to say of intact batches, but that some are empty."""
-        if digest.lowest_magic != digest.highest_magic or digest.lowest_magic != self._magic >= 0:
+        if summary.lowest_magic != summary.highest_magic or summary.lowest_magic != self._magic >= 0:
             return False
-        if digest.highest_size > self.context.settings.max_message_bytes:
+        if summary.highest_size > self.context.settings.max_message_bytes:
             return False
-        if not digest.is_legacy and (digest.lowest_count < 0 or digest.hollow or digest.any_attributes & ~ATTRIBUTES_IN_USE):
+        if not summary.is_legacy and (summary.lowest_count < 0 or summary.hollow or summary.any_attributes & ~ATTRIBUTES_IN_USE):
             return False
-        self._magic = digest.lowest_magic
-        if digest.empty:
-            self._empty_count += digest.empty
-            self._empty += [(position, digest.extent_at(position)[1]) for position in (digest.first_empty, digest.last_empty)]
+        self._magic = summary.lowest_magic
+        if summary.empty:
+            self._empty_count += summary.empty
+            self._empty += [(position, summary.extent_at(position)[1]) for position in (summary.first_empty, summary.last_empty)]
             del self._empty[1:-1]
         return True
 

@@ -10,7 +10,7 @@ from struct import Struct
 from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.finding import INFO, WARNING
-from kdump.checks.index_digest import columns, digest_index
+from kdump.checks.index_summary import columns, summarize_index
 from kdump.checks.rules.entry_file import EntryFile
 from kdump.checks.rules.log_beside import LogBeside, log_beside, rows_of, size_now
 from kdump.checks.wording import counted, offset_range
@@ -78,10 +78,10 @@ class _Check:
         against = self.against
         if against is None or against.base_offset is None:
             return False
-        digest = digest_index(data, against.base_offset, self.previous, self.gaps.last_position, against.facts)
-        if digest is None:
+        summary = summarize_index(data, against.base_offset, self.previous, self.gaps.last_position, against.facts)
+        if summary is None:
             return False
-        offset, position, smallest_gap, largest_gap, first_kind, last_kind = digest
+        offset, position, smallest_gap, largest_gap, first_kind, last_kind = summary
         against.first_kind += first_kind
         against.last_kind += last_kind
         self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
     from kdump.errors import CorruptData
-    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
+    from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Section
 
 _MAX_INT = 0x7FFFFFFF
@@ -65,17 +65,17 @@ class Order(SegmentRule):
         self._epoch: int = carried if carried is not None else _NO_EPOCH
 
     def batches(self, section: Section) -> None:
-        chunk, digest = section.chunk, section.digest
-        if digest is None or digest.overfull:
+        chunk, summary = section.chunk, section.summary
+        if summary is None or summary.overfull:
             self._look_at_deltas(section)
         else:
-            if digest.sparse:
-                self._note_sparse(digest)
-            if digest.empty:
-                self._note_thinned(digest.extent_at(digest.last_empty)[1])
-            if digest.horizons:
-                self._note_thinned(digest.last_offset)
-        if digest is not None and self._is_in_line(digest):
+            if summary.sparse:
+                self._note_sparse(summary)
+            if summary.empty:
+                self._note_thinned(summary.extent_at(summary.last_empty)[1])
+            if summary.horizons:
+                self._note_thinned(summary.last_offset)
+        if summary is not None and self._is_in_line(summary):
             return
         batches = chunk.batches
         columns = zip(batches["position"], batches["size"], section.statuses, strict=True)
@@ -93,51 +93,51 @@ class Order(SegmentRule):
                 continue  # payload, perhaps
             self._take(_Batch(position, position + size, first, last, epoch, status))
 
-    def _is_in_line(self, digest: Digest) -> bool:
+    def _is_in_line(self, summary: BatchSummary) -> bool:
         """Whether the batches go on from those before; gaps are counted where there may be some. The last batch is taken."""
         last, base_offset = self._last, self._base_offset()
         if self._suspect is not None or self._is_behind_damage:
             return False
         epoch = self._epoch
-        if not digest.is_legacy:
-            if digest.lowest_leader_epoch < self._epoch:
+        if not summary.is_legacy:
+            if summary.lowest_leader_epoch < self._epoch:
                 return False
-            epoch = digest.last_leader_epoch  # they do not go back: batches of which some do are not all intact
-        if base_offset is not None and digest.last_offset - base_offset > _MAX_INT:
+            epoch = summary.last_leader_epoch  # they do not go back: batches of which some do are not all intact
+        if base_offset is not None and summary.last_offset - base_offset > _MAX_INT:
             return False
         if last is None:
-            if base_offset is not None and digest.first_offset < base_offset:
+            if base_offset is not None and summary.first_offset < base_offset:
                 return False
-        elif digest.first_offset <= last.last:
+        elif summary.first_offset <= last.last:
             return False
-        is_behind_gap = last is not None and digest.first_offset != last.last + 1
-        if (is_behind_gap or digest.gaps) and not self.context.settings.may_be_compacted:
+        is_behind_gap = last is not None and summary.first_offset != last.last + 1
+        if (is_behind_gap or summary.gaps) and not self.context.settings.may_be_compacted:
             return False
         if is_behind_gap and last is not None:
-            self._jump(last, self._batch_at(digest, digest.positions[0]))
-        if digest.gaps:
-            self._note_gaps(digest)
+            self._jump(last, self._batch_at(summary, summary.positions[0]))
+        if summary.gaps:
+            self._note_gaps(summary)
         self._epoch = epoch
-        self._last = self._batch_at(digest, digest.last_position)
+        self._last = self._batch_at(summary, summary.last_position)
         return True
 
-    def _batch_at(self, digest: Digest, position: int) -> _Batch:
+    def _batch_at(self, summary: BatchSummary, position: int) -> _Batch:
         """The batch that starts here, its epoch that of the order."""
-        first, last, end = digest.extent_at(position)
+        first, last, end = summary.extent_at(position)
         return _Batch(position, end, first, last, self._epoch, salvage.INTACT)
 
-    def _note_gaps(self, digest: Digest) -> None:
+    def _note_gaps(self, summary: BatchSummary) -> None:
         """Count the gaps between these batches, which may be."""
         for before, after in (
-            (digest.before_first_gap, digest.behind_first_gap),
-            (digest.before_last_gap, digest.behind_last_gap),
+            (summary.before_first_gap, summary.behind_first_gap),
+            (summary.before_last_gap, summary.behind_last_gap),
         ):
-            last, batch = self._batch_at(digest, before), self._batch_at(digest, after)
+            last, batch = self._batch_at(summary, before), self._batch_at(summary, after)
             self._gaps.append((last.position, batch.end, last.last + 1, batch.first - 1))
             self._break = (last, batch)
         del self._gaps[1:-1]
-        self._gap_count += digest.gaps
-        self._missing += digest.missing
+        self._gap_count += summary.gaps
+        self._missing += summary.missing
 
     def damage(self, damage: Damage | None) -> None:
         self._settle(None)
@@ -357,11 +357,11 @@ class Order(SegmentRule):
         """The cleaner was here: a batch lacks records, or has a delete horizon."""
         self.facts.last_thinned = max(last_offset, self.facts.last_thinned or 0)
 
-    def _note_sparse(self, digest: Digest) -> None:
+    def _note_sparse(self, summary: BatchSummary) -> None:
         """Count the batches with fewer records than offsets, which may be."""
-        self._mismatch_count += digest.sparse
-        for position in (digest.first_sparse, digest.last_sparse):
-            first, last, end = digest.extent_at(position)
+        self._mismatch_count += summary.sparse
+        for position in (summary.first_sparse, summary.last_sparse):
+            first, last, end = summary.extent_at(position)
             self._mismatched.append((position, end, first, last))
             self._note_thinned(last)
         del self._mismatched[1:-1]

@@ -43,8 +43,8 @@ class Codecs(SegmentRule):
         return context.settings.checks_crcs
 
     def batches(self, section: Section) -> None:
-        digest = section.digest
-        if digest is not None and not digest.bare and not (digest.is_legacy and digest.codecs & 1 << ZSTD):
+        summary = section.summary
+        if summary is not None and not summary.bare and not (summary.is_legacy and summary.codecs & 1 << ZSTD):
             return  # codecs that do not exist end a walk
         batches = section.chunk.batches
         names = batches["compresscodec"]

@@ -8,7 +8,7 @@ from operator import le, lt
 from struct import Struct
 
 from kdump.checks.finding import INFO
-from kdump.checks.index_digest import digest_time_index
+from kdump.checks.index_summary import summarize_time_index
 from kdump.checks.rules.entry_file import EntryFile
 from kdump.checks.rules.log_beside import LogBeside, log_beside, rows_of
 from kdump.checks.wording import counted, time
@@ -58,10 +58,10 @@ class _Check:
         """Whether there is nothing to say of a window, but that some entries name an offset inside of a batch."""
         if self.against is None:
             return False
-        digest = digest_time_index(data, self.against.base_offset, self.previous, self.against.facts)
-        if digest is None:
+        summary = summarize_time_index(data, self.against.base_offset, self.previous, self.against.facts)
+        if summary is None:
             return False
-        timestamp, offset, inside_count = digest
+        timestamp, offset, inside_count = summary
         self.against.inside_count += inside_count
         self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
         self.previous = timestamp, offset

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
     from kdump.errors import CorruptData
-    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
@@ -90,9 +90,9 @@ class Headers(SegmentRule):
         return context.settings.checks_crcs
 
     def batches(self, section: Section) -> None:
-        digest = section.digest
-        if digest is not None:
-            lowest, highest = digest.lowest_timestamp, digest.highest_timestamp
+        summary = section.summary
+        if summary is not None:
+            lowest, highest = summary.lowest_timestamp, summary.highest_timestamp
         else:
             timestamps: Sequence[int] = section.chunk.batches["timestamp"]
             lowest, highest = min(timestamps), max(timestamps)
@@ -168,9 +168,9 @@ class Order(SegmentRule):
         return context.settings.checks_crcs and context.settings.is_pedantic
 
     def batches(self, section: Section) -> None:
-        digest = section.digest
-        if digest is not None and digest.first_timestamp >= self._previous and not digest.timestamps_back:
-            self._previous = digest.last_timestamp
+        summary = section.summary
+        if summary is not None and summary.first_timestamp >= self._previous and not summary.timestamps_back:
+            self._previous = summary.last_timestamp
             return
         batches = _sound(section)
         for row, timestamp in enumerate(batches["timestamp"]):
@@ -202,10 +202,10 @@ class Types(SegmentRule):
         return context.settings.checks_crcs
 
     def batches(self, section: Section) -> None:
-        digest = section.digest
-        if digest is None or not self._has_one_type(digest):
+        summary = section.summary
+        if summary is None or not self._has_one_type(summary):
             self._look_at_types(_sound(section))
-        if digest is None or digest.horizons and not self._has_ordinary_horizons(digest):
+        if summary is None or summary.horizons and not self._has_ordinary_horizons(summary):
             self._look_at_horizons(_sound(section))
 
     def end(self) -> None:
@@ -216,22 +216,22 @@ class Types(SegmentRule):
         for what, tally in self._horizons.items():
             tally.report(self.context, "delete-horizon-odd", f"The delete horizon of {{count}} {what}; the first is {{note}}.")
 
-    def _has_one_type(self, digest: Digest) -> bool:
+    def _has_one_type(self, summary: BatchSummary) -> bool:
         """Whether all batches have the type of those before, and a time where that is LogAppendTime."""
-        if digest.highest_magic == 0:
+        if summary.highest_magic == 0:
             return True
-        if digest.lowest_magic == 0 or (digest.any_attributes ^ digest.all_attributes) & TIMESTAMP_TYPE_BIT:
+        if summary.lowest_magic == 0 or (summary.any_attributes ^ summary.all_attributes) & TIMESTAMP_TYPE_BIT:
             return False
-        kind = LOG_APPEND_TIME if digest.all_attributes & TIMESTAMP_TYPE_BIT else CREATE_TIME
-        if kind == LOG_APPEND_TIME and digest.lowest_timestamp <= NO_TIMESTAMP:
+        kind = LOG_APPEND_TIME if summary.all_attributes & TIMESTAMP_TYPE_BIT else CREATE_TIME
+        if kind == LOG_APPEND_TIME and summary.lowest_timestamp <= NO_TIMESTAMP:
             return False
         is_known = self._type in (None, kind)
         self._type = self._type or kind
         return is_known
 
-    def _has_ordinary_horizons(self, digest: Digest) -> bool:
+    def _has_ordinary_horizons(self, summary: BatchSummary) -> bool:
         latest = self.context.settings.now + _TEN_YEARS
-        is_ahead = digest.lowest_horizon >= 0 and not digest.early_horizons and digest.highest_horizon <= latest
+        is_ahead = summary.lowest_horizon >= 0 and not summary.early_horizons and summary.highest_horizon <= latest
         return is_ahead and self.context.settings.cleanup_policy != DELETE
 
     def _look_at_types(self, batches: Table[RecordBatch]) -> None:

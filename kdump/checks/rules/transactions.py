@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from kdump.checks.facts import SegmentFacts
     from kdump.checks.producers import LastBatch, Producers
-    from kdump.formats.digest import Digest
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
+    from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
@@ -89,10 +89,10 @@ class Transactions(SegmentRule):
 
     def batches(self, section: Section) -> None:
         chunk, row = section.chunk, 0
-        if chunk.is_legacy or section.digest is not None and _has_no_producers(section.digest):
+        if chunk.is_legacy or section.summary is not None and _has_no_producers(section.summary):
             return
         if section.is_intact:
-            if section.digest is None or not self._take_runs(section.digest, chunk):
+            if section.summary is None or not self._take_runs(section.summary, chunk):
                 self._take(chunk)
             return
         for status, run in groupby(section.statuses):
@@ -106,15 +106,15 @@ class Transactions(SegmentRule):
                 for producer_id in set(chunk.batches["producer_id"][start:row]):
                     self.producers.forget(producer_id)
 
-    def _take_runs(self, digest: Digest, chunk: Chunk) -> bool:
+    def _take_runs(self, summary: BatchSummary, chunk: Chunk) -> bool:
         """Go on with each producer, a run of its batches at a time. False, and nothing is changed, where something is off."""
         known, snapshots = self.producers, self.producers.snapshots
-        if digest.orphans or digest.lowest_producer_id < NO_PRODUCER_ID or digest.lowest_producer_epoch < _NO_PRODUCER_EPOCH:
+        if summary.orphans or summary.lowest_producer_id < NO_PRODUCER_ID or summary.lowest_producer_epoch < _NO_PRODUCER_EPOCH:
             return False
-        if digest.highest_base_sequence >= _NEAR_WRAP or snapshots and snapshots[0] <= digest.last_offset:
+        if summary.highest_base_sequence >= _NEAR_WRAP or snapshots and snapshots[0] <= summary.last_offset:
             return False
-        runs = digest.producer_runs()
-        if runs is None or len(known.expected) + digest.count >= producers.MAX_PRODUCERS:
+        runs = summary.producer_runs()
+        if runs is None or len(known.expected) + summary.count >= producers.MAX_PRODUCERS:
             return False
         following = _Following(known, self.context.path, any_sequence=self.has_coordinator_sequences)
         if not following.take(runs):
@@ -712,12 +712,12 @@ class _Aborted:
         return [row for row, has_entry in enumerate(is_there) if not has_entry]
 
 
-def _has_no_producers(digest: Digest) -> bool:
+def _has_no_producers(summary: BatchSummary) -> bool:
     """Whether these are plain batches of producers without id."""
     return (
-        digest.lowest_producer_id == digest.highest_producer_id == NO_PRODUCER_ID
-        and digest.lowest_producer_epoch >= _NO_PRODUCER_EPOCH
-        and not digest.any_attributes & (TRANSACTIONAL_BIT | CONTROL_BIT)
+        summary.lowest_producer_id == summary.highest_producer_id == NO_PRODUCER_ID
+        and summary.lowest_producer_epoch >= _NO_PRODUCER_EPOCH
+        and not summary.any_attributes & (TRANSACTIONAL_BIT | CONTROL_BIT)
     )
 
 

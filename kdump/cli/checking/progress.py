@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kdump.checks.isolation import Progress
+    from kdump.checks.check_processes import Progress
 
 
 class CheckProgress(PatientBar):

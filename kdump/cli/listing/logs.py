@@ -9,7 +9,7 @@ from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
-from kdump.cli.listing.starts import start_position
+from kdump.cli.listing.seek import start_position
 from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
 from kdump.formats.record import RecordChunk

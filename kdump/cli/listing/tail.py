@@ -7,7 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from kdump.binary.source import Source
-from kdump.cli.listing.starts import starts_from_the_end
+from kdump.cli.listing.seek import starts_from_the_end
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import records
 from kdump.reading import salvage

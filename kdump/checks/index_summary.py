@@ -27,7 +27,7 @@ def columns(entries: bytes) -> tuple[array[int], array[int]]:
     return numbers[::2], numbers[1::2]
 
 
-def digest_index(
+def summarize_index(
     entries: bytes, base_offset: int, previous: tuple[int, int], gap_start: int, facts: SegmentFacts
 ) -> tuple[int, int, int, int, int, int] | None:
     """The last offset and position, the smallest and the largest gap, and how many offsets are the first and the last of a batch.
@@ -41,9 +41,9 @@ def digest_index(
     first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
     if kernel.native is not None:
         columns_of_log = (facts.positions.packed, first_offsets.packed, last_offsets.packed)
-        digest: tuple[int, int, int, int, int, int] | None
-        digest = kernel.native.digest_index(entries, base_offset, *previous, gap_start, facts.size, *columns_of_log)
-        return digest
+        summary: tuple[int, int, int, int, int, int] | None
+        summary = kernel.native.summarize_index(entries, base_offset, *previous, gap_start, facts.size, *columns_of_log)
+        return summary
     offsets, positions = columns(entries)
     last_offset, last_position = previous
     if not (last_offset < offsets[0] >= 0 and last_position < positions[0] and positions[-1] < facts.size):
@@ -63,7 +63,7 @@ def digest_index(
     return offsets[-1], positions[-1], min(gaps), max(gaps), first_kind, last_kind
 
 
-def digest_time_index(
+def summarize_time_index(
     entries: bytes, base_offset: int, previous: tuple[int, int], facts: SegmentFacts
 ) -> tuple[int, int, int] | None:
     """The last timestamp and offset, and how many offsets lie inside of batches.
@@ -78,9 +78,9 @@ def digest_time_index(
     first_offsets, last_offsets = facts.first_offsets, facts.last_offsets
     if kernel.native is not None:
         columns_of_log = (first_offsets.packed, last_offsets.packed, facts.max_timestamps.packed)
-        digest: tuple[int, int, int] | None
-        digest = kernel.native.digest_time_index(entries, base_offset, last_timestamp, last_offset, *columns_of_log)
-        return digest
+        summary: tuple[int, int, int] | None
+        summary = kernel.native.summarize_time_index(entries, base_offset, last_timestamp, last_offset, *columns_of_log)
+        return summary
     timestamps, offsets = zip(*_TIME_ENTRY.iter_unpack(entries), strict=True)
     if not (last_timestamp < timestamps[0] and last_offset <= offsets[0] >= 0):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from kdump.binary import digest_reference, kernel, producer_run
+from kdump.binary import kernel, producer_run, summary_reference
 from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH
 
 TYPE_CHECKING = False
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kdump.binary.checksums import Checksum
-    from kdump.binary.digest_reference import Digested
+    from kdump.binary.summary_reference import Summarized
 
 
-class Digest:
+class BatchSummary:
     """Neighbouring batches of magic 2, or messages of magic 0 and 1: all sound, and each with higher offsets than those before.
 
     Of a column of RecordBatch there is the lowest and the highest value, or the first and the last. `..._back` counts values
@@ -71,10 +71,10 @@ class Digest:
     highest_base_sequence: int
     orphans: int  # transactional batches of data without producer
 
-    def __init__(self, digested: Digested, header_at: Callable[[int], bytes], runs: Callable[[], bytes | None]) -> None:
+    def __init__(self, summarized: Summarized, header_at: Callable[[int], bytes], runs: Callable[[], bytes | None]) -> None:
         """`header_at` reads the header of a batch, given where in the file that starts, and `runs` what producers wrote."""
-        numbers, positions, first_offsets, last_offsets, timestamps = digested
-        self.__dict__.update(zip(digest_reference.DIGEST, numbers, strict=True))
+        numbers, positions, first_offsets, last_offsets, timestamps = summarized
+        self.__dict__.update(zip(summary_reference.SUMMARY, numbers, strict=True))
         self.is_legacy = self.lowest_magic < 2
         self._header_at = header_at
         self._runs = runs
@@ -99,23 +99,25 @@ class Digest:
         return None if data is None else producer_run.LAYOUT.iter_unpack(data)
 
 
-def of_window(window: bytes, start: int, position: int, max_codec: int, crc32c: Checksum, *, is_legacy: bool) -> Digest | None:
-    """The digest of the regular batches, or messages, in a window from `start` on. None where they are not what one is of.
+def of_window(
+    window: bytes, start: int, position: int, max_codec: int, crc32c: Checksum, *, is_legacy: bool
+) -> BatchSummary | None:
+    """The summary of the regular batches, or messages, in a window from `start` on. None where they are not what one is of.
 
     The window begins at this position of the file.
     """
-    native = digest_reference if kernel.native is None else kernel.native
+    native = summary_reference if kernel.native is None else kernel.native
     if is_legacy:
-        digested = native.digest_messages(window, start, position, 0, max_codec)
+        summarized = native.summarize_messages(window, start, position, 0, max_codec)
     else:
-        digested = native.digest_batches(window, start, position, max_codec, crc32c)
-    if digested is None:
+        summarized = native.summarize_batches(window, start, position, max_codec, crc32c)
+    if summarized is None:
         return None
-    numbers, *_ = digested
-    count = numbers[digest_reference.DIGEST.index("count")]
+    numbers, *_ = summarized
+    count = numbers[summary_reference.SUMMARY.index("count")]
 
     def header_at(start: int) -> bytes:
         at = start - position
         return window[at : at + kernel.BATCH_HEADER_SIZE]
 
-    return Digest(digested, header_at, lambda: native.producer_runs(window, start, count, position))
+    return BatchSummary(summarized, header_at, lambda: native.producer_runs(window, start, count, position))

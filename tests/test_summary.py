@@ -1,10 +1,10 @@
-"""A digest says what batches have in common, and is there only where they are sound and in order."""
+"""A summary says what batches have in common, and is there only where they are sound and in order."""
 
 import pytest
 
-from kdump.binary import digest_reference, producer_run
-from kdump.formats.digest import Digest
-from kdump.formats.log import DigestedChunk, Log
+from kdump.binary import producer_run, summary_reference
+from kdump.formats.log import Log, SummarizedChunk
+from kdump.formats.summary import BatchSummary
 
 from .builders.records import TIMESTAMP, batch, commit_record, message, message_set, record, transaction_marker
 from .support import opened
@@ -17,40 +17,40 @@ SIZE = 61 + 10  # of a batch of ONE
 SIZE_OF_TWO = 61 + 20
 
 
-def _digest(data: bytes, start: int = 0) -> Digest | None:
-    """The digest of the first chunk of a log."""
+def _summary(data: bytes, start: int = 0) -> BatchSummary | None:
+    """The summary of the first chunk of a log."""
     with opened(data) as source:
-        return next(iter(Log(source, start).digested_chunks())).digest
+        return next(iter(Log(source, start).summarized_chunks())).summary
 
 
-def _sure(data: bytes, start: int = 0) -> Digest:
-    digest = _digest(data, start)
-    assert digest is not None
-    return digest
+def _sure(data: bytes, start: int = 0) -> BatchSummary:
+    summary = _summary(data, start)
+    assert summary is not None
+    return summary
 
 
-def test_a_digest_has_what_it_says_it_has() -> None:
-    assert tuple(Digest.__annotations__) == digest_reference.DIGEST
+def test_a_summary_has_what_it_says_it_has() -> None:
+    assert tuple(BatchSummary.__annotations__) == summary_reference.SUMMARY
 
 
-def test_a_digest_tells_of_places_offsets_and_timestamps() -> None:
+def test_a_summary_tells_of_places_offsets_and_timestamps() -> None:
     log = batch(records=ONE, base_offset=5) + batch(records=TWO, base_offset=6, max_timestamp=TIMESTAMP - 1)
-    digest = _sure(bytes(100) + log, 100)
-    assert (digest.count, digest.last_position, digest.end) == (2, 100 + SIZE, 100 + SIZE + SIZE_OF_TWO)
-    assert (digest.first_offset, digest.last_offset, digest.highest_size) == (5, 7, SIZE_OF_TWO)
-    assert (digest.first_timestamp, digest.last_timestamp) == (TIMESTAMP, TIMESTAMP - 1)
-    assert (digest.lowest_timestamp, digest.highest_timestamp, digest.timestamps_back) == (TIMESTAMP - 1, TIMESTAMP, 1)
-    assert list(digest.positions) == [100, 100 + SIZE]
-    assert (list(digest.first_offsets), list(digest.last_offsets)) == ([5, 6], [5, 7])
-    assert list(digest.timestamps) == [TIMESTAMP, TIMESTAMP - 1]
-    assert digest.extent_at(100 + SIZE) == (6, 7, 100 + SIZE + SIZE_OF_TWO)
+    summary = _sure(bytes(100) + log, 100)
+    assert (summary.count, summary.last_position, summary.end) == (2, 100 + SIZE, 100 + SIZE + SIZE_OF_TWO)
+    assert (summary.first_offset, summary.last_offset, summary.highest_size) == (5, 7, SIZE_OF_TWO)
+    assert (summary.first_timestamp, summary.last_timestamp) == (TIMESTAMP, TIMESTAMP - 1)
+    assert (summary.lowest_timestamp, summary.highest_timestamp, summary.timestamps_back) == (TIMESTAMP - 1, TIMESTAMP, 1)
+    assert list(summary.positions) == [100, 100 + SIZE]
+    assert (list(summary.first_offsets), list(summary.last_offsets)) == ([5, 6], [5, 7])
+    assert list(summary.timestamps) == [TIMESTAMP, TIMESTAMP - 1]
+    assert summary.extent_at(100 + SIZE) == (6, 7, 100 + SIZE + SIZE_OF_TWO)
 
 
 def test_gaps_are_counted_and_the_first_and_last_of_them_are_known() -> None:
-    digest = _sure(b"".join(batch(records=ONE, base_offset=offset) for offset in (0, 1, 5, 6, 16, 20)))
-    assert (digest.gaps, digest.missing) == (3, 3 + 9 + 3)
-    assert (digest.before_first_gap, digest.behind_first_gap) == (1 * SIZE, 2 * SIZE)
-    assert (digest.before_last_gap, digest.behind_last_gap) == (4 * SIZE, 5 * SIZE)
+    summary = _sure(b"".join(batch(records=ONE, base_offset=offset) for offset in (0, 1, 5, 6, 16, 20)))
+    assert (summary.gaps, summary.missing) == (3, 3 + 9 + 3)
+    assert (summary.before_first_gap, summary.behind_first_gap) == (1 * SIZE, 2 * SIZE)
+    assert (summary.before_last_gap, summary.behind_last_gap) == (4 * SIZE, 5 * SIZE)
 
 
 def test_counts_are_compared_with_offsets_and_sizes() -> None:
@@ -59,26 +59,26 @@ def test_counts_are_compared_with_offsets_and_sizes() -> None:
     hollow = batch(records=ONE, base_offset=40, records_count=0)
     overfull = batch(records=TWO, base_offset=50, last_offset_delta=0)
     bare = batch(base_offset=60, last_offset_delta=0, records_count=1)
-    digest = _sure(batch(records=ONE) + empty + sparse[0] + sparse[1] + hollow + overfull + bare)
-    assert (digest.lowest_count, digest.empty, digest.hollow, digest.bare) == (0, 2, 1, 1)
-    assert (digest.sparse, digest.overfull) == (2, 1)
-    assert (digest.first_empty, digest.last_empty) == (SIZE, SIZE + 61 + 2 * SIZE_OF_TWO)
-    assert (digest.first_sparse, digest.last_sparse) == (SIZE + 61, SIZE + 61 + SIZE_OF_TWO)
+    summary = _sure(batch(records=ONE) + empty + sparse[0] + sparse[1] + hollow + overfull + bare)
+    assert (summary.lowest_count, summary.empty, summary.hollow, summary.bare) == (0, 2, 1, 1)
+    assert (summary.sparse, summary.overfull) == (2, 1)
+    assert (summary.first_empty, summary.last_empty) == (SIZE, SIZE + 61 + 2 * SIZE_OF_TWO)
+    assert (summary.first_sparse, summary.last_sparse) == (SIZE + 61, SIZE + 61 + SIZE_OF_TWO)
 
 
 def test_attributes_codecs_and_leader_epochs_are_gathered() -> None:
-    digest = _sure(
+    summary = _sure(
         batch(records=ONE, is_transactional=True, producer_id=4, producer_epoch=1, base_sequence=8, partition_leader_epoch=3)
         + batch(records=ONE, base_offset=1, is_transactional=True, codec="lz4", partition_leader_epoch=2)
         + batch(base_offset=2, attributes=0x50, base_timestamp=TIMESTAMP - 5, max_timestamp=TIMESTAMP, partition_leader_epoch=7)
     )
-    assert (digest.any_attributes, digest.all_attributes, digest.codecs) == (0x53, 0x10, 0b1001)
-    assert (digest.first_leader_epoch, digest.last_leader_epoch) == (3, 7)
-    assert (digest.lowest_leader_epoch, digest.highest_leader_epoch, digest.leader_epochs_back) == (2, 7, 1)
-    assert (digest.horizons, digest.lowest_horizon, digest.highest_horizon) == (1, TIMESTAMP - 5, TIMESTAMP - 5)
-    assert digest.early_horizons == 1
-    assert (digest.lowest_producer_id, digest.highest_producer_id, digest.orphans) == (-1, 4, 2)
-    assert (digest.lowest_producer_epoch, digest.highest_producer_epoch, digest.highest_base_sequence) == (-1, 1, 8)
+    assert (summary.any_attributes, summary.all_attributes, summary.codecs) == (0x53, 0x10, 0b1001)
+    assert (summary.first_leader_epoch, summary.last_leader_epoch) == (3, 7)
+    assert (summary.lowest_leader_epoch, summary.highest_leader_epoch, summary.leader_epochs_back) == (2, 7, 1)
+    assert (summary.horizons, summary.lowest_horizon, summary.highest_horizon) == (1, TIMESTAMP - 5, TIMESTAMP - 5)
+    assert summary.early_horizons == 1
+    assert (summary.lowest_producer_id, summary.highest_producer_id, summary.orphans) == (-1, 4, 2)
+    assert (summary.lowest_producer_epoch, summary.highest_producer_epoch, summary.highest_base_sequence) == (-1, 1, 8)
 
 
 def test_producers_are_told_by_runs() -> None:
@@ -139,15 +139,15 @@ def test_odd_batches_of_producers_make_no_runs(odd: bytes) -> None:
     assert _sure(odd).producer_runs() is None
 
 
-def test_messages_have_digests_too() -> None:
+def test_messages_have_summaries_too() -> None:
     log = message_set(messages=[message(value=b"old", magic=0), message(value=b"new", magic=1, timestamp=TIMESTAMP, offset=4)])
-    digest = _sure(log)
-    assert digest.is_legacy
-    assert (digest.count, digest.first_offset, digest.last_offset, digest.gaps, digest.missing) == (2, 0, 4, 1, 3)
-    assert (digest.lowest_magic, digest.highest_magic) == (0, 1)
-    assert (digest.lowest_timestamp, digest.highest_timestamp) == (-1, TIMESTAMP)
-    assert list(digest.first_offsets) == list(digest.last_offsets) == [0, 4]
-    assert digest.extent_at(digest.last_position) == (4, 4, len(log))
+    summary = _sure(log)
+    assert summary.is_legacy
+    assert (summary.count, summary.first_offset, summary.last_offset, summary.gaps, summary.missing) == (2, 0, 4, 1, 3)
+    assert (summary.lowest_magic, summary.highest_magic) == (0, 1)
+    assert (summary.lowest_timestamp, summary.highest_timestamp) == (-1, TIMESTAMP)
+    assert list(summary.first_offsets) == list(summary.last_offsets) == [0, 4]
+    assert summary.extent_at(summary.last_position) == (4, 4, len(log))
 
 
 @pytest.mark.parametrize(
@@ -161,19 +161,19 @@ def test_messages_have_digests_too() -> None:
     ],
     ids=["wrong CRC", "unknown magic", "same offset again", "last offset below the first", "offset beyond 64 bits"],
 )
-def test_batches_that_are_damaged_or_out_of_order_have_no_digest(odd: bytes) -> None:
-    assert _digest(batch(records=ONE) + odd + batch(records=ONE, base_offset=20)) is None
-    assert _digest(batch(records=ONE)) is not None
+def test_batches_that_are_damaged_or_out_of_order_have_no_summary(odd: bytes) -> None:
+    assert _summary(batch(records=ONE) + odd + batch(records=ONE, base_offset=20)) is None
+    assert _summary(batch(records=ONE)) is not None
 
 
-def test_negative_offsets_have_no_digest() -> None:
-    assert _digest(batch(records=ONE, base_offset=-3)) is None
+def test_negative_offsets_have_no_summary() -> None:
+    assert _summary(batch(records=ONE, base_offset=-3)) is None
 
 
-def test_a_chunk_with_a_digest_makes_its_columns_when_they_are_wanted() -> None:
+def test_a_chunk_with_a_summary_makes_its_columns_when_they_are_wanted() -> None:
     with opened(batch(records=ONE) + batch(records=TWO, base_offset=1)) as source:
-        (chunk,) = Log(source).digested_chunks()
-    assert isinstance(chunk, DigestedChunk)
+        (chunk,) = Log(source).summarized_chunks()
+    assert isinstance(chunk, SummarizedChunk)
     assert len(chunk) == 2
     assert list(chunk.batches["last_offset"]) == [0, 2]
     assert list(chunk.starts) == [0, SIZE]

@@ -1,4 +1,4 @@
-"""What runs of batches have in common: digests in plain Python, which own the behaviour of those in C."""
+"""What runs of batches have in common: summaries in plain Python, which own the behaviour of those in C."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
     from kdump.binary.checksums import Checksum
 
-    # a number for each name of DIGEST; positions, first offsets, last offsets and timestamps as 64-bit numbers of this machine
-    Digested = tuple[tuple[int, ...], bytes, bytes, bytes, bytes]
+    # a number for each name of SUMMARY; positions, first offsets, last offsets and timestamps as 64-bit numbers of this machine
+    Summarized = tuple[tuple[int, ...], bytes, bytes, bytes, bytes]
 
 _MARKER_BITS = TRANSACTIONAL_BIT | CONTROL_BIT
 _MARKER_MASK = _MARKER_BITS | COMPRESSION_MASK
 
-DIGEST = (
+SUMMARY = (
     *("count", "end", "last_position", "highest_size", "lowest_magic", "highest_magic"),
     *("any_attributes", "all_attributes", "codecs"),
     *("first_offset", "last_offset"),
@@ -61,13 +61,13 @@ DIGEST = (
     *("lowest_producer_id", "highest_producer_id", "lowest_producer_epoch", "highest_producer_epoch"),
     *("highest_base_sequence", "orphans"),
 )
-"""What a digest tells of a run of batches; kdump/formats/digest.py says what each is."""
+"""What a summary tells of a run of batches; kdump/formats/summary.py says what each is."""
 
 
-def digest_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Digested | None:
+def summarize_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Summarized | None:
     """Walk as `walk_batches`, and tell what the batches have in common.
 
-    The answer is a number for each name of DIGEST, and as 64-bit numbers where each batch starts in the file, its first and last
+    The answer is a number for each name of SUMMARY, and as 64-bit numbers where each batch starts in the file, its first and last
     offset, and its timestamp. It is None where there is no batch, or where one is not of magic 2, its checksum does not fit, or
     its offsets do not follow those before (or are below 0, or beyond 64 bits).
     """
@@ -93,10 +93,10 @@ def digest_batches(window: bytes, start: int, window_position: int, max_codec: i
     if max(magics) > 2 or min(deltas) < 0:
         return None
     positions = [window_position + start for start in starts]
-    digest = _digest_of_any(
+    summary = _summary_of_any(
         positions, window_position + end, lengths, magics, attributes, first_offsets, last_offsets, timestamps
     )
-    if digest is None:
+    if summary is None:
         return None
     empty, sparse = [], []
     for row, (count, delta) in enumerate(zip(counts, deltas, strict=True)):
@@ -105,7 +105,7 @@ def digest_batches(window: bytes, start: int, window_position: int, max_codec: i
         elif 0 < count <= delta:
             sparse.append(positions[row])
     horizons = [row for row, bits in enumerate(attributes) if bits & DELETE_HORIZON_BIT]
-    digest.update(
+    summary.update(
         first_leader_epoch=leader_epochs[0],
         last_leader_epoch=leader_epochs[-1],
         lowest_leader_epoch=min(leader_epochs),
@@ -135,10 +135,10 @@ def digest_batches(window: bytes, start: int, window_position: int, max_codec: i
             for bits, producer in zip(attributes, producer_ids, strict=True)
         ),
     )
-    return _with_columns(digest, positions, first_offsets, last_offsets, timestamps)
+    return _with_columns(summary, positions, first_offsets, last_offsets, timestamps)
 
 
-def digest_messages(window: bytes, start: int, window_position: int, min_magic: int, max_codec: int) -> Digested | None:
+def summarize_messages(window: bytes, start: int, window_position: int, min_magic: int, max_codec: int) -> Summarized | None:
     """The same for messages, as `walk_messages` finds them; what they do not have is 0, and first offsets are last offsets."""
     headers, starts, valid, end = walk_messages(window, start, min_magic, max_codec)
     if not headers or False in valid:
@@ -146,11 +146,11 @@ def digest_messages(window: bytes, start: int, window_position: int, min_magic: 
     offsets, lengths, _, magics, attributes, timestamps = zip(*headers, strict=True)
     attributes = tuple(bits & 0xFF for bits in attributes)
     positions = [window_position + start for start in starts]
-    digest = _digest_of_any(positions, window_position + end, lengths, magics, attributes, offsets, offsets, timestamps)
-    return None if digest is None else _with_columns(digest, positions, offsets, offsets, timestamps)
+    summary = _summary_of_any(positions, window_position + end, lengths, magics, attributes, offsets, offsets, timestamps)
+    return None if summary is None else _with_columns(summary, positions, offsets, offsets, timestamps)
 
 
-def _digest_of_any(
+def _summary_of_any(
     positions: list[int],
     end: int,
     lengths: Sequence[int],
@@ -198,14 +198,14 @@ def _digest_of_any(
 
 
 def _with_columns(
-    digest: dict[str, int],
+    summary: dict[str, int],
     positions: Sequence[int],
     first_offsets: Sequence[int],
     last_offsets: Sequence[int],
     timestamps: Sequence[int],
-) -> Digested:
+) -> Summarized:
     pack = Struct(f"={len(positions)}q").pack
-    numbers = tuple(digest.get(name, 0) for name in DIGEST)
+    numbers = tuple(summary.get(name, 0) for name in SUMMARY)
     return numbers, pack(*positions), pack(*first_offsets), pack(*last_offsets), pack(*timestamps)
 
 

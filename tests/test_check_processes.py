@@ -10,12 +10,12 @@ from unittest import mock
 
 import pytest
 
-from kdump.checks import isolation, segment
+from kdump.checks import check_processes, segment
 from kdump.checks.check import Job, jobs
+from kdump.checks.check_processes import Isolation
 from kdump.checks.context import FileContext
 from kdump.checks.facts import SegmentFacts
 from kdump.checks.finding import FileReport, Finding
-from kdump.checks.isolation import Isolation
 from kdump.checks.settings import Settings
 from kdump.tables import Row
 
@@ -134,14 +134,14 @@ def test_a_process_that_does_not_answer_is_ended(tmp_path: Path) -> None:
         if context.base_offset == 0:
             time.sleep(1000)
 
-    end_if_stuck = isolation._Worker.end_if_stuck
+    end_if_stuck = check_processes._Worker.end_if_stuck
     given = set()
 
-    def end_sleeper_soon(worker: isolation._Worker, seconds: float) -> None:
+    def end_sleeper_soon(worker: check_processes._Worker, seconds: float) -> None:
         given.add(seconds)
         end_if_stuck(worker, 0.2 if worker.state()[3].endswith(file_name(0, ".log")) else seconds)
 
-    with _before_each(sleep), mock.patch.object(isolation._Worker, "end_if_stuck", end_sleeper_soon):
+    with _before_each(sleep), mock.patch.object(check_processes._Worker, "end_if_stuck", end_sleeper_soon):
         rows = _rows(jobs(str(directory)), Settings(now=0, time_limit=100))
     assert given == {205.0}
     assert [name for name, _ in _crashes(rows)] == [file_name(0, ".log")]
@@ -156,7 +156,7 @@ def test_results_come_in_order_whoever_was_first(tmp_path: Path) -> None:
         if "t00" in context.path or "t05" in context.path:
             time.sleep(0.5)
 
-    with _before_each(dawdle), mock.patch.object(isolation, "_CHUNK_JOBS", 1):
+    with _before_each(dawdle), mock.patch.object(check_processes, "_CHUNK_JOBS", 1):
         rows = _rows(jobs(str(tmp_path)), processes=4)
     paths = [row.path for row in rows if isinstance(row, FileReport) and row.path.endswith(".log")]
     assert paths == sorted(paths)
@@ -170,8 +170,8 @@ def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
         write_partition(tmp_path, topic=f"t{number}", segments={0: [broken] * 200})
     with (
         _before_each(lambda context: time.sleep(1 if "t0" in context.path else 0)),
-        mock.patch.object(isolation, "_CHUNK_JOBS", 1),
-        mock.patch.object(isolation, "_MAX_AHEAD", 300),
+        mock.patch.object(check_processes, "_CHUNK_JOBS", 1),
+        mock.patch.object(check_processes, "_MAX_AHEAD", 300),
     ):
         run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=3)
         most = count = 0
@@ -216,7 +216,7 @@ def test_nobody_is_left_when_the_caller_goes(tmp_path: Path) -> None:
 
     with (
         _before_each(lambda context: time.sleep(0 if "t0" in context.path else 1000)),
-        mock.patch.object(isolation, "_CHUNK_JOBS", 1),
+        mock.patch.object(check_processes, "_CHUNK_JOBS", 1),
     ):
         run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=4)
         results = run.results()
