@@ -25,7 +25,7 @@ from tests.restarts import comparison
 
 RELEASES = ("2.8.2", "3.9.1", "4.3.1")
 NOT_COMPARED = ("dataEnd", "lostRecords", "lostOffsets")
-"""What depends on what counts as intact, too: tests/test_forecast.py compares that."""
+"""What depends on what counts as intact, too: tests/forecasts/test_forecast.py compares that."""
 
 MAX_SIZE = 64 << 10
 LARGEST_BASE = 1 << 60

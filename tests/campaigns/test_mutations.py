@@ -14,7 +14,7 @@ ERROR = Mutation(
     file=FILE,
     old='Struct(">hqqqq")',
     new='Struct(">Hqqqq")',
-    tests=("tests/test_transaction_index.py::test_a_version_is_shown_as_it_stands",),
+    tests=("tests/formats/test_transaction_index.py::test_a_version_is_shown_as_it_stands",),
 )
 
 
@@ -76,8 +76,8 @@ def test_an_error_is_caught_only_where_a_test_or_the_code_failed(code: int, text
         ({"tests": ()}, "it names no tests"),
         ({"tests": ("tests/test_gone.py",)}, "there is no tests/test_gone.py"),
         (
-            {"tests": ("tests/test_transaction_index.py::test_gone",)},
-            "there is no test_gone in tests/test_transaction_index.py",
+            {"tests": ("tests/formats/test_transaction_index.py::test_gone",)},
+            "there is no test_gone in tests/formats/test_transaction_index.py",
         ),
     ],
 )
@@ -111,7 +111,7 @@ def test_every_module_that_judges_has_tests_that_exist() -> None:
     for name in names:
         for test in random_mutations.tests_of(name):
             assert (ROOT / test).exists(), test
-    assert random_mutations.tests_of("kdump/checks/check.py") == ("tests/faults", "tests/test_check.py")
+    assert random_mutations.tests_of("kdump/checks/check.py") == ("tests/faults", "tests/checks/test_check.py")
 
 
 def test_mutations_at_random_depend_on_their_seed_only() -> None:

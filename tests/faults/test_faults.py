@@ -158,7 +158,7 @@ def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> No
 
 
 def test_every_code_has_a_case_that_says_where_it_is() -> None:
-    elsewhere = FLEET | SCAN | STARTS  # in test_fleet.py here, and in tests/test_reconciliation.py
+    elsewhere = FLEET | SCAN | STARTS  # in test_fleet.py here, and in tests/pipeline/test_reconciliation.py
     assert {case.code for case in CASES} == set(FAULTS) - elsewhere
     assert all(case.at for case in CASES)
 

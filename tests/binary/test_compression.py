@@ -1,0 +1,660 @@
+"""Compressed payloads: what Kafka accepts, what it refuses, and bounds for all that is hostile."""
+
+import gzip
+import random
+import resource
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.binary.codecs import CODECS, GZIP, LZ4, SNAPPY, ZSTD, BatchDecompressor, Payload, decompress
+from kdump.binary.codecs.quirks import CodecQuirks
+from kdump.errors import CorruptData
+from tests.builders.compression import (
+    LZ4_MAGIC,
+    XERIAL_MAGIC,
+    Codec,
+    compress,
+    gzip_members,
+    lz4_frame,
+    snappy_raw,
+    snappy_xerial,
+    zstd_frames,
+)
+from tests.builders.records import varint
+from tests.support import cost
+
+pytestmark = pytest.mark.both_kernels
+
+TEXT = b"the quick brown fox jumps over the lazy dog " * 40
+NOISE = random.Random(1).randbytes(100_000)
+CODES = {
+    "frame-bad-header",
+    "frame-damaged",
+    "frame-truncated",
+    "frame-ends-early",
+    "frame-block-size",
+    "frame-block-too-large",
+    "frame-first-block-size",
+    "frame-negative-size",
+    "frame-checksum-mismatch",
+    "frame-checksum-cut",
+    "decompression-limit",
+}
+COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]
+
+
+def _code(payload: Payload) -> str:
+    return "" if payload.error is None else payload.error.code
+
+
+def _read(codec: int, compressed: bytes, magic: int = 2) -> bytes:
+    payload = decompress(codec, compressed, magic)
+    assert payload.error is None
+    return bytes(payload.data)
+
+
+# --- all codecs
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("data", [b"a", TEXT, bytes(300_000), NOISE], ids=["a", "text", "zeros", "noise"])
+def test_what_a_java_client_compresses_comes_out_again(codec: Codec, magic: int, data: bytes) -> None:
+    assert _read(CODECS.index(codec), compress(data, codec=codec, magic=magic), magic) == data
+
+
+@given(st.binary(max_size=2000), st.sampled_from(COMPRESSING), st.sampled_from([0, 1, 2]))
+def test_any_bytes_come_out_again(data: bytes, codec: Codec, magic: int) -> None:
+    if data or codec != "snappy":
+        assert _read(CODECS.index(codec), compress(data, codec=codec, magic=magic), magic) == data
+
+
+@given(
+    st.binary(min_size=1, max_size=3000),
+    st.sampled_from(
+        [
+            (GZIP, lambda data: gzip_members(data, member_count=3)),
+            (GZIP, lambda data: gzip_members(data, level=0)),
+            (GZIP, gzip.compress),
+            (SNAPPY, lambda data: snappy_xerial(data, block_size=100)),
+            (SNAPPY, lambda data: snappy_xerial(data, block_size=100, is_header_repeated=True)),
+            (SNAPPY, snappy_raw),
+            (LZ4, lambda data: lz4_frame(data, has_content_size=True)),
+            (LZ4, lambda data: lz4_frame(data, has_block_checksums=True)),
+            (LZ4, lambda data: lz4_frame(data, has_content_checksum=True)),
+            (LZ4, lambda data: lz4_frame(data, is_stored=True)),
+            (LZ4, lambda data: lz4_frame(data, block_size_code=7)),
+            (ZSTD, lambda data: zstd_frames(data, frame_count=3)),
+            (ZSTD, lambda data: zstd_frames(data, has_content_size=True, has_checksum=True)),
+            (ZSTD, lambda data: zstd_frames(data, level=19)),
+        ]
+    ),
+)
+def test_any_bytes_come_out_of_every_framing(data: bytes, framing: tuple[int, Callable[[bytes], bytes]]) -> None:
+    codec, compressor = framing
+    assert _read(codec, compressor(data)) == data
+
+
+@st.composite
+def _mutated(draw: st.DrawFn) -> tuple[int, bytes, int]:
+    codec = draw(st.sampled_from(COMPRESSING))
+    magic = draw(st.sampled_from([0, 1, 2]))
+    data = draw(st.sampled_from([b"a", TEXT, bytes(20_000), NOISE[:3000]]) | st.binary(max_size=500))
+    compressed = bytearray(compress(data, codec=codec, magic=magic))
+    for _ in range(draw(st.integers(1, 4))):
+        if compressed:
+            # headers deserve more damage than what follows
+            place = draw(st.integers(0, min(30, len(compressed) - 1)) | st.integers(0, len(compressed) - 1))
+            compressed[place] = draw(st.integers(0, 255))
+    if draw(st.booleans()):
+        del compressed[draw(st.integers(0, len(compressed))) :]
+    return CODECS.index(codec), bytes(compressed), magic
+
+
+@given(_mutated())
+def test_any_damage_gives_data_or_an_error_and_nothing_else(mutated: tuple[int, bytes, int]) -> None:
+    payload = decompress(*mutated, limit=1 << 20)
+    assert _code(payload) in {"", *CODES}
+    assert payload.whole_blocks <= len(payload.data) <= (1 << 20) + (16 << 10)
+
+
+@given(st.sampled_from([GZIP, SNAPPY, LZ4, ZSTD]), st.binary(max_size=100), st.sampled_from([0, 1, 2]))
+def test_any_bytes_as_compressed_give_data_or_an_error(codec: int, compressed: bytes, magic: int) -> None:
+    assert _code(decompress(codec, compressed, magic, limit=1 << 20)) in {"", *CODES}
+
+
+@given(st.lists(_mutated(), min_size=1, max_size=3))
+def test_what_is_decompressed_whole_is_sound_and_the_same(mutated: list[tuple[int, bytes, int]]) -> None:
+    whole = BatchDecompressor(1 << 20)  # one for all, as for a log
+    for codec, compressed, _ in mutated:
+        data = whole.decompress(codec, memoryview(compressed))
+        if data is not None:
+            payload = decompress(codec, compressed, 2, limit=1 << 20)
+            assert (_code(payload), bytes(payload.data)) == ("", bytes(data))
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+@pytest.mark.parametrize("data", [b"ab", TEXT, bytes(200_000), NOISE * 8], ids=["ab", "text", "zeros", "noise"])
+def test_what_a_java_client_compresses_is_decompressed_whole(codec: Codec, data: bytes) -> None:
+    compressed = compress(data, codec=codec)
+    whole = BatchDecompressor(1 << 20)
+    for _ in range(2):
+        found = whole.decompress(CODECS.index(codec), compressed)
+        assert found is not None
+        assert bytes(found) == data
+    assert BatchDecompressor(len(data) - 1).decompress(CODECS.index(codec), compressed) is None
+
+
+@pytest.mark.parametrize(
+    "compressed",
+    [
+        lz4_frame(TEXT, trailing=b"more"),
+        lz4_frame(TEXT, has_end_mark=False),
+        lz4_frame(TEXT, has_block_checksums=True),
+        lz4_frame(TEXT, header_checksum=1),
+        lz4_frame(TEXT)[:-5],
+    ],
+)
+def test_an_lz4_frame_that_is_not_plain_is_not_decompressed_whole(compressed: bytes) -> None:
+    whole = BatchDecompressor(1 << 20)
+    assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT  # a frame that begins as it does was plain
+    assert whole.decompress(LZ4, compressed) is None
+    assert whole.decompress(LZ4, lz4_frame(TEXT)) == TEXT
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_a_stream_cut_anywhere_keeps_what_is_in_front_of_the_cut(codec: Codec) -> None:
+    data = NOISE[:70_000]
+    compressed = compress(data, codec=codec)
+    for size in [0, 1, 5, 6, 7, 10, 15, 16, 17, 20, 1000, 33_000, 66_000, len(compressed) - 1]:
+        payload = decompress(CODECS.index(codec), compressed[:size], 2)
+        assert data.startswith(payload.data)
+        if size not in (0, 16, 17) or codec not in ("snappy", "zstd"):
+            assert payload.error is not None, size
+
+
+# --- gzip
+
+
+def test_gzip_members_follow_each_other() -> None:
+    assert _read(GZIP, gzip_members(TEXT, member_count=3)) == TEXT
+
+
+def test_garbage_behind_the_last_gzip_member_is_ignored() -> None:
+    assert _read(GZIP, gzip_members(TEXT, trailing=b"garbage")) == TEXT
+    assert _read(GZIP, gzip_members(TEXT, trailing=b"garbage" * 10)) == TEXT
+
+
+def test_a_gzip_stream_without_its_trailer_is_cut() -> None:
+    payload = decompress(GZIP, gzip_members(TEXT, has_trailer=False), 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-ends-early", TEXT)
+
+
+@pytest.mark.parametrize("place", [-8, -1], ids=["checksum", "size"])
+def test_a_wrong_gzip_trailer_is_found(place: int) -> None:
+    compressed = bytearray(gzip_members(TEXT))
+    compressed[place] ^= 1
+    payload = decompress(GZIP, bytes(compressed), 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-checksum-mismatch", TEXT)
+
+
+@pytest.mark.parametrize(
+    ("compressed", "message"),
+    [
+        (b"", "the gzip header is cut off"),
+        (b"\x1f", "the gzip header is cut off"),
+        (b"\x1f\x8b\x08\x00", "the gzip header is cut off"),
+        (b"PK" + bytes(20), "Not in GZIP format"),
+        (b"\x1f\x8b\x07" + bytes(20), "Unsupported compression method"),
+        (b"\x1f\x8b\x08\x02" + bytes(20), "Corrupt GZIP header"),
+        (b"\x1f\x8b\x08\x04" + bytes(6) + b"\xff\xff" + bytes(9), "the gzip header is cut off"),
+        (b"\x1f\x8b\x08\x08" + bytes(6) + b"name without end", "the gzip header is cut off"),
+    ],
+)
+def test_a_gzip_header_that_cannot_be_is_refused(compressed: bytes, message: str) -> None:
+    payload = decompress(GZIP, compressed, 2)
+    assert payload.error is not None
+    assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
+
+
+def test_all_parts_of_a_gzip_header_are_skipped() -> None:
+    header = b"\x1f\x8b\x08\x1e" + bytes(6) + b"\x03\x00abc" + b"name\x00" + b"comment\x00"
+    header += (zlib.crc32(header) & 0xFFFF).to_bytes(2, "little")
+    assert _read(GZIP, header + gzip_members(TEXT)[10:]) == TEXT
+
+
+def test_a_damaged_gzip_stream_keeps_what_is_in_front_of_the_damage() -> None:
+    good = b"\x00" + struct.pack("<HH", 1000, 1000 ^ 0xFFFF) + NOISE[:1000]  # a stored block
+    payload = decompress(GZIP, gzip_members(b"")[:10] + good + b"\x07" + bytes(50), 2)
+    assert _code(payload) == "frame-damaged"
+    assert bytes(payload.data[:999]) == NOISE[:999]
+    assert payload.whole_blocks == 0  # Kafka loses what the read that fails had decoded
+
+
+def test_a_damaged_gzip_stream_keeps_the_very_last_byte_in_front_of_the_damage() -> None:
+    good = b"\x00" + struct.pack("<HH", 1000, 1000 ^ 0xFFFF) + NOISE[:1000]
+    payload = decompress(GZIP, gzip_members(b"")[:10] + good + b"\x07" + bytes(50), 2)
+    assert bytes(payload.data) == NOISE[:1000]
+
+
+def test_damage_at_a_border_of_gzips_input_pieces_is_an_error_like_any_other() -> None:
+    size = 8192 - 15  # header of the member 10 bytes, of the stored block 5
+    good = b"\x00" + struct.pack("<HH", size, size ^ 0xFFFF) + NOISE[:size]
+    payload = decompress(GZIP, gzip_members(b"")[:10] + good + b"\x07" + bytes(50), 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-damaged", NOISE[:size])
+
+
+def test_damage_early_in_a_large_gzip_stream_costs_no_more_than_the_stream() -> None:
+    good = b"\x00" + struct.pack("<HH", 20_000, 20_000 ^ 0xFFFF) + NOISE[:20_000]
+    compressed = gzip_members(b"")[:10] + good + b"\x07" + bytes(16 << 20)
+    few, many = compressed[: 1 << 20], compressed
+
+    def read(data: bytes) -> None:
+        assert _code(decompress(GZIP, data, 2)) == "frame-damaged"
+
+    assert cost(lambda: read(many)) < 50 * cost(lambda: read(few))  # 16 times as large; the square of it would be 256
+
+
+# --- snappy
+
+
+def test_snappy_without_xerials_header_is_one_raw_block() -> None:
+    assert _read(SNAPPY, snappy_raw(TEXT)) == TEXT
+
+
+def test_small_blocks_of_old_snappy_producers_are_read() -> None:
+    assert _read(SNAPPY, snappy_xerial(TEXT, block_size=1024)) == TEXT
+
+
+def test_snappy_streams_may_follow_each_other() -> None:
+    assert _read(SNAPPY, snappy_xerial(TEXT) + snappy_xerial(NOISE)) == TEXT + NOISE
+
+
+def test_a_snappy_payload_of_nothing_is_refused() -> None:
+    assert _code(decompress(SNAPPY, b"", 2)) == "frame-bad-header"
+
+
+def test_a_raw_snappy_block_that_is_damaged_cannot_be_opened() -> None:
+    assert _code(decompress(SNAPPY, b"\x05\xff\xff\xff", 2)) == "frame-bad-header"
+
+
+def test_the_versions_of_a_snappy_framing_are_looked_at_in_further_headers_only() -> None:
+    of_version_0 = snappy_xerial(TEXT, version=0, compatible_version=-1)
+    assert _read(SNAPPY, of_version_0) == TEXT
+    payload = decompress(SNAPPY, snappy_xerial(NOISE) + of_version_0, 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-damaged", NOISE)
+    assert _read(SNAPPY, snappy_xerial(NOISE) + snappy_xerial(TEXT, version=7, compatible_version=-1)) == NOISE + TEXT
+
+
+OF_0_9 = CodecQuirks(lz4_is_padded=True, lz4_is_plain=True, xerial="one stream")
+OF_0_10_0_0 = CodecQuirks(lz4_is_padded=True, lz4_is_plain=False, xerial="any header")
+OF_0_10_2_2 = CodecQuirks(lz4_is_padded=False, lz4_is_plain=False, xerial="streams")
+
+
+def test_0_9_takes_one_snappy_stream_of_a_known_version() -> None:
+    assert _code(decompress(SNAPPY, snappy_xerial(TEXT), 0, quirks=OF_0_9)) == ""
+    assert _code(decompress(SNAPPY, snappy_xerial(TEXT, version=0), 0, quirks=OF_0_9)) == "frame-bad-header"
+    payload = decompress(SNAPPY, snappy_xerial(TEXT) + snappy_xerial(NOISE), 0, quirks=OF_0_9)
+    assert (_code(payload), bytes(payload.data)) == ("frame-block-size", TEXT)
+    payload = decompress(SNAPPY, snappy_xerial(b"") + snappy_xerial(TEXT), 0, quirks=OF_0_9)
+    assert (_code(payload), payload.error and payload.error.values["size"]) == ("frame-first-block-size", -2108469695)
+
+
+def test_0_10_0_0_takes_any_snappy_header_that_begins_with_the_right_byte() -> None:
+    odd = b"\x82snappy." + bytes(8) + snappy_xerial(TEXT)[16:]
+    assert bytes(decompress(SNAPPY, odd, 1, quirks=OF_0_10_0_0).data) == TEXT
+    assert _code(decompress(SNAPPY, odd, 1, quirks=OF_0_10_2_2)) == "frame-bad-header"
+    assert _code(decompress(SNAPPY, odd, 1)) == "frame-bad-header"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (0x61, "Preset dictionary is unsupported"),
+        (0x62, "Reserved1 field must be 0"),
+        (0x6C, "Content checksum is unsupported"),
+        (0x68, "Content size is unsupported"),
+        (0x40, "Dependent block stream is unsupported"),
+        (0xA0, "Version 2 is unsupported"),
+    ],
+)
+def test_0_9_refuses_what_the_header_of_an_lz4_frame_may_ask_for(flags: int, message: str) -> None:
+    payload = decompress(LZ4, lz4_frame(TEXT, flags=flags, is_header_checksum_broken=True), 0, quirks=OF_0_9)
+    assert payload.error is not None
+    assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
+
+
+def test_0_9_wants_the_header_checksum_of_early_writers() -> None:
+    early, right = lz4_frame(TEXT, is_header_checksum_broken=True), lz4_frame(TEXT)
+    assert bytes(decompress(LZ4, early, 0, quirks=OF_0_9).data) == TEXT
+    assert _code(decompress(LZ4, right, 0, quirks=OF_0_9)) == "frame-bad-header"
+    assert bytes(decompress(LZ4, right, 1, quirks=OF_0_10_0_0).data) == TEXT
+    assert _code(decompress(LZ4, early, 1, quirks=OF_0_10_0_0)) == "frame-bad-header"
+
+
+def test_before_0_10_2_2_what_is_missing_of_a_number_in_an_lz4_frame_is_taken_for_set_bits() -> None:
+    without_checksum = lz4_frame(TEXT, has_content_checksum=True)[:-4]
+    assert _code(decompress(LZ4, without_checksum, 1, quirks=OF_0_10_0_0)) == ""
+    assert _code(decompress(LZ4, without_checksum, 1, quirks=OF_0_10_2_2)) == "frame-checksum-cut"
+    of_6_bytes = lz4_frame(TEXT)[:6]
+    assert _code(decompress(LZ4, of_6_bytes, 0, quirks=OF_0_10_0_0)) == "frame-damaged"
+    assert _code(decompress(LZ4, of_6_bytes, 0, quirks=OF_0_10_2_2)) == "frame-bad-header"
+
+
+@pytest.mark.parametrize(
+    ("rest", "code"),
+    [
+        (struct.pack(">i", -1), "frame-block-size"),
+        (struct.pack(">i", 0x7FFFFFFF), "frame-block-too-large"),
+        (struct.pack(">i", 7) + b"\xff\xff\xff\xff\x0f\x00a", "frame-damaged"),  # of -1 bytes, which a first block may not be
+        (struct.pack(">i", 5) + b"abcd", "frame-truncated"),
+        (struct.pack(">i", 4) + b"\x0a\xff\xff\xff", "frame-damaged"),
+        (XERIAL_MAGIC, "frame-damaged"),
+    ],
+)
+def test_a_snappy_block_that_cannot_be_ends_the_stream_behind_the_good_ones(rest: bytes, code: str) -> None:
+    payload = decompress(SNAPPY, snappy_xerial(TEXT) + rest, 2)
+    assert (_code(payload), bytes(payload.data)) == (code, TEXT)
+
+
+def test_a_forged_snappy_length_is_not_believed() -> None:
+    forged = b"\xff\xff\xff\xff\x0f" + b"\x00a"  # claims 4 GiB
+    assert _code(decompress(SNAPPY, forged, 2)) == "frame-bad-header"
+    framed = XERIAL_MAGIC + struct.pack(">iii", 1, 1, len(forged)) + forged
+    payload = decompress(SNAPPY, framed, 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-negative-size", b"")
+
+
+# --- lz4
+
+
+def test_what_follows_the_first_lz4_frame_is_ignored() -> None:
+    assert _read(LZ4, lz4_frame(TEXT, trailing=b"garbage")) == TEXT
+    assert _read(LZ4, lz4_frame(TEXT) + lz4_frame(NOISE)) == TEXT
+
+
+def test_a_wrong_lz4_content_size_is_not_looked_at() -> None:
+    assert _read(LZ4, lz4_frame(TEXT, has_content_size=True, content_size=7)) == TEXT
+
+
+def test_a_wrong_lz4_content_checksum_is_not_looked_at_but_must_be_there() -> None:
+    assert _read(LZ4, lz4_frame(TEXT, has_content_checksum=True, content_checksum=7)) == TEXT
+    cut = lz4_frame(TEXT, has_content_checksum=True)[:-1]
+    assert _code(decompress(LZ4, cut, 2)) == "frame-checksum-cut"
+
+
+def test_a_wrong_lz4_block_checksum_is_found() -> None:
+    compressed = lz4_frame(TEXT, has_block_checksums=True, block_checksum=7)
+    payload = decompress(LZ4, compressed, 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-checksum-mismatch", b"")
+
+
+def test_an_lz4_frame_needs_its_end_mark() -> None:
+    payload = decompress(LZ4, lz4_frame(TEXT, has_end_mark=False), 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-truncated", TEXT)
+
+
+def test_the_broken_lz4_header_checksum_of_magic_0_is_accepted_in_magic_0_only() -> None:
+    broken = lz4_frame(TEXT, is_header_checksum_broken=True)
+    assert _read(LZ4, broken, 0) == TEXT
+    for magic in (1, 2):
+        payload = decompress(LZ4, broken, magic)
+        assert payload.error is not None
+        assert (payload.error.code, payload.error.message) == ("frame-bad-header", "Stream frame descriptor corrupted")
+
+
+def test_the_right_lz4_header_checksum_is_accepted_in_magic_0_too() -> None:
+    assert _read(LZ4, lz4_frame(TEXT), 0) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("compressed", "message"),
+    [
+        (LZ4_MAGIC, "Stream ended prematurely"),
+        (b"\x05" + lz4_frame(TEXT)[1:], "Stream unsupported (invalid magic bytes)"),
+        (lz4_frame(TEXT, flags=0x62), "Reserved bits must be 0"),
+        (lz4_frame(TEXT, flags=0x61), "Reserved bits must be 0"),
+        (lz4_frame(TEXT, has_dependent_blocks=True), "Dependent block stream is unsupported"),
+        (lz4_frame(TEXT, flags=0xA0), "Version 2 is unsupported"),
+        (lz4_frame(TEXT, block_size_code=3), "Block size value must be between 4 and 7"),
+        (lz4_frame(TEXT, has_content_size=True)[:10], "Stream ended prematurely"),
+    ],
+)
+def test_an_lz4_header_that_kafka_does_not_take_is_refused(compressed: bytes, message: str) -> None:
+    payload = decompress(LZ4, compressed, 2)
+    assert payload.error is not None
+    assert (payload.error.code, payload.error.message) == ("frame-bad-header", message)
+
+
+def test_an_lz4_block_larger_than_its_frame_allows_is_refused() -> None:
+    header = lz4_frame(b"")[:7]
+    payload = decompress(LZ4, header + struct.pack("<I", 65_537) + bytes(65_537), 2)
+    assert payload.error is not None
+    assert payload.error.message == "Block size 65537 exceeded max: 65536"
+
+
+def test_an_lz4_block_that_makes_more_than_its_frame_allows_is_damaged() -> None:
+    large = lz4_frame(bytes(100_000), block_size_code=5)
+    small_header = lz4_frame(b"", block_size_code=4)[:7]
+    assert _code(decompress(LZ4, small_header + large[7:], 2)) == "frame-damaged"
+
+
+# --- zstd
+
+
+def test_zstd_frames_follow_each_other() -> None:
+    assert _read(ZSTD, zstd_frames(TEXT, frame_count=3)) == TEXT
+
+
+def test_garbage_behind_a_zstd_frame_is_an_error() -> None:
+    payload = decompress(ZSTD, zstd_frames(TEXT, trailing=b"garbage"), 2)
+    assert (_code(payload), bytes(payload.data)) == ("frame-damaged", TEXT)
+
+
+def test_a_zstd_checksum_is_verified() -> None:
+    compressed = bytearray(zstd_frames(TEXT, has_checksum=True))
+    compressed[-1] ^= 1
+    assert _code(decompress(ZSTD, bytes(compressed), 2)) == "frame-damaged"
+
+
+def test_a_forged_zstd_window_is_refused() -> None:
+    window_of_a_terabyte = b"\x28\xb5\x2f\xfd\x00" + bytes([30 << 3]) + b"\x01\x00\x00"
+    assert _code(decompress(ZSTD, window_of_a_terabyte, 2)) == "frame-damaged"
+
+
+def test_a_forged_zstd_content_size_is_not_believed() -> None:
+    forged = b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 1 << 60) + b"\x09\x00\x00a"
+    assert _code(decompress(ZSTD, forged, 2)) == "frame-damaged"
+
+
+def test_a_zstd_frame_that_may_be_skipped_is_skipped() -> None:
+    skippable = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
+    assert _read(ZSTD, skippable + zstd_frames(TEXT)) == TEXT
+
+
+OF_3_4 = CodecQuirks(zstd_wants_whole_magic=True)
+OF_2_7 = CodecQuirks(zstd_by_record=True, zstd_wants_whole_magic=True)
+OF_2_6 = CodecQuirks(zstd_by_record=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
+OF_2_4 = CodecQuirks(zstd_by_record=True, zstd_loses_last_read=True, zstd_wants_whole_blocks=True, zstd_wants_whole_magic=True)
+OF_2_2 = CodecQuirks(
+    zstd_by_record=True,
+    zstd_starts_anew=True,
+    zstd_loses_last_read=True,
+    zstd_wants_whole_blocks=True,
+    zstd_trusts_block_sizes=True,
+    zstd_wants_whole_magic=True,
+)
+OLD_ZSTD = [OF_3_4, OF_2_7, OF_2_6, OF_2_4, OF_2_2]
+ZSTD_FRAME_HEADER = b"\x28\xb5\x2f\xfd\x00\x00"  # no content size, no checksum, a window of 1 KiB
+RECORD = zstd_frames(b"\x08abcd")  # a length of 4, and as many bytes
+
+
+def _zstd_read_by(old: CodecQuirks | None, compressed: bytes) -> tuple[str, bytes]:
+    payload = decompress(ZSTD, compressed, 2, quirks=old)
+    return _code(payload), bytes(payload.data)
+
+
+@pytest.mark.parametrize("old", OLD_ZSTD)
+def test_old_readers_read_a_sound_zstd_frame_as_all_do(old: CodecQuirks) -> None:
+    assert _zstd_read_by(old, zstd_frames(NOISE, has_checksum=True)) == ("", NOISE)
+
+
+def test_readers_before_2_3_begin_anew_with_each_read_behind_a_zstd_frame() -> None:
+    # The length is a read; with it goes the second frame, but for its last byte, which no frame begins with.
+    assert _zstd_read_by(OF_2_2, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08")
+    assert _zstd_read_by(OF_2_4, RECORD + zstd_frames(b"\x08efgh")) == ("", b"\x08abcd\x08efgh")
+
+
+def test_readers_before_2_3_trip_over_a_zstd_frame_that_they_lost_the_beginning_of() -> None:
+    third = zstd_frames(b"\x08ijkl")
+    assert _zstd_read_by(OF_2_2, RECORD + zstd_frames(b"\x08efgh") + third) == ("frame-damaged", b"\x08abcd\x08")
+
+
+def test_readers_before_2_3_find_a_zstd_frame_that_begins_where_a_read_ends() -> None:
+    of_one_byte = zstd_frames(b"\x08")
+    assert _zstd_read_by(OF_2_2, RECORD + of_one_byte + zstd_frames(b"efgh")) == ("", b"\x08abcd\x08efgh")
+
+
+@pytest.mark.parametrize("old", [OF_3_4, OF_2_7, OF_2_6, OF_2_4])
+def test_later_readers_follow_zstd_frames_from_a_block_of_input_to_the_next(old: CodecQuirks) -> None:
+    records = b"".join(varint(len(NOISE)) + NOISE for _ in range(4))
+    for frame_count in (2, 3, 7):
+        frames = zstd_frames(records, frame_count=frame_count, has_checksum=frame_count == 3)
+        assert _zstd_read_by(old, frames) == ("", records)
+
+
+def test_old_readers_lose_more_or_less_of_a_zstd_frame_that_is_cut_off_behind_another() -> None:
+    block, cut_off = b"\x18\0\0\x08ef", b"\x21\0\0g"  # 3 plain bytes, and 1 of 4
+    half = RECORD + ZSTD_FRAME_HEADER + block + cut_off
+    assert _zstd_read_by(OF_2_7, half) == ("", b"\x08abcd\x08efg")
+    assert _zstd_read_by(OF_2_6, half) == ("", b"\x08abcd\x08ef")
+    assert _zstd_read_by(OF_2_4, half) == ("", b"\x08abcd\x08")
+
+
+@pytest.mark.parametrize("old", [OF_2_7, OF_2_6, OF_2_4, OF_2_2])
+def test_a_first_zstd_frame_that_is_cut_off_is_an_error_for_old_readers_too(old: CodecQuirks) -> None:
+    assert _zstd_read_by(old, ZSTD_FRAME_HEADER + b"\x28\0\0\x08abcd" + b"\x21\0\0") == ("frame-truncated", b"\x08abcd")
+
+
+def test_readers_before_3_5_do_not_see_fewer_than_5_bytes_behind_a_zstd_frame() -> None:
+    assert _zstd_read_by(None, RECORD + b"junk") == ("frame-damaged", b"\x08abcd")
+    for old in OLD_ZSTD:
+        assert _zstd_read_by(old, RECORD + b"junk") == ("", b"\x08abcd")
+        assert _zstd_read_by(old, RECORD + b"junky") == ("frame-damaged", b"\x08abcd")
+        assert _code(decompress(ZSTD, b"junk", 2, quirks=old)) == "frame-truncated"
+
+
+def test_readers_before_2_4_do_not_look_at_the_size_of_a_zstd_block_that_is_cut_off() -> None:
+    of_1025_bytes = RECORD + ZSTD_FRAME_HEADER + b"\x0c\x20\0" + b"junk"  # compressed, more than its window
+    assert _zstd_read_by(OF_2_4, of_1025_bytes) == ("frame-damaged", b"\x08abcd")
+    assert _zstd_read_by(OF_2_2, of_1025_bytes) == ("", b"\x08abcd")
+
+
+def _plain_block(size: int, *, is_last: bool) -> bytes:
+    return struct.pack("<I", size << 3 | is_last)[:3] + bytes(size)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "code"),
+    [  # as the tool of 2.3.1 does: its buffer has room for 2064 bytes, and is filled again where fewer than 1024 are left
+        ((2064,), ""),
+        ((2065,), "frame-damaged"),
+        ((1040, 1025), "frame-damaged"),
+        ((1041, 1025), ""),
+    ],
+)
+def test_readers_before_2_4_take_zstd_blocks_larger_than_the_window(sizes: tuple[int, ...], code: str) -> None:
+    blocks = b"".join(_plain_block(size, is_last=row == len(sizes) - 1) for row, size in enumerate(sizes))
+    payload = decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, quirks=OF_2_2)
+    assert _code(payload) == code
+    assert code or bytes(payload.data) == bytes(sum(sizes))
+    assert _code(decompress(ZSTD, ZSTD_FRAME_HEADER + blocks, 2, quirks=OF_2_4)) == "frame-damaged"
+
+
+def test_a_forged_length_of_a_record_does_not_take_an_old_reader_of_zstd_beyond_its_limit() -> None:
+    bomb = zstd_frames(b"\xfe\xff\xff\xff\x0f" + bytes(4 << 20)) + RECORD
+    assert _code(decompress(ZSTD, bomb, 2, limit=1 << 20, quirks=OF_2_7)) == "decompression-limit"
+
+
+# --- bombs
+
+SMALL = 1 << 20
+
+
+def _zstd_bomb(size: int) -> bytes:
+    return zstandard.ZstdCompressor(level=1, write_content_size=False).compress(bytes(size))
+
+
+def _lz4_bomb(size: int) -> bytes:
+    frame = lz4_frame(bytes(4 << 20), block_size_code=7, has_end_mark=False)
+    return frame[:7] + frame[7:] * (size >> 22) + bytes(4)
+
+
+def _snappy_bomb(size: int) -> bytes:
+    block = snappy_raw(bytes(32 << 10))
+    framed = struct.pack(">i", len(block)) + block
+    return XERIAL_MAGIC + struct.pack(">ii", 1, 1) + framed * (size >> 15)
+
+
+def _gzip_bomb(size: int) -> bytes:
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return b"".join(deflate.compress(bytes(1 << 20)) for _ in range(size >> 20)) + deflate.flush()
+
+
+BOMBS = [(GZIP, _gzip_bomb), (SNAPPY, _snappy_bomb), (LZ4, _lz4_bomb), (ZSTD, _zstd_bomb)]
+
+
+@pytest.mark.parametrize(("codec", "bomb"), BOMBS, ids=CODECS[1:])
+def test_a_bomb_ends_at_the_limit(codec: int, bomb: Callable[[int], bytes]) -> None:
+    payload = decompress(codec, bomb(64 << 20), 2, limit=SMALL)
+    assert _code(payload) == "decompression-limit"
+    assert len(payload.data) <= SMALL
+
+
+@pytest.mark.parametrize(("codec", "bomb"), BOMBS, ids=CODECS[1:])
+def test_a_bomb_takes_no_memory(codec: int, bomb: Callable[[int], bytes]) -> None:
+    compressed = bomb(64 << 20)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    decompress(codec, compressed, 2, limit=SMALL)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 48 << 10  # KiB
+
+
+def test_the_cost_of_zstd_frames_grows_with_their_number() -> None:
+    def read(frames: int) -> None:
+        assert _read(ZSTD, zstd_frames(b"") * frames) == b""
+
+    assert cost(lambda: read(64_000)) < 50 * cost(lambda: read(4000))  # 16 times as many; the square of it would be 256
+
+
+def test_a_payload_of_just_the_limit_is_whole() -> None:
+    for codec in COMPRESSING:
+        compressed = compress(bytes(SMALL), codec=codec)
+        assert _code(decompress(CODECS.index(codec), compressed, 2, limit=SMALL)) == ""
+        assert _code(decompress(CODECS.index(codec), compressed, 2, limit=SMALL - 1)) == "decompression-limit"
+
+
+def test_a_raw_snappy_block_beyond_the_limit_is_not_decompressed() -> None:
+    payload = decompress(SNAPPY, snappy_raw(bytes(16 << 20)), 2, limit=SMALL)
+    assert payload.error is not None
+    assert payload.error.code in ("decompression-limit", "frame-bad-header")
+    assert not payload.data
+
+
+# --- the result
+
+
+def test_a_payload_keeps_its_salvage_behind_its_whole_blocks() -> None:
+    payload = Payload(bytearray(b"abc"), CorruptData("frame-damaged", "damaged", salvaged=b"de"))
+    assert (bytes(payload.data), payload.whole_blocks) == (b"abcde", 3)
+    assert "salvaged" not in _values(payload)
+
+
+def _values(payload: Payload) -> Iterator[str]:
+    assert payload.error is not None
+    return iter(payload.error.values)

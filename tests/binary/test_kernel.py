@@ -1,0 +1,915 @@
+"""The kernel in C does what the reference does: the same walks, the same lines, the same complaints."""
+
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import crc32c as package
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from golden_outputs.runs import CASES
+from kdump.binary import kernel, producer_run, reference, summary_reference
+from kdump.binary.java_strings import text_of
+from kdump.checks.check import jobs, run
+from kdump.checks.packed_ints import Column
+from kdump.checks.rules import offset_index as offset_index_rules
+from kdump.checks.rules import time_index as time_index_rules
+from kdump.checks.settings import Settings
+from kdump.dropin import parallel_text
+from kdump.errors import UsageError
+from kdump.reading import read_ahead, search
+from kdump.tables import Row
+from tests import kernels
+from tests.builders.compression import Codec, zstd_frames
+from tests.builders.files import offset_index, time_index
+from tests.builders.records import (
+    TIMESTAMP,
+    batch,
+    commit_record,
+    encode_record,
+    message,
+    message_set,
+    record,
+    transaction_marker,
+    varint,
+    wrapper,
+)
+from tests.campaigns import recall
+from tests.kernels import Printed, Sizes
+from tests.support import BATCHES, LOGS, damaged, values_of
+
+if missing := kernels.why_no_c():
+    pytest.skip(missing, allow_module_level=True)
+
+from kdump.binary import _kernel
+
+ROOT = Path(__file__).parent.parent.parent
+LOG_NAME = "00000000000000000000.log"
+
+RELEASES = ("0.11.0.0", "1.0.1", "2.0.1", "2.8.2", "3.2.3", "4.3.1")
+"""They differ in the fields of lines, in whether records show their batches, and in whether the first offset is checked."""
+
+WAYS = (
+    (),
+    ("--deep-iteration",),
+    ("--print-data-log",),
+    ("--print-data-log", "--skip-record-metadata"),
+    ("--deep-iteration", "--skip-record-metadata"),
+)
+
+SIZES = st.builds(
+    Sizes,
+    window=st.sampled_from([1 << 20, 61, 100, 1000]),
+    out=st.sampled_from([1 << 20, 64, 200, 5000]),
+    gaps=st.sampled_from([1024, 1, 2]),
+    payload=st.sampled_from([4 << 20, 1, 100]),
+    piece=st.sampled_from([None, None, 1, 100, 1000]),
+)
+
+COMMANDS = st.tuples(st.sampled_from(RELEASES), st.sampled_from(WAYS)).map(lambda one: ("--release", one[0], *one[1]))
+
+
+def _both(files: dict[str, bytes], folder: Path, arguments: Sequence[str], given: Sizes = Sizes()) -> Printed:  # noqa: B008
+    """What both kernels print of the first of these files, by one process and by several. Fails where they differ."""
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    command: list[str | Path] = [*arguments, "--files", folder / next(iter(files))]
+    with kernels.using(kernel.PYTHON):
+        wanted = kernels.printed(command)
+        if given.piece is not None:
+            assert kernels.printed(command, given) == wanted
+    with kernels.using(kernel.C):
+        got = kernels.printed(command, given)
+    assert got == wanted
+    return got
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kernel")
+
+
+# --- The functions of the reference
+
+
+@given(damaged(LOGS), st.data())
+def test_walks_are_those_of_the_reference(window: bytes, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(window)))
+    max_codec, min_magic = data.draw(st.integers(-1, 7)), data.draw(st.integers(-0x80, 1))
+    crc32c = package.crc32c
+    assert _kernel.walk_batches(window, start, max_codec, crc32c) == reference.walk_batches(window, start, max_codec, crc32c)
+    assert _kernel.walk_messages(window, start, min_magic, max_codec) == reference.walk_messages(
+        window, start, min_magic, max_codec
+    )
+    position = data.draw(st.integers(0, 1 << 40))
+    assert _kernel.walk_extents(window, start, position) == reference.walk_extents(window, start, position)
+
+
+MESSAGES = st.builds(
+    lambda magic, value, timestamp, codec: message_set(
+        messages=[message(value=value, magic=magic, timestamp=timestamp, attributes=codec)]
+    ),
+    st.integers(0, 1),
+    st.none() | st.binary(max_size=20),
+    st.integers(-(1 << 63), (1 << 63) - 1),
+    st.integers(-128, 127),
+)
+
+
+@given(st.lists(BATCHES, max_size=6) | st.lists(MESSAGES, max_size=6), st.data())
+def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataObject) -> None:
+    parts, offset = [], 0
+    for one in logs:  # with offsets that go on
+        offset += data.draw(st.sampled_from([1, 1, 5, 1 << 40]))
+        parts.append(struct.pack(">q", offset) + one[8:])
+        offset += int.from_bytes(one[23:27], "big", signed=True) if one[16:17] == b"\x02" else 0
+    window = b"".join(parts)
+    if data.draw(st.booleans()):
+        window = data.draw(damaged(st.just(window)))
+    start = data.draw(st.sampled_from([0, 0, len(logs[0]) if logs else 0]) | st.integers(0, len(window)))
+    position, max_codec, min_magic = (
+        data.draw(st.integers(0, 1 << 40)),
+        data.draw(st.integers(-1, 7)),
+        data.draw(st.integers(-9, 1)),
+    )
+    assert _kernel.summarize_batches(window, start, position, max_codec, None) == summary_reference.summarize_batches(
+        window, start, position, max_codec, package.crc32c
+    )
+    assert _kernel.summarize_messages(window, start, position, min_magic, max_codec) == summary_reference.summarize_messages(
+        window, start, position, min_magic, max_codec
+    )
+
+
+def test_summaries_have_the_same_names_in_both_kernels() -> None:
+    assert _kernel.SUMMARY == summary_reference.SUMMARY
+    assert _kernel.RUN == producer_run.RUN
+
+
+PRODUCED = st.lists(
+    st.builds(
+        batch,
+        records=st.lists(st.just(record(value=b"v")), max_size=2),
+        producer_id=st.integers(-1, 3) | st.integers(-2, 1 << 40),
+        producer_epoch=st.integers(0, 1),
+        base_sequence=st.integers(-1, 4) | st.just(0x7FFFFFFF),
+        is_transactional=st.booleans(),
+    )
+    | st.builds(transaction_marker, producer_id=st.integers(0, 3), is_commit=st.booleans(), coordinator_epoch=st.integers(-1, 9)),
+    max_size=12,
+)
+
+
+@given(PRODUCED, st.data())
+def test_runs_of_producers_are_those_of_the_reference(batches: list[bytes], data: st.DataObject) -> None:
+    window = bytearray(b"".join(batches))
+    for _ in range(data.draw(st.sampled_from([0, 0, 1]))):
+        if batches:
+            place = sum(map(len, batches[:-1])) + data.draw(st.sampled_from([22, 43, 50, 52, 60, 61, 69, 70, 73]))
+            if place < len(window):
+                window[place] = data.draw(st.integers(0, 255))
+    position = data.draw(st.integers(0, 1 << 40))
+    arguments = (bytes(window), 0, len(batches), position)
+    assert _kernel.producer_runs(*arguments) == summary_reference.producer_runs(*arguments)
+
+
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+
+
+@given(
+    st.lists(INT64, min_size=256, max_size=256)
+    | st.builds(lambda first, span: [first + number % (span + 1) for number in range(256)], st.integers(-99, 99), INT64.map(abs))
+    | st.builds(
+        lambda first, step: [(first + step * row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(256)],
+        INT64,
+        st.integers(-300, 300) | INT64,
+    )
+)
+def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> None:
+    for name in kernels.KERNELS:
+        with kernels.using(name):
+            column = Column()
+            column.extend(array("q", numbers[:100]))
+            column.extend(numbers[100:])
+        assert list(column) == numbers
+        assert column[200:].tolist() == numbers[200:]
+
+
+DAMAGE = {
+    *("crc-mismatch", "torn-tail", "torn-header", "zero-tail", "zero-hole", "garbage-region", "batch-length-absurd"),
+    *("batch-length-mismatch", "batch-length-negative", "batch-length-too-small", "resync-nested-candidate"),
+    *("uncovered-header-rot", "batch-duplicate-bytes", "offset-regression", "offset-gap", "batch-foreign-topic-hint"),
+    *("timestamp-unit-suspect", "sequence-gap", "txn-open"),
+}
+"""What some of 200 damaged logs show, whichever golden cases they are made of."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [5, 6])
+def test_most_damaged_logs_are_found_to_be(seed: int, tmp_path: Path) -> None:
+    path, codes, found = tmp_path / LOG_NAME, set(), 0
+    for number in range(200):
+        path.write_bytes(recall.mutant(seed, number).data)
+        findings = [row for row in _found(path, 1 << 20, is_pedantic=True) if "code" in row]
+        codes |= {row["code"] for row in findings}
+        found += any(row["severity"] == "error" for row in findings)
+    # what is put at the end as zeros, or changes a field that no rule can know, is no error
+    assert found >= 165
+    assert codes >= DAMAGE
+
+
+@pytest.mark.slow
+def test_the_cases_that_are_compared_show_most_faults() -> None:
+    found = [row for path in CASE_PATHS for row in _found(path, 1 << 20, level="deep") if "code" in row]
+    assert len({row["code"] for row in found}) >= 110
+    assert len({row["path"] for row in found}) >= 300
+
+
+CASE_PATHS = sorted(path for path in CASES.iterdir() if path.is_dir())
+
+
+def _found(path: Path, window_size: int, **settings_of: Any) -> list[dict[str, Any]]:
+    """What a check reports of a path, read so many bytes at once."""
+    rows: list[Row] = []
+    with kernels.sizes(Sizes(window=window_size)):
+        for job in jobs(str(path)):
+            run(job, Settings(now=TIMESTAMP, **settings_of), rows.append)
+    return [values_of(row) for row in rows]
+
+
+def _by_place(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted((row for row in found if not str(row.get("code")).startswith("sequence-")), key=str)
+
+
+def _assert_alike(found: list[dict[str, Any]], wanted: list[dict[str, Any]], window_size: int) -> None:
+    """Where a log is read in pieces, these are not the same with both kernels: what is found side by side may come in another
+    order, and a batch that came twice is looked for in two pieces only."""
+    if window_size >= 1 << 20:
+        assert found == wanted
+    else:
+        assert _by_place(found) == _by_place(wanted)
+
+
+@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
+def test_checks_find_the_same_with_both_kernels(path: Path) -> None:
+    told: list[tuple[int, dict[str, Any]]] = [
+        (1 << 20, {"level": "deep"}),
+        (300, {"is_pedantic": True, "cleanup_policy": "delete"}),
+    ]
+    for window_size, settings_of in told:
+        with kernels.using(kernel.PYTHON):
+            wanted = _found(path, window_size, **settings_of)
+        assert wanted  # each file is reported, if nothing is wrong; the tests above say that much is
+        with kernels.using(kernel.C):
+            _assert_alike(_found(path, window_size, **settings_of), wanted, window_size)
+
+
+@pytest.mark.parametrize("number", range(200))
+def test_checks_find_the_same_in_damaged_logs_with_both_kernels(number: int, tmp_path: Path) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(5, number).data)
+    for window_size in (1 << 20, 1000):
+        with kernels.using(kernel.PYTHON):
+            wanted = _found(path, window_size, is_pedantic=True)
+        assert sum(row["size"] for row in wanted if "size" in row) == path.stat().st_size
+        with kernels.using(kernel.C):
+            _assert_alike(_found(path, window_size, is_pedantic=True), wanted, window_size)
+
+
+@pytest.mark.parametrize("number", range(200))
+def test_checks_find_the_same_when_they_look_at_each_batch(number: int, tmp_path: Path) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(7, number).data)
+    found = _found(path, 1 << 20)
+    with kernels.coming_upon_batches("batch by batch"):
+        assert _found(path, 1 << 20) == found
+
+
+@pytest.mark.parametrize("path", CASE_PATHS, ids=lambda path: path.name)
+def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(path, 1 << 20, cleanup_policy="compact")
+    monkeypatch.setattr(offset_index_rules, "summarize_index", lambda *_: None)
+    monkeypatch.setattr(time_index_rules, "summarize_time_index", lambda *_: None)
+    with kernels.coming_upon_batches("batch by batch"):
+        assert _found(path, 1 << 20, cleanup_policy="compact") == found
+
+
+@pytest.mark.parametrize("window_size", [1 << 20, 300])
+def test_batches_in_the_span_of_a_damaged_one_are_told_of_once(window_size: int, tmp_path: Path) -> None:
+    inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
+    outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
+    outer[30] ^= 1  # and with the batch after it gone, its length leads nowhere
+    behind = batch(records=[record(value=b"behind")], base_offset=2)
+    path = tmp_path / LOG_NAME
+    path.write_bytes(batch(records=[record(value=b"first")]) + outer + b"?" * 30 + behind)
+    told = [row for row in _found(path, window_size) if row.get("code") == "resync-nested-candidate"]
+    assert [row["found"] for row in told] == ["50"]
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_checks_find_the_same_when_threads_work_ahead(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(recall.mutant(6, number).data)
+    with kernels.using(kernel.PYTHON):
+        wanted = _found(path, 1 << 20, is_pedantic=True)
+    monkeypatch.setattr(read_ahead, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(read_ahead, "_PAUSE", 1000)
+    for unit, most_batches in ((1 << 20, 1 << 14), (3000, 4), (200, 1)):
+        monkeypatch.setattr(read_ahead, "_UNIT", unit)
+        monkeypatch.setattr(read_ahead, "_MOST_BATCHES", most_batches)
+        found = _found(path, 1 << 20, is_pedantic=True)
+        # what is found side by side may come in another order, and a batch that came twice is looked for in two pieces only
+        assert _by_place(found) == _by_place(wanted)
+        for threads in (1, 3):
+            assert _found(path, 1 << 20, is_pedantic=True, threads=threads) == found
+
+
+def test_a_last_offset_beyond_64_bits_ends_a_walk_of_extents() -> None:
+    for offset, delta in ((0x7FFFFFFFFFFFFFFF, 1), (-0x8000000000000000, -1), (0x7FFFFFFFFFFFFFFF, 0), (-1, -0x80000000)):
+        window = batch(base_offset=offset, last_offset_delta=delta)
+        assert _kernel.walk_extents(window, 0, 0) == reference.walk_extents(window, 0, 0)
+
+
+RECORDS = st.lists(
+    st.builds(
+        record,
+        key=st.none() | st.binary(max_size=5),
+        value=st.none() | st.binary(max_size=200),
+        headers=st.lists(st.tuples(st.binary(max_size=3), st.none() | st.binary(max_size=3)), max_size=3),
+        timestamp=st.integers(-(1 << 62), 1 << 62),
+        offset_delta=st.none() | st.integers(-(1 << 31), (1 << 31) - 1),
+    ).map(lambda one: encode_record(one, base_timestamp=0))
+    | st.binary(max_size=12),
+    max_size=5,
+).map(b"".join)
+
+
+def _walked(walk: Callable[..., Any], data: bytes, *arguments: Any) -> tuple[Any, list[Any]]:
+    rows: list[Any] = []
+    return walk(data, *arguments, rows), rows
+
+
+@given(RECORDS, st.data())
+def test_records_are_those_of_the_reference(records: bytes, data: st.DataObject) -> None:
+    changed = bytearray(records)
+    for _ in range(data.draw(st.integers(0, 2))):
+        if changed:
+            changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    buffer = data.draw(st.sampled_from([bytes, bytearray]))(changed)
+    position = data.draw(st.just(0) | st.integers(0, len(changed)))
+    end = data.draw(st.just(len(changed)) | st.integers(position, len(changed)))
+    count, pause = data.draw(st.integers(-1, 7)), data.draw(st.just(1 << 60) | st.integers(0, len(changed)))
+    arguments = (position, end, count, pause, data.draw(st.booleans()))
+    with kernels.using(kernel.C):
+        assert _walked(kernel.walk_records, buffer, *arguments) == _walked(reference.walk_records, buffer, *arguments)
+
+
+@pytest.mark.parametrize("behind", [b"", varint(1) + b"v"])
+@pytest.mark.parametrize("with_data", [False, True])
+def test_a_header_without_key_makes_a_record_irregular(with_data: bool, behind: bytes) -> None:
+    sound = encode_record(record(value=b"v"))
+    null_key = encode_record(record(value=b"v", headers_count=1, trailing=varint(-1) + behind))
+    with kernels.using(kernel.C):
+        for walk in (kernel.walk_records, reference.walk_records):
+            (end, *_), rows = _walked(walk, sound + null_key, 0, len(sound + null_key), 2, 1 << 60, with_data)
+            assert (end, len(rows)) == (len(sound), 1)
+
+
+@pytest.mark.parametrize(("length", "count"), [(13, 0), (14, 1)])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_message_of_less_than_14_bytes_is_irregular(length: int, count: int, magic: int) -> None:
+    window = struct.pack(">qiIbb", 0, length, zlib.crc32(bytes([magic]) + bytes(length - 5)), magic, 0) + bytes(30)
+    for walk in (_kernel.walk_messages, reference.walk_messages):
+        walked: Any = walk(window, 0, 0, 7)
+        assert (len(walked[0]), walked[-1]) == (count, (12 + length) * count)
+    for summary in (_kernel.summarize_messages, summary_reference.summarize_messages):
+        assert (summary(window, 0, 0, 0, 7) is not None) == bool(count)
+
+
+@pytest.mark.parametrize(("ahead", "early"), [(-1, 1), (0, 0), (1, 0)])
+def test_a_horizon_is_early_that_lies_before_the_batch(ahead: int, early: int) -> None:
+    window = batch(records=[record(timestamp=TIMESTAMP)], delete_horizon_ms=TIMESTAMP + ahead, max_timestamp=TIMESTAMP)
+    row = summary_reference.SUMMARY.index("early_horizons")
+    for summary in (_kernel.summarize_batches, summary_reference.summarize_batches):
+        found = summary(window, 0, 0, 7, package.crc32c)
+        assert found is not None and found[0][row] == early
+
+
+@pytest.mark.parametrize("name", ["walk_batches", "walk_messages", "walk_extents"])
+@pytest.mark.parametrize("start", [-1, -61, 1 << 40])
+def test_a_walk_that_starts_nowhere_finds_nothing(name: str, start: int) -> None:
+    arguments = {"walk_batches": (7, None), "walk_messages": (0, 7), "walk_extents": (0,)}[name]
+    *lists, end = getattr(_kernel, name)(batch(records=[record()]) * 2, start, *arguments)
+    assert (sum(map(len, lists)), end) == (0, start)
+
+
+# --- Checksums
+
+
+@pytest.mark.parametrize(
+    ("data", "crc"),
+    [
+        (b"", 0),
+        (b"123456789", 0xE3069283),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+        (bytes(reversed(range(32))), 0x113FDB5C),
+    ],
+    ids=["empty", "check", "zeros", "ones", "up", "down"],
+)
+def test_crc32c_has_its_well_known_values(data: bytes, crc: int) -> None:
+    assert _kernel.crc32c(data) == crc
+
+
+@pytest.mark.parametrize("way", range(len(_kernel.CRC32C)), ids=_kernel.CRC32C)
+@pytest.mark.parametrize("around", [0, 64, 128, 256, 768, 4096, 12320, 24616])
+def test_crc32c_is_right_at_every_alignment_and_around_the_sizes_of_its_strips(around: int, way: int) -> None:
+    data = bytes(byte * 7 % 251 for byte in range(around + 60))
+    view = memoryview(data)
+    for start in range(9):
+        for size in range(max(around - 50, 0), around + 50):
+            piece = view[start : start + size]
+            assert _kernel.crc32c(piece, 0, way) == package.crc32c(piece), (start, size)
+
+
+@given(st.binary(max_size=2000), st.integers(0, 0xFFFFFFFF), st.data())
+def test_crc32c_goes_on_from_what_it_was(data: bytes, crc: int, draws: st.DataObject) -> None:
+    middle = draws.draw(st.integers(0, len(data)))
+    assert _kernel.crc32c(data, crc) == package.crc32c(data, crc)
+    assert _kernel.crc32c(data[middle:], _kernel.crc32c(data[:middle])) == _kernel.crc32c(data)
+
+
+# --- Text
+
+_LEADS = (0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF)
+_FOLLOWERS = (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xED, 0xFF)
+_BOUNDS = (0x41, 0x80, 0x90, 0xA0, 0xBF)  # of what may follow some lead
+
+
+def _texts() -> dict[str, list[bytes]]:
+    three = [bytes((a, b, c)) for a in _LEADS for b in _FOLLOWERS for c in _FOLLOWERS]
+    four = [bytes((a, b, c, d)) for a in _LEADS[8:] for b in _FOLLOWERS for c in _FOLLOWERS for d in _FOLLOWERS]
+    return {
+        "one": [bytes((a,)) for a in range(256)],
+        "two": [bytes((a, b)) for a in range(256) for b in range(256)],
+        "three": three,
+        "four": four,
+        "surrogates": [
+            f"{chr(a)}{chr(b)}".encode("utf-8", "surrogatepass") for a in (0xD800, 0xDFFF) for b in (0xD83D, 0xDE00, 0x41)
+        ],
+        "long": [
+            (b"a" * before + bad + b"a" * 20)
+            for before in range(18)
+            for bad in (b"\xff", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x9f\x98")
+        ],
+        "between two sixteens": [
+            b"a" * before + bytes((a, b, c, *d)) + b"a" * 20
+            for before in (14, 13)
+            for a in _LEADS[8:]
+            for b in _BOUNDS
+            for c in _BOUNDS
+            for d in ([(d,) for d in _BOUNDS] if a >= 0xF0 else [()])
+        ],
+    }
+
+
+@pytest.mark.parametrize("kind", _texts())
+def test_keys_and_values_are_decoded_as_java_does(kind: str, folder: Path) -> None:
+    texts = _texts()[kind]
+    separated = b"|".join(texts)
+    ends = texts[:: max(len(texts) // 2000, 1)]  # malformed at the end of a text is another matter
+    records = [record(key=separated, value=separated), *(record(key=text, value=text) for text in ends)]
+    printed = _both({LOG_NAME: batch(records=records)}, folder, ["--print-data-log", "--skip-record-metadata"])
+    lines = [f"| key: {text_of(text)} payload: {text_of(text)}\n" for text in (separated, *ends)]
+    assert printed.stdout.endswith("".join(lines).encode())
+
+
+@given(st.binary(max_size=60))
+def test_random_bytes_are_decoded_as_java_does(folder: Path, text: bytes) -> None:
+    data = batch(records=[record(key=text, value=text, headers=[(text, b"")])])
+    printed = _both({LOG_NAME: data}, folder, ["--print-data-log"])
+    assert f"headerKeys: [{text_of(text)}] key: {text_of(text)} payload: {text_of(text)}\n".encode() in printed.stdout
+
+
+# --- Logs
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(damaged(LOGS), COMMANDS, SIZES)
+def test_logs_are_printed_alike(folder: Path, data: bytes, command: Sequence[str], sizes: Sizes) -> None:
+    _both({LOG_NAME: data}, folder, command, sizes)
+
+
+MIXED = b"".join(
+    [
+        batch(records=[record(key=b"k%d" % row, value=b"v" * row) for row in range(5)]),
+        batch(records=[record(key=None, value=None), record(key=b"", value=b"")], base_offset=5, codec="zstd"),
+        batch(records=[commit_record()], base_offset=7, is_control=True, is_transactional=True, producer_id=3),
+        batch(records=[record(value=b"\xed\xa0\x80" * 30, headers=[("h", b"1"), ("i", None)])], base_offset=8, codec="lz4"),
+        message_set(messages=[message(key=b"k", value=b"m%d" % row) for row in range(3)], base_offset=9),
+        wrapper(messages=[message(value=b"w"), message(value=None)], base_offset=12),
+        message_set(messages=[message(value=b"zero", magic=0)], base_offset=14),
+        batch(records=[record(value=b"x" * 500)], base_offset=15, codec="gzip", timestamp_type="LogAppendTime"),
+        batch(base_offset=20, last_offset_delta=3, codec="snappy"),
+        batch(records=[record(value=b"last")], base_offset=24, base_sequence=0x7FFFFFFF, producer_id=3, crc=1),
+    ]
+)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_windows_may_be_cut_anywhere(folder: Path, release: str, way: Sequence[str]) -> None:
+    command = ["--release", release, *way]
+    for window in (*range(61, 200, 7), 500, len(MIXED) - 1, len(MIXED)):
+        _both({LOG_NAME: MIXED}, folder, command, Sizes(window=window))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_the_room_for_text_may_end_anywhere(folder: Path, way: Sequence[str]) -> None:
+    for out in (*range(64, 1200, 31), 4096):
+        _both({LOG_NAME: MIXED}, folder, way, Sizes(out=out))
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
+@pytest.mark.parametrize("value", [b"v" * 4_000_000, b"\xff" * 1_500_000], ids=["sound", "malformed"])
+def test_a_record_may_be_longer_than_the_room_for_text(folder: Path, codec: Codec, value: bytes) -> None:
+    data = batch(records=[record(value=b"a"), record(key=b"long", value=value), record(value=b"b")], codec=codec)
+    printed = _both({LOG_NAME: data + data}, folder, ["--print-data-log"])
+    assert printed.stdout.count(text_of(value).encode()) == 2
+
+
+@pytest.mark.parametrize("release", ["0.11.0.0", "4.3.1"])
+@pytest.mark.parametrize("gaps", [1, 7, 1024])
+def test_more_gaps_than_there_is_room_for_are_all_reported(folder: Path, gaps: int, release: str) -> None:
+    records = [record(offset_delta=2 * row) for row in range(1500)]
+    data = batch(records=records) + message_set(messages=[message(offset=10_000 + 2 * row) for row in range(1500)])
+    printed = _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", release], Sizes(gaps=gaps))
+    assert printed.stderr.count(b" is followed by ") >= 2999
+
+
+def test_a_line_is_not_left_half_written_before_what_is_damaged(folder: Path) -> None:
+    good, bad = encode_record(record(value=b"good")), varint(4) + b"\xff\xff"
+    for out in (64, 100, 300, 1 << 20):
+        data = batch(records=[record()]) + batch(records=[good, good, bad], base_offset=1)
+        _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(out=out))
+
+
+@pytest.mark.parametrize("has_content_size", [False, True])
+def test_what_stands_behind_a_zstd_frame_is_not_overlooked(folder: Path, has_content_size: bool) -> None:
+    def framed(data: bytes) -> bytes:
+        return zstd_frames(data, has_content_size=has_content_size, trailing=b"no frame")
+
+    data = batch(records=[record(value=b"v")], codec="zstd", compressor=framed)
+    printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"])
+    assert (printed.exit_code, b"| offset" in printed.stdout) == (1, False)
+
+
+# --- Several processes
+
+
+def _batches(count: int) -> list[bytes]:
+    return [batch(records=[record(value=b"v%d" % row)], base_offset=row) for row in range(count)]
+
+
+class Pieces:
+    """Where the pieces ended that several processes made, and whether their runs came to the end of the log."""
+
+    def __init__(self) -> None:
+        self.ends: list[int] = []
+        self.runs_to_end: list[bool] = []
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> Pieces:
+    """What becomes of the pieces of this test."""
+    noted = Pieces()
+    take_over, to_end = parallel_text._Run._take_over, parallel_text._Run.to_end
+
+    def noting_take_over(run: parallel_text._Run, piece: parallel_text._Piece) -> None:
+        noted.ends.append(piece.reached)
+        take_over(run, piece)
+
+    def noting_to_end(run: parallel_text._Run) -> None:
+        to_end(run)
+        assert not run.is_lost
+        noted.runs_to_end.append(run.position == run.end)
+
+    monkeypatch.setattr(parallel_text._Run, "_take_over", noting_take_over)
+    monkeypatch.setattr(parallel_text._Run, "to_end", noting_to_end)
+    return noted
+
+
+PROCESSES = Sizes(piece=1000, out=5000)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("way", WAYS[:3], ids=" ".join)
+def test_processes_write_their_pieces_in_order(folder: Path, pieces: Pieces, release: str, way: Sequence[str]) -> None:
+    data = b"".join(_batches(300))
+    _both({LOG_NAME: data}, folder, ["--release", release, *way], PROCESSES)
+    assert len(pieces.ends) > 3
+    assert pieces.ends[-1] == len(data)
+    assert all(pieces.runs_to_end)
+
+
+def test_processes_stop_where_a_payload_holds_whole_batches(folder: Path, pieces: Pieces) -> None:
+    inner = b"".join(_batches(40))
+    data = b"".join([*_batches(20), batch(records=[record(value=inner)], base_offset=20)])
+    data += b"".join(batch(records=[record(value=b"w")], base_offset=21 + row) for row in range(100))
+    for way in WAYS:
+        _both({LOG_NAME: data}, folder, way, PROCESSES)
+    assert not all(pieces.runs_to_end)
+
+
+def test_processes_go_on_where_batches_are_larger_than_pieces(folder: Path, pieces: Pieces) -> None:
+    data = b"".join(batch(records=[record(value=b"v" * 100 * row)], base_offset=row) for row in range(60))
+    for way in WAYS:
+        _both({LOG_NAME: data}, folder, way, PROCESSES)
+    assert all(pieces.runs_to_end)
+
+
+@pytest.mark.parametrize("what", ["crc", "records", "length", "codec", "magic"])
+def test_processes_stop_at_damage_in_the_middle(folder: Path, pieces: Pieces, what: str) -> None:
+    batches = _batches(200)
+    damaged_batch = {
+        "crc": lambda: batch(records=[record(value=b"v")], base_offset=100, crc=7),
+        "records": lambda: batch(records=[b"\x7f\x7f\x7f"], base_offset=100),
+        "length": lambda: batch(records=[record()], base_offset=100, batch_length=5),
+        "codec": lambda: batch(records=[record()], base_offset=100, attributes=6),
+        "magic": lambda: batch(records=[record()], base_offset=100, magic=-3),
+    }[what]()
+    data = b"".join([*batches[:100], damaged_batch, *batches[101:]])
+    for way in WAYS:
+        _both({LOG_NAME: data}, folder, way, PROCESSES)
+    assert all(pieces.runs_to_end) == (what == "crc")  # which is no reason to stop
+
+
+def test_gaps_between_the_pieces_of_processes_are_reported(folder: Path, pieces: Pieces) -> None:
+    for first in (0, 5):
+        data = b"".join(batch(records=[record(value=b"v")], base_offset=first + 2 * row) for row in range(200))
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], PROCESSES)
+        assert printed.stderr.count(b" is followed by ") == 199 + (first > 0)
+        _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", "0.11.0.0"], PROCESSES)
+    assert len(pieces.ends) > 3
+
+
+@pytest.mark.slow
+def test_offsets_may_wrap_between_the_pieces_of_processes(folder: Path) -> None:
+    wrapped = [(0x7FFFFFFFFFFFFFF0 + row + (1 << 63)) % (1 << 64) - (1 << 63) for row in range(60)]
+    data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in wrapped)
+    for piece in range(100, 400, 23):
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration"], Sizes(piece=piece))
+        assert printed.stderr.count(b" is followed by ") <= 1  # but for the first offset
+
+
+@pytest.mark.parametrize("release", ["0.11.0.0", "4.3.1"])
+def test_no_offset_is_taken_for_what_stands_in_front_of_a_piece(folder: Path, pieces: Pieces, release: str) -> None:
+    stand_in = parallel_text._BEFORE_FIRST
+    offsets = [stand_in + row - 1 for row in range(30)]
+    offsets += [stand_in, 5, stand_in + 1, stand_in, stand_in, -1, stand_in + 1, -1, 0] * 5
+    data = b"".join(batch(records=[record(value=b"v" * 50)], base_offset=offset) for offset in offsets)
+    for piece in (100, 131, 150, 170, 200, 300, 1000):
+        printed = _both({LOG_NAME: data}, folder, ["--deep-iteration", "--release", release], Sizes(piece=piece))
+        assert printed.stderr.count(b" is followed by ") > 4  # each pair once
+    assert len(pieces.ends) > 100
+
+
+@given(damaged(LOGS), st.integers(0, 300), st.booleans())
+def test_both_kernels_find_the_same_batch(data: bytes, start: int, is_legacy: bool) -> None:
+    assert search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)
+
+
+def test_a_batch_is_found_behind_what_looks_like_one() -> None:
+    false, true = batch(records=[record(value=b"v")], crc=1), batch(records=[record(value=b"w")])
+    old = message_set(messages=[message(value=b"m")])
+    data = b"\2\1" * 20 + false + old + true + true
+    assert search.find(data, False) == _kernel.find(data, 0, False) == 40 + len(false) + len(old)
+    assert search.find(data, True) == _kernel.find(data, 0, True) == 40 + len(false)
+    assert search.find(data[:-1] + b"?", False) == 40 + len(false) + len(old)
+    assert search.find(false, False) == _kernel.find(false, 0, False) == search.NOWHERE
+
+
+@pytest.mark.parametrize(("attributes", "position"), [(0x7F, 0), (0x80, -1), (0x100, -1), (0x8000, -1)])
+def test_a_batch_with_unknown_attributes_is_not_looked_for(attributes: int, position: int) -> None:
+    data = batch(records=[record(value=b"v")], attributes=attributes & ~0x07)
+    assert search.find(data, False) == _kernel.find(data, 0, False) == position
+
+
+@pytest.mark.parametrize(("attributes", "position"), [(0x08, 0), (0x10, -1), (0x80, -1)])
+def test_a_message_with_unknown_attributes_is_not_looked_for(attributes: int, position: int) -> None:
+    data = message_set(messages=[message(value=b"v", attributes=attributes)])
+    assert search.find(data, True) == _kernel.find(data, 0, True) == position
+
+
+# --- Indexes
+
+
+@st.composite
+def segments(draw: st.DrawFn) -> dict[str, bytes]:
+    """A log with its indexes, all of which may be damaged."""
+    base_offset = draw(st.sampled_from([0, 0, 7, 1 << 31]))
+    data, offset, offsets, times = b"", base_offset, [], []
+    for row in range(draw(st.integers(0, 8))):
+        count = draw(st.integers(1, 3))
+        stamps = [TIMESTAMP + draw(st.integers(0, 30)) for _ in range(count)]
+        if draw(st.booleans()):
+            offsets.append((offset + draw(st.sampled_from([0, count - 1, count - 1])), len(data)))
+        if draw(st.booleans()):
+            times.append((max(stamps), offset + count - 1))
+        if row % 3 == 2:
+            data += message_set(messages=[message(value=b"m", timestamp=stamp) for stamp in stamps], base_offset=offset)
+        else:
+            codec: Codec = draw(st.sampled_from(["none", "none", "lz4"]))
+            data += batch(records=[record(value=b"v", timestamp=stamp) for stamp in stamps], base_offset=offset, codec=codec)
+        offset += count
+    zeros = draw(st.integers(0, 2))
+    files = {
+        ".log": data,
+        ".index": offset_index(entries=offsets, base_offset=base_offset, zero_entry_count=zeros),
+        ".timeindex": time_index(entries=times, base_offset=base_offset, zero_entry_count=zeros),
+    }
+    chosen = draw(st.sampled_from([".index", ".timeindex"]))
+    for suffix in draw(st.lists(st.sampled_from(list(files)), max_size=2)):
+        files[suffix] = draw(damaged(st.just(files[suffix])))
+    ordered = {chosen: files.pop(chosen), **files}
+    return {f"{base_offset:020d}{suffix}": content for suffix, content in ordered.items()}
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(segments(), st.sampled_from(RELEASES), st.sampled_from([(), ("--verify-index-only",), ("--max-message-size", "150")]))
+def test_indexes_are_printed_alike(folder: Path, files: dict[str, bytes], release: str, way: Sequence[str]) -> None:
+    _both(files, folder, ["--release", release, *way])
+
+
+@pytest.mark.parametrize("release", ["3.2.3", "4.3.1"])
+def test_more_mismatches_than_there_is_room_for_are_all_reported(folder: Path, release: str) -> None:
+    data = b"".join(_batches(3))
+    log, index = "00000000000000000005.log", "00000000000000000005.index"
+    files = {index: offset_index(entries=[(6 + row, 0) for row in range(2500)], base_offset=5), log: data}
+    printed = _both(files, folder, ["--release", release])
+    assert printed.stderr.count(b"\n") >= 2500
+
+
+@pytest.mark.parametrize("row", [73, 74, 75])
+def test_the_last_1024_entries_are_looked_at_first_by_both(folder: Path, row: int) -> None:
+    batches = [batch(records=[record(value=b"v", timestamp=TIMESTAMP + offset)], base_offset=offset) for offset in range(1100)]
+    size = len(batches[0])
+    entries = [(offset, offset * size) for offset in range(1, 1100)]
+    entries[row] = (1, 600 * size)  # out of order: where a search begins decides what is found
+    times = time_index(entries=[(TIMESTAMP + offset, offset) for offset in range(2, 1100, 7)])
+    log, index, name = LOG_NAME, LOG_NAME.replace("log", "index"), LOG_NAME.replace("log", "timeindex")
+    files = {name: times, index: offset_index(entries=entries), log: b"".join(batches)}
+    printed = _both(files, folder, [])
+    assert printed.stdout.count(b"timestamp: ") >= 157
+
+
+# --- Arguments that cannot be
+
+STEP = struct.Struct("<BBB")
+NOTHING, NUMBER, CHOICE, OPTIONAL, HEADERS, CONTENTS = range(6)
+
+
+def _step(operation: int, *texts: bytes, column: int = 1, count: int | None = None, literal: bytes = b"") -> bytes:
+    encoded = b"".join(struct.pack("<H", len(text)) + text for text in (*texts, literal))
+    return bytes((operation, column, len(texts) if count is None else count)) + encoded
+
+
+def _plan(*programs: bytes, flags: int = 3) -> bytes:
+    return struct.pack("=qq", flags, 4) + b"".join(struct.pack("=I", len(program)) + program for program in programs)
+
+
+def _dump(plan: bytes, *, start: int = 0, filled: int = 0, room: int = 1000, state: Sequence[int] = (-1, -1, 0, 0)) -> Any:
+    return _kernel.dump(_kernel.compile_plan(plan), MIXED, start, 0, None, bytearray(room), filled, array("q", state))
+
+
+PLAIN = _step(NUMBER, literal=b"x: ")
+TEXTS = (b"a", b"b", b"c")
+
+
+def test_a_plan_of_plain_programs_is_taken() -> None:
+    filled, end, reason = _dump(_plan(PLAIN, PLAIN, PLAIN, PLAIN, flags=1), room=10_000)
+    assert (filled > 0, end, reason) == (True, len(MIXED), 0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"\0",
+        b"\0\0",
+        b"\0\0\0",
+        b"\0\0\0\1",
+        _step(6),
+        _step(255),
+        _step(NUMBER, column=len(_kernel.COLUMNS)),
+        _step(NUMBER, column=255),
+        _step(NUMBER, *[b""] * 9),
+        _step(CHOICE),
+        _step(CHOICE, count=1),
+        _step(OPTIONAL, b"", b""),
+        _step(OPTIONAL, *TEXTS, column=0),
+        _step(CONTENTS, b"", b""),
+        _step(CONTENTS, *TEXTS) * 2,
+        _step(HEADERS) * 2,
+        PLAIN * 49,
+        _step(NUMBER, literal=b"x" * 4097),
+        _step(NUMBER, literal=b"x" * 2000) * 3,
+        PLAIN[:-1],
+        PLAIN + b"\0",
+    ],
+    ids=lambda program: f"{len(program)}-bytes",
+)
+def test_a_program_that_cannot_be_is_refused(program: bytes) -> None:
+    with pytest.raises(ValueError, match="the plan is malformed"):
+        _dump(_plan(PLAIN, program, PLAIN, PLAIN))
+    with pytest.raises(ValueError, match="malformed"):
+        _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
+    with pytest.raises(ValueError, match="malformed"):
+        _kernel.dump_time_index(program, b"", 0, 0, 0, b"", True, 0, -1, 0, bytearray(100), 0, array("q"))
+
+
+@pytest.mark.parametrize("operation", [HEADERS, CONTENTS])
+def test_only_lines_of_records_have_texts(operation: int) -> None:
+    program = _step(operation, *TEXTS)
+    _dump(_plan(PLAIN, program, PLAIN, program))
+    for at in (0, 2):
+        programs = [PLAIN] * 4
+        programs[at] = program
+        with pytest.raises(ValueError, match="the plan is malformed"):
+            _dump(_plan(*programs))
+    with pytest.raises(ValueError, match="malformed"):
+        _kernel.dump_index(program, b"", 0, 0, True, -1, 0, 0, bytearray(100), 0, array("q"), 0)
+
+
+@pytest.mark.parametrize("plan", [b"", bytes(15), bytes(16), bytes(31), bytes(33), _plan(PLAIN, PLAIN, PLAIN)])
+def test_a_plan_that_is_not_whole_is_refused(plan: bytes) -> None:
+    with pytest.raises(ValueError, match="the plan is malformed"):
+        _dump(plan)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"start": -1},
+        {"start": len(MIXED) + 1},
+        {"filled": -1},
+        {"filled": 937},
+        {"room": 63},
+        {"room": 0},
+        {"state": (-1, -1, 0)},
+        {"state": (-1, -1, 0, -1)},
+        {"state": (-1, -1, 0, 1)},
+        {"state": (-1, -1, 0, 2, 0, 0)},
+    ],
+    ids=str,
+)
+def test_numbers_that_are_out_of_bounds_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        _dump(_plan(PLAIN, PLAIN, PLAIN, PLAIN), **arguments)
+
+
+# --- Which kernel
+
+
+def _run(choice: str | None, *arguments: str) -> tuple[int, bytes, bytes]:
+    environment = {name: value for name, value in os.environ.items() if name != "KDUMP_KERNEL"}
+    environment["PYTHONPATH"] = str(ROOT)
+    if choice is not None:
+        environment["KDUMP_KERNEL"] = choice
+    done = subprocess.run([sys.executable, "-m", "kdump", *arguments], env=environment, capture_output=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--files", "x.log"), ("log", "x.log")], ids=" ".join)
+def test_a_kernel_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...]) -> None:
+    assert _run("rust", *arguments) == (2, b"", b"kdump: KDUMP_KERNEL is 'rust'; it can be 'python' or 'c'\n")
+
+
+@pytest.mark.parametrize("choice", [None, "", "c", "python"])
+def test_each_kernel_can_be_chosen(folder: Path, choice: str | None) -> None:
+    (folder / LOG_NAME).write_bytes(MIXED)
+    code, stdout, stderr = _run(choice, "--files", str(folder / LOG_NAME))
+    assert (code, stdout.count(b"\n") > 10, stderr) == (0, True, b"")
+
+
+def test_a_kernel_that_was_not_built_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kdump.binary._kernel", None)
+    monkeypatch.delattr("kdump.binary._kernel")
+    try:
+        with pytest.raises(UsageError, match="KDUMP_KERNEL asks for the kernel in C, which was not built"):
+            kernel.use("c")
+        kernel.use("")
+        assert (kernel.name, kernel.native) == ("python", None)
+        assert kernel.reason.startswith("the kernel in C was not built")
+    finally:
+        monkeypatch.undo()
+        kernel.use(os.environ.get("KDUMP_KERNEL", ""))

@@ -1,0 +1,627 @@
+"""`kdump check`: what it counts, what it prints in each form, how it ends."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from fcntl import ioctl
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import xmlschema
+
+import kdump
+from kdump.checks import catalogue
+from kdump.errors import UsageError
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import batch, record
+from tests.support import HANG, with_interrupts
+
+ROOT = Path(__file__).parent.parent.parent
+SCHEMAS = Path(__file__).parent.parent / "schemas"
+LOG = file_name(0, ".log")
+NEXT_LOG = file_name(3, ".log")
+
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED, OUTPUT_FAILED = range(5)
+INTERRUPTED = 130
+
+Json = dict[str, Any]  # what json.loads makes of an object
+
+
+def _run(*arguments: str | Path, environment: Mapping[str, str] | None = None, cwd: Path | None = None) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kdump", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def _read_to_end(controller: int) -> bytes:
+    """What is written to a terminal until all have closed it."""
+    data = b""
+    while True:
+        try:
+            piece = os.read(controller, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        data += piece
+    os.close(controller)
+    return data
+
+
+def _on_terminal(columns: int, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
+    """What a run prints on a terminal of so many columns."""
+    controller, terminal = pty.openpty()
+    ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kdump", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
+        stdout=terminal,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(terminal)
+    data = _read_to_end(controller)
+    process.wait(timeout=60)
+    return data.decode().replace("\r\n", "\n")
+
+
+def _batches(first: int, count: int) -> list[bytes]:
+    return [batch(records=[record(key=b"key", value=b"value" * 20)], base_offset=first + row) for row in range(count)]
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> Path:
+    """A partition of two segments."""
+    return write_partition(tmp_path, topic="orders", partition=3, segments={0: _batches(0, 3), 3: _batches(3, 3)})
+
+
+@pytest.fixture
+def broken(clean: Path) -> Path:
+    """The same, with two batches of the first segment damaged and the second torn."""
+    _change(clean / LOG, 100)
+    _change(clean / LOG, 300)
+    path = clean / NEXT_LOG
+    path.write_bytes(path.read_bytes()[:-5])
+    old = time.time() - 3600  # nobody writes to it
+    os.utime(path, (old, old))
+    return clean
+
+
+def _change(path: Path, position: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def _lines(text: str) -> list[Json]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _findings(text: str) -> list[tuple[str, str]]:
+    return [(row["code"], row["path"].rpartition("/")[2]) for row in _lines(text) if row["kind"] == "finding"]
+
+
+# --- exit codes, and what counts
+
+
+def test_clean_is_one_line(clean: Path) -> None:
+    assert _run("check", clean) == (CLEAN, f"orders-3   2 segments, {_size(clean)}, offsets 0 to 5   clean\n", "")
+
+
+def _size(directory: Path) -> str:
+    return f"{sum(path.stat().st_size for path in directory.iterdir()) / 1024:.2f} KiB"
+
+
+def test_an_error_is_exit_code_1(broken: Path) -> None:
+    code, out, err = _run("check", broken, "--output", "ndjson")
+    assert (code, err) == (FINDINGS, "")
+    assert _findings(out) == [("crc-mismatch", LOG), ("crc-mismatch", LOG), ("torn-tail", NEXT_LOG)]
+    assert _lines(out)[-1]["exitCode"] == FINDINGS
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("error", CLEAN), ("warning", CLEAN), ("info", FINDINGS)])
+def test_fail_on_says_what_fails(clean: Path, fail_on: str, code: int) -> None:
+    (clean / LOG).write_bytes(b"")
+    assert _run("check", clean / LOG, "--pedantic", "--fail-on", fail_on)[0] == code
+
+
+def test_what_only_pedantic_shows_is_hidden(clean: Path) -> None:
+    (clean / LOG).write_bytes(b"")
+    assert _run("check", clean / LOG)[1] == f"{LOG}   1 segment, 0 bytes   clean\n"
+    assert "file-empty" in _run("check", clean / LOG, "--pedantic")[1]
+
+
+def test_findings_can_be_selected_and_ignored(broken: Path) -> None:
+    assert _findings(_run("check", broken, "--output", "ndjson", "--ignore", "crc-*")[1]) == [("torn-tail", NEXT_LOG)]
+    assert _findings(_run("check", broken, "--output", "ndjson", "--select", "crc-mismatch")[1]) == [("crc-mismatch", LOG)] * 2
+    code, out, _ = _run("check", broken, "--ignore", "crc-*", "--ignore", "torn-tail")
+    assert code == CLEAN
+    assert out.endswith("Verdict: clean, but for findings that were left out. Exit status 0.\n")
+
+
+@pytest.mark.parametrize("option", ["--ignore", "--select"])
+def test_a_code_that_does_not_exist_is_a_usage_error_with_what_is_near(clean: Path, option: str) -> None:
+    assert _run("check", clean, option, "sparse-fil") == (
+        USAGE,
+        "",
+        "kdump: there is no fault sparse-fil; did you mean sparse-file, index-sparse-gap?\n",
+    )
+
+
+def test_a_file_that_is_not_there_is_not_examined(tmp_path: Path) -> None:
+    code, out, _ = _run("check", tmp_path / LOG)
+    assert code == NOT_EXAMINED
+    assert "There is no such file." in out
+    assert "Not everything could be examined.\nVerdict: not examined. Exit status 3." in out
+
+
+def test_a_directory_with_nothing_of_kafkas_is_not_clean(tmp_path: Path) -> None:
+    code, out, err = _run("check", tmp_path)
+    assert (code, err) == (NOT_EXAMINED, "")
+    assert out.startswith("There is nothing to check: no file of Kafka's is here.\n")
+
+
+def test_directories_of_one_name_are_told_by_their_brokers(tmp_path: Path) -> None:
+    for broker in ("b1", "b2"):
+        folder = write_partition(tmp_path / broker / "data", topic="orders", partition=0, segments={0: _batches(0, 2)})
+        _change(folder / LOG, 100)
+    code, out, _ = _run("check", tmp_path)
+    assert code == FINDINGS
+    assert out.startswith("b1/data/orders-0   1 segment")
+    assert f"\nerror    crc-mismatch  b2/data/orders-0/{LOG}, bytes " in out
+
+
+def test_patterns_stand_for_files(broken: Path) -> None:
+    assert _findings(_run("check", f"{broken}/*3.log", "--output", "ndjson")[1]) == [("torn-tail", NEXT_LOG)]
+    code, _, err = _run("check", f"{broken}/*.nothing")
+    assert (code, err) == (USAGE, f"kdump: no file fits {broken}/*.nothing\n")
+
+
+def test_a_log_directory_is_all_its_partitions(broken: Path) -> None:
+    write_partition(broken.parent, topic="clicks", partition=0, segments={0: _batches(0, 1)})
+    code, out, _ = _run("check", broken.parent, "--jobs", "2")
+    assert code == FINDINGS
+    assert [line.split()[0] for line in out.splitlines()[:2]] == ["orders-3", "clicks-0"]  # the worst first
+    assert f"orders-3/{LOG}" in out
+
+
+def test_output_that_cannot_be_written_is_exit_code_4(broken: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kdump", "check", str(broken)],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (OUTPUT_FAILED, "kdump: cannot write the output: No space left on device\n")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(broken: Path) -> None:
+    script = '"$0" -m kdump check --output ndjson "$1" | head -1; exit ${PIPESTATUS[0]}'
+    for _ in range(10):
+        write_partition(broken.parent, topic=f"t{_}", partition=0, segments={0: _batches(0, 300)})
+    done = subprocess.run(
+        ["bash", "-c", script, sys.executable, str(broken.parent)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (FINDINGS, "")
+    assert json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_check_soon_and_says_how_far_it_came(clean: Path) -> None:
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kdump", "check", "--rate", "1", str(clean)],  # it would take twenty minutes
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        preexec_fn=with_interrupts,
+        text=True,
+    )
+    os.close(terminal)
+    assert select.select([controller], [], [], HANG)[0]  # the bar that shows how far it has come
+    process.send_signal(signal.SIGINT)
+    shown = _read_to_end(controller).decode()
+    out, _ = process.communicate(timeout=HANG)
+    assert (process.returncode, out) == (INTERRUPTED, "")
+    assert re.search(r"kdump: interrupted after \d files?, .* of .*; 0 errors and 0 warnings so far\r\n$", shown)
+
+
+# --- baselines
+
+
+def test_what_a_baseline_knows_does_not_fail(broken: Path, tmp_path: Path) -> None:
+    baseline = tmp_path / "baseline.ndjson"
+    baseline.write_text(_run("check", broken, "--output", "ndjson")[1])
+    code, out, _ = _run("check", broken, "--baseline", baseline)
+    assert code == CLEAN
+    assert "clean\n" in out and "3 findings known from the baseline.\n" in out
+    assert out.endswith("Verdict: clean, but for known findings. Exit status 0.\n")
+
+
+def test_a_baseline_holds_for_a_copy_elsewhere_and_for_a_file_alone(broken: Path, tmp_path: Path) -> None:
+    baseline = tmp_path / "baseline.ndjson"
+    baseline.write_text(_run("check", broken, "--output", "ndjson")[1])
+    copy = tmp_path / "elsewhere" / broken.name
+    copy.parent.mkdir()
+    broken.rename(copy)
+    assert _run("check", copy, "--baseline", baseline)[0] == CLEAN
+    assert _run("check", copy / LOG, "--baseline", baseline)[0] == CLEAN
+
+
+def test_what_is_new_since_the_baseline_fails(broken: Path, tmp_path: Path) -> None:
+    baseline = tmp_path / "baseline.ndjson"
+    baseline.write_text(_run("check", broken, "--output", "ndjson")[1])
+    _change(broken / LOG, 500)
+    code, out, _ = _run("check", broken, "--baseline", baseline, "--output", "ndjson")
+    assert code == FINDINGS
+    assert (_lines(out)[-1]["errors"], _lines(out)[-1]["known"]) == (1, 3)
+    results = json.loads(_run("check", broken, "--baseline", baseline, "--output", "sarif")[1])["runs"][0]["results"]
+    assert sorted(result["baselineState"] for result in results) == ["new", "unchanged", "unchanged", "unchanged"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["no json\n", "{}\n", "[1]\n", '"text"\n'])
+def test_a_baseline_that_is_none_is_a_usage_error(clean: Path, tmp_path: Path, text: str) -> None:
+    baseline = tmp_path / "baseline"
+    baseline.write_text(text)
+    code, _, err = _run("check", clean, "--baseline", baseline)
+    assert (code, err) == (USAGE, f"kdump: --baseline {baseline}, line 1: is not what `kdump check --output ndjson` writes\n")
+    assert _run("check", clean, "--baseline", tmp_path / "none")[0] == USAGE
+
+
+# --- forms
+
+
+@pytest.fixture
+def strange(broken: Path) -> Path:
+    """Also a file whose name is no UTF-8 and holds a line end, and findings of other kinds."""
+    name = os.fsencode(broken) + b"/\xff\n<&>.log"
+    Path(os.fsdecode(name)).write_bytes(_batches(0, 1)[0][:-3])
+    (broken / "00000000000000000009.log").symlink_to("nowhere")
+    return broken
+
+
+def _schema(name: str) -> Json:
+    schema: Json = json.loads(_run("schema", name)[1])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+@pytest.mark.slow
+def test_lines_of_json_are_as_their_schemas_say(strange: Path) -> None:
+    rows = _lines(_run("check", strange, "--output", "ndjson", "--pedantic")[1])
+    schemas = {kind: _schema(kind) for kind in ("finding", "file", "start", "summary")}
+    assert {row["kind"] for row in rows} == set(schemas)
+    assert rows[-1]["kind"] == "summary"
+    for row in rows:
+        jsonschema.validate(row, schemas[row["kind"]])
+
+
+def test_schemas_refuse_what_is_no_row() -> None:
+    schema = _schema("summary")
+    summary = _lines(_run("check", "/nowhere", "--output", "ndjson")[1])[-1]
+    jsonschema.validate(summary, schema)
+    for wrong in ({**summary, "files": "1"}, {**summary, "more": 1}, {**summary, "isComplete": None}, {"kind": "summary"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+
+
+def test_every_column_of_a_finding_has_a_description() -> None:
+    for name in ("finding", "file", "summary"):
+        assert [key for key, value in _schema(name)["properties"].items() if not value.get("description")] == []
+
+
+@pytest.mark.slow
+def test_rows_of_other_commands_are_as_their_schemas_say() -> None:
+    for name, command in (
+        ("batch", ["log"]),
+        ("record", ["log", "--deep"]),
+        ("index-entry", ["index"]),
+        ("timeindex-entry", ["timeindex"]),
+        ("transaction", ["txnindex"]),
+        ("producer", ["snapshot"]),
+    ):
+        rows = _lines(_run(*command, "--output", "ndjson", ROOT / "examples" / "orders-0")[1])
+        assert rows
+        schema = _schema(name)
+        for row in rows:
+            jsonschema.validate(row, schema)
+
+
+def test_the_bytes_of_each_file_add_up(strange: Path) -> None:
+    rows = [row for row in _lines(_run("check", strange, "--output", "ndjson")[1]) if row["kind"] == "file"]
+    counted = ("bytesIntact", "bytesSalvaged", "bytesDamaged", "bytesZero", "bytesNotExamined")
+    assert len(rows) > 4
+    assert [row["path"] for row in rows if sum(row[name] for name in counted) != row["size"]] == []
+
+
+def test_the_json_document_has_the_same_rows(strange: Path) -> None:
+    document = json.loads(_run("check", strange, "--output", "json")[1])
+    rows = _lines(_run("check", strange, "--output", "ndjson")[1])
+    for key, kind in (("findings", "finding"), ("files", "file")):
+        assert [{"kind": kind, **row} for row in document[key]] == [row for row in rows if row["kind"] == kind]
+    assert document["summary"]["errors"] == rows[-1]["errors"]
+
+
+def test_csv_has_a_line_for_each_finding(broken: Path) -> None:
+    lines = _run("check", broken, "--output", "csv")[1].splitlines()
+    assert lines[0].startswith("code,severity,path,fileType,start,end,offsetFirst,")
+    assert [line.partition(",")[0] for line in lines[1:]] == ["crc-mismatch", "crc-mismatch", "torn-tail"]
+
+
+def test_the_table_shows_findings_under_their_files(broken: Path) -> None:
+    out = _run("check", broken, "--output", "table")[1]
+    assert [line for line in out.splitlines() if line.endswith(".log")] == [f"{broken}/{LOG}", f"{broken}/{NEXT_LOG}"]
+    assert out.count("crc-mismatch") == 2
+
+
+def test_sarif_is_valid(strange: Path) -> None:
+    log = json.loads(_run("check", strange, "--output", "sarif")[1])
+    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
+    jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER).validate(log)
+    (run,) = log["runs"]
+    assert len(run["tool"]["driver"]["rules"]) == len(catalogue.FAULTS)
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    assert {(result["ruleId"], result["level"]) for result in run["results"]} >= {
+        ("crc-mismatch", "error"),
+        ("torn-tail", "error"),
+        ("index-missing", "warning"),
+        ("name-not-utf8", "note"),
+        ("symlink-loop", "error"),
+    }
+    assert run["invocations"] == [{"executionSuccessful": False, "exitCode": NOT_EXAMINED}]
+    first = run["results"][0]["locations"][0]["physicalLocation"]
+    assert first["artifactLocation"]["uri"] == f"file://{strange}/{LOG}"
+    assert first["region"] == {"byteOffset": 0, "byteLength": 173}
+    assert any(
+        result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("%FF%0A%3C%26%3E.log")
+        for result in run["results"]
+    )
+
+
+def test_junit_is_valid(strange: Path) -> None:
+    text = _run("check", strange, "--output", "junit")[1]
+    xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(text)
+    counts = [text.count(tag) for tag in ("<testcase ", "<failure ", "<error ")]
+    assert f'<testsuite name="{strange}" tests="{counts[0]}" failures="{counts[1]}" errors="{counts[2]}">' in text
+    assert counts[0] >= 10 and counts[1] >= 2 and counts[2] == 1
+    assert '<failure type="crc-mismatch" message="' in text and "(and 1 more)" in text
+    assert '<error type="symlink-loop"' in text
+
+
+def test_junit_calls_a_missing_file_an_error(tmp_path: Path) -> None:
+    code, text, _ = _run("check", tmp_path / LOG, "--output", "junit")
+    assert code == NOT_EXAMINED
+    assert 'tests="1" failures="0" errors="1"' in text and '<error type="file-vanished"' in text
+
+
+@pytest.mark.slow
+def test_a_run_that_finds_nothing_is_valid_in_every_form(clean: Path) -> None:
+    jsonschema.Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())).validate(
+        json.loads(_run("check", clean, "--output", "sarif")[1])
+    )
+    xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(_run("check", clean, "--output", "junit")[1])
+    assert json.loads(_run("check", clean, "--output", "json")[1])["findings"] == []
+    assert len(_run("check", clean, "--output", "csv")[1].splitlines()) == 1
+    assert _run("check", clean, "--output", "table")[1] == ""
+
+
+# --- text for people
+
+
+def test_text_tells_the_worst_first_what_a_restart_does_and_what_to_type(broken: Path) -> None:
+    out = _run("check", broken)[1]
+    assert out.splitlines()[0].startswith("orders-3   2 segments, ")
+    assert out.splitlines()[0].endswith("   2 errors, 1 warning")
+    assert "error    crc-mismatch  00000000000000000000.log, bytes 0 to 172\n" in out
+    assert "2 findings like this, at offsets " in " ".join(out.split())
+    assert f"{LOG}  ▒" in out and f"{NEXT_LOG}  █" in out
+    assert f"If this broker restarts\n  from 0   scanned from 0 on: {LOG} is cut at byte 0; 1 segment deleted;" in out
+    assert "\n  clean    nothing is scanned: nothing is lost; damage stays: consumers stop at offset 0\n" in out
+    assert (
+        "\nWhat is lost, and what to do\n  crc-mismatch\n  lost     the records of this batch, perhaps only one of them;" in out
+    )
+    assert "\n  to do    compare with another replica; keep a copy; let a healthy replica serve," in out
+    assert f"  cp -a {broken} ELSEWHERE   # before any restart\n  kdump forecast {broken}   # what a start does" in out
+    assert f"  kdump log --output table --from-position 0 {broken}/{LOG}\n" in out
+    assert "  kdump explain crc-mismatch\n" in out
+    assert re.search(r"\nExamined .* in 8 files in \d+\.\d s\.\nVerdict: loses at start, damaged\. Exit status 1\.\n$", out)
+
+
+def test_where_no_start_can_be_foretold_findings_say_what_is_likely(broken: Path) -> None:
+    out = _run("check", broken / LOG)[1]
+    assert "If this broker restarts\n  cut      when the segment is scanned:" in out
+    assert f" here: {LOG} at byte 0, offset 0; 3 offsets from there on " in " ".join(out.split())
+
+
+def test_all_folds_nothing(broken: Path) -> None:
+    out = _run("check", broken, "--all")[1]
+    assert out.count("error    crc-mismatch") == 2
+    assert "findings like this" not in out
+
+
+def test_findings_in_many_files_are_counted_behind_the_fifth(tmp_path: Path) -> None:
+    for number in range(30):
+        _change(write_partition(tmp_path, topic=f"t{number:02}", partition=0, segments={0: _batches(0, 2)}) / LOG, 100)
+    out = _run("check", tmp_path)[1]
+    assert out.count("\nerror    crc-mismatch") == 5
+    assert "25 more findings of crc-mismatch in 25 other files; --all shows each." in out
+    assert "10 more directories with findings" in out
+    assert "t00-0: consumers cannot read 1 of 2 offsets: 0.\n" in out and "and 25 offsets in 25 more directories\n" in out
+    assert len(out.splitlines()) <= 92
+    assert _run("check", tmp_path, "--all")[1].count("\nerror    crc-mismatch") == 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_text_fits_the_terminal_and_breaks_no_number(broken: Path, columns: int) -> None:
+    plain = _on_terminal(columns, "check", broken, environment={"NO_COLOR": "1"})
+    assert "\x1b" not in plain
+    told = plain.split("\nNext\n")[0]  # commands stay on a line, to be copied
+    assert [line for line in told.splitlines() if len(line) > columns and "█" not in line] == []
+    if columns >= 80:
+        assert [line for line in told.splitlines() if len(line) > columns + 20] == []
+    words = set(" ".join(_run("check", broken, "--all")[1].split()).replace(",", "").split())
+    numbers = {word for word in words if word.isdecimal()}
+    assert numbers - set(" ".join(plain.split()).replace(",", "").replace(".", " ").replace(";", " ").split()) <= {
+        "173",
+        "345",
+        "346",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 100])
+@pytest.mark.parametrize("command", ["check", "forecast", "log", "log --deep", "timeindex"])
+def test_tables_fit_the_terminal_and_are_whole_in_a_pipe(broken: Path, command: str, columns: int) -> None:
+    arguments: list[str | Path] = [*command.split(), "--output", "table", broken]
+    shown = _on_terminal(columns, *arguments, environment={"NO_COLOR": "1"}).splitlines()
+    assert max(map(len, shown)) <= columns
+    piped = _run(*arguments)[1]
+    assert "…" not in piped and "Not shown" not in piped
+    offsets = set(re.findall(r"(?<![\d.,:-])\d{3}(?![\d.,:-])", piped))  # positions and sizes
+    assert offsets <= set(re.findall(r"\d+", " ".join(shown))) or any(line.startswith("Not shown") for line in shown)
+
+
+def test_colours_are_only_on_a_terminal_and_change_no_character(broken: Path) -> None:
+    colored = _on_terminal(100, "check", broken)
+    assert "\x1b[31merror\x1b[0m    crc-mismatch" in colored
+    plain = _on_terminal(100, "check", broken, environment={"NO_COLOR": "1"})
+    seconds = re.compile(r"in \d+\.\d s")
+    assert seconds.sub("", re.sub("\x1b\\[[0-9;]*m", "", colored)) == seconds.sub("", plain)
+    assert "\x1b" not in _run("check", broken)[1]
+
+
+def test_a_terminal_obeys_no_name_of_a_file(broken: Path) -> None:
+    evil = broken / "\x1b[31mevil.log"
+    evil.write_bytes(_batches(0, 1)[0][:-3])
+    assert "\x1b[31mevil" not in _on_terminal(100, "check", broken)
+    assert "\\x1b[31mevil" in _on_terminal(100, "check", broken)
+
+
+# --- explain
+
+
+def test_explain_tells_cause_consequence_and_remedy() -> None:
+    code, out, _ = _run("explain", "torn-header", environment={"COLUMNS": "100"})
+    assert code == CLEAN
+    assert out.splitlines()[0] == "torn-header (error): the file ends in fewer bytes than a batch header."
+    labels = [line[:21].strip() for line in out.splitlines()[2:] if line[0] != " "]
+    assert labels == ["How it comes about", "What Kafka does", "At a restart", "What is lost", "What to do", "See also"]
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_explain_without_a_code_lists_all() -> None:
+    out = _run("explain")[1]
+    assert "Framing and batch headers\n" in out and "Files, and limits of a run\n" in out
+    assert [code for code in catalogue.FAULTS if f" {code} " not in out] == []
+
+
+def test_explain_knows_what_may_have_been_meant() -> None:
+    code, _, err = _run("explain", "torn")
+    assert code == USAGE
+    assert "torn-tail" in err and "torn-header" in err
+
+
+def test_every_fault_can_be_explained() -> None:
+    for fault in catalogue.FAULTS.values():
+        assert fault.forecast in catalogue.FORECASTS
+        assert fault.title.endswith(".") and fault.title[0].isalpha(), fault.code
+        for text in (fault.cause, fault.kafka, fault.loss, fault.remedy):
+            assert text and not text.endswith("."), fault.code
+
+
+# --- the library
+
+
+def test_the_library_yields_findings(broken: Path) -> None:
+    findings = list(kdump.check(broken))
+    assert [(finding.code, finding.start, finding.end) for finding in findings] == [
+        ("crc-mismatch", 0, 173),
+        ("crc-mismatch", 173, 346),
+        ("torn-tail", 346, 514),
+    ]
+    assert [finding.code for finding in kdump.check(str(broken / "nothing"))] == ["file-vanished"]
+
+
+def test_the_library_refuses_levels_that_do_not_exist(broken: Path) -> None:
+    with pytest.raises(UsageError, match="there is no level 'slow'; levels are quick, full, deep"):
+        kdump.check(broken, level="slow")
+
+
+def test_the_library_is_imported_when_it_is_used() -> None:
+    script = (
+        "import sys, kdump; assert 'kdump.checks' not in sys.modules; kdump.check; assert 'kdump.checks.check' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=60)
+
+
+def test_a_check_of_little_shows_no_progress(clean: Path) -> None:
+    controller, terminal = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "kdump", "check", str(clean)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        check=True,
+        timeout=60,
+    )
+    assert select.select([controller], [], [], 0)[0] == []
+    os.close(terminal)
+    os.close(controller)
+
+
+def test_a_torn_tail_in_front_of_another_segment_tells_what_is_missing_up_to_there(tmp_path: Path) -> None:
+    folder = write_partition(tmp_path, topic="orders", partition=0, segments={0: _batches(0, 2), 9: _batches(9, 10)})
+    os.truncate(folder / LOG, (folder / LOG).stat().st_size - 5)
+    out = " ".join(_run("check", folder)[1].split())
+    assert " are missing. Whole, and to be salvaged, are " in out
+    assert re.search(r"The last batch, offset[^.]*\. Whole, [^.]*\. Missing here: offsets \d to 8\.", out), out
+
+
+def test_no_offset_of_a_finding_is_beyond_64_bits(tmp_path: Path) -> None:
+    last = (1 << 63) - 1
+    partition = write_partition(tmp_path, segments={last - 1: [batch(base_offset=last, records=[record()])]})
+    (partition / file_name(last - 1, ".index")).write_bytes(struct.pack(">ii", 9, 1 << 20))
+    [finding] = [found for found in kdump.check(partition) if found.code == "truncated-at-boundary"]
+    assert (finding.offset_first, finding.offset_last) == (last, last)
+
+
+def test_a_segment_of_negative_offsets_is_checked_to_its_end(tmp_path: Path) -> None:
+    partition = write_partition(tmp_path, segments={0: [batch(base_offset=-100, records=[record()])]}, leader_epochs=[])
+    assert "offset-negative" in {found.code for found in kdump.check(partition)}
+
+
+def test_a_snapshot_of_a_negative_offset_is_told_by_its_name(tmp_path: Path) -> None:
+    partition = write_partition(tmp_path, segments={0: [batch(records=[record()])]})
+    (partition / "-0000000000000000092.snapshot").write_bytes(b"")
+    assert "name-not-numeric" in {found.code for found in kdump.check(partition)}

@@ -1,0 +1,732 @@
+"""What checks say of indexes: of each entry, of all together, of what is zero, and of what is missing."""
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.finding import FileReport, Finding
+from tests.builders.files import aborted_transaction, file_name, transaction_index, write_partition
+from tests.builders.files import offset_index as index_of
+from tests.builders.files import time_index as time_index_of
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker
+from tests.checks.test_check_rules import INDEX, LOG, TIME_INDEX, _codes, _findings, _rows
+
+TXN_INDEX = file_name(0, ".txnindex")
+INTERVAL = 4096
+
+
+def _batch(first: int, count: int = 2, *, value: bytes = b"value") -> bytes:
+    """Records of rising times, the last of which is the latest."""
+    return batch(records=[record(value=value, timestamp=TIMESTAMP + first + row) for row in range(count)], base_offset=first)
+
+
+BATCHES = [_batch(first) for first in range(0, 10, 2)]
+SIZE = len(BATCHES[0])
+DATA = b"".join(BATCHES)
+ENTRIES = [(3, SIZE), (5, 2 * SIZE), (7, 3 * SIZE), (9, 4 * SIZE)]
+TIMES = [(TIMESTAMP + offset, offset) for offset in (3, 5, 7, 9)]
+
+
+@pytest.fixture(params=[1 << 15, 1, 3], ids=lambda rows: f"{rows}-at-once")
+def rows_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Entries come all at once, one by one, or three by three: what is found does not depend on it."""
+    rows: int = request.param
+    monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows)
+    return iter([rows])
+
+
+def _of_index(tmp_path: Path, data: bytes, *, log: bytes | None = DATA, name: str = INDEX, **settings: object) -> list[Finding]:
+    """What is found in an index on its own, beside its log if there is one."""
+    if log is not None:
+        (tmp_path / LOG).write_bytes(log)
+    (tmp_path / name).write_bytes(data)
+    return _findings(tmp_path / name, **settings)
+
+
+def _told(findings: list[Finding]) -> list[tuple[object, ...]]:
+    return [(one.code, one.severity, one.start, one.end, one.expected, one.found) for one in findings]
+
+
+def _report(tmp_path: Path, name: str) -> tuple[int, ...]:
+    """Entries intact and lost, bytes intact, damaged and zero, as the check of one file counts them."""
+    (report,) = (row for row in _rows(tmp_path / name) if isinstance(row, FileReport))
+    return report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged, report.bytes_zero
+
+
+# --- offset indexes, entry by entry
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ((4, 101), []),
+        ((3, 101), [("index-entry-order", "error", 8, 16, "more than 3", "3")]),
+        ((2, 101), [("index-entry-order", "error", 8, 16, "more than 3", "2")]),
+        ((4, 100), [("index-position-order", "error", 8, 16, "more than 100", "100")]),
+        ((4, 99), [("index-position-order", "error", 8, 16, "more than 100", "99")]),
+        (
+            (3, 100),
+            [
+                ("index-entry-order", "error", 8, 16, "more than 3", "3"),
+                ("index-position-order", "error", 8, 16, "more than 100", "100"),
+            ],
+        ),
+    ],
+)
+def test_entries_ascend(tmp_path: Path, rows_at_once: int, second: tuple[int, int], told: list[tuple[object, ...]]) -> None:
+    found = _of_index(tmp_path, index_of(entries=[(3, 100), second, (9, 900)]), log=None)
+    assert _told(found) == told
+    assert _report(tmp_path, INDEX) == ((2, 1, 16, 8, 0) if told else (3, 0, 24, 0, 0))
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_the_entry_that_is_too_high_is_to_blame(tmp_path: Path, is_first: bool) -> None:
+    front = [] if is_first else [(1, 50)]
+    found = _of_index(tmp_path, index_of(entries=[*front, (8, 800), (4, 400), (5, 500)]), log=None)
+    if is_first:  # nothing tells which of the two is wrong
+        assert [(one.start, one.expected, one.found) for one in found] == [(8, "more than 8", "4"), (8, "more than 800", "400")]
+    else:
+        assert [(one.start, one.expected, one.found) for one in found] == [(8, "less than 4", "8"), (8, "less than 400", "800")]
+        assert found[0].message == "Entry 1 has offset 8, the next one has 4; they must ascend."
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ((0, SIZE), [("index-offset-mismatch", "error", 0, 8, "3", "0")]),
+        ((-1, SIZE), [("index-entry-below-base", "error", 0, 8, "0 or more", "-1")]),
+        ((3, -1), [("index-position-not-boundary", "error", 0, 8, "0 or more", "-1")]),
+        (
+            (-1, -1),
+            [
+                ("index-entry-below-base", "error", 0, 8, "0 or more", "-1"),
+                ("index-position-not-boundary", "error", 0, 8, "0 or more", "-1"),
+            ],
+        ),
+    ],
+)
+def test_no_entry_is_below_zero(tmp_path: Path, entry: tuple[int, int], told: list[tuple[object, ...]]) -> None:
+    assert _told(_of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]))) == told
+    assert _report(tmp_path, INDEX) == (3, 1, 24, 8, 0)
+
+
+@pytest.mark.parametrize("level", ["quick", "full"])
+@pytest.mark.parametrize(("position", "told"), [(5 * SIZE, True), (5 * SIZE + 1, True), (4 * SIZE, False)])
+def test_an_entry_leads_into_the_log(tmp_path: Path, level: str, position: int, told: bool) -> None:
+    found = _of_index(tmp_path, index_of(entries=[*ENTRIES[:3], (9, position)]), level=level)
+    expected = [("index-position-past-log", "error", 24, 32, f"less than {5 * SIZE}", str(position))]
+    assert _told(found) == (expected if told else [])
+    if told:
+        assert found[0].message == f"Entry 3 points to byte {position} of a log of {5 * SIZE} bytes."
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [
+        (SIZE - 1, f"0 or {SIZE}"),
+        (SIZE + 1, f"{SIZE} or {2 * SIZE}"),
+        (1, f"0 or {SIZE}"),
+        (2 * SIZE - 1, f"{SIZE} or {2 * SIZE}"),
+    ],
+)
+def test_an_entry_leads_to_where_a_batch_starts(tmp_path: Path, rows_at_once: int, position: int, expected: str) -> None:
+    found = _of_index(tmp_path, index_of(entries=[(3, position), *ENTRIES[1:]]))
+    assert _told(found) == [("index-position-not-boundary", "error", 0, 8, expected, str(position))]
+    assert found[0].broker_forecast == "blind"
+
+
+def test_behind_the_last_batch_only_that_is_near(tmp_path: Path) -> None:
+    (found,) = _of_index(tmp_path, index_of(entries=[*ENTRIES[:3], (9, 4 * SIZE + 1)]))
+    assert (found.code, found.expected) == ("index-position-not-boundary", str(4 * SIZE))
+
+
+def test_a_last_entry_of_the_newest_segment_that_leads_nowhere_ends_a_broker(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: BATCHES, 10: [_batch(10), _batch(12), _batch(14)]}, index_interval_bytes=0)
+    for base, size in ((0, SIZE), (10, SIZE)):
+        entries = [(base + 3, size), (base + 5, 2 * size + 1)]
+        (directory / file_name(base, ".index")).write_bytes(index_of(entries=entries, base_offset=base))
+    found = [one for one in _findings(directory) if one.code == "index-position-not-boundary"]
+    assert [(Path(one.path).name, one.start, one.broker_forecast) for one in found] == [
+        (INDEX, 8, "blind"),
+        (file_name(10, ".index"), 8, "die"),
+    ]
+    entries = [(13, SIZE + 1), (15, 2 * SIZE)]
+    (directory / file_name(10, ".index")).write_bytes(index_of(entries=entries, base_offset=10))
+    found = [one for one in _findings(directory) if one.code == "index-position-not-boundary" and one.start == 0]
+    assert [one.broker_forecast for one in found] == ["blind"]
+
+
+@pytest.mark.parametrize(
+    ("offset", "told", "words"),
+    [
+        (1, True, " Readers of offsets 1 to 1 start too late and may miss them."),
+        (2, False, ""),  # the first offset of the batch, as brokers up to 1.1 wrote it
+        (3, False, ""),
+        (4, True, " Readers start early, and miss nothing."),
+    ],
+)
+def test_an_entry_names_the_first_or_last_offset_of_its_batch(
+    tmp_path: Path, rows_at_once: int, offset: int, told: bool, words: str
+) -> None:
+    found = [one for one in _of_index(tmp_path, index_of(entries=[(offset, SIZE), *ENTRIES[1:]])) if one.severity == "error"]
+    assert _told(found) == [("index-offset-mismatch", "error", 0, 8, "3", str(offset))] * told
+    if told:
+        assert (found[0].offset_first, found[0].offset_last) == (min(offset, 2), max(offset, 3))
+        assert found[0].message == (
+            f"Entry 0 has offset {offset} for byte {SIZE} of the log; the batch there holds offsets 2 to 3."
+            + words.replace("offsets 1 to 1", "offset 1")
+        )
+
+
+@pytest.mark.parametrize(("first_kind", "count"), [(1, "1 entry gives"), (3, "3 entries give"), (4, "")])
+def test_an_index_of_old_and_new_brokers_is_told_once(tmp_path: Path, rows_at_once: int, first_kind: int, count: str) -> None:
+    entries = [(offset - (row < first_kind), position) for row, (offset, position) in enumerate(ENTRIES)]
+    found = _of_index(tmp_path, index_of(entries=entries), is_pedantic=True)
+    assert _told(found) == [("index-offset-mismatch", "info", 0, 32, None, str(first_kind))] * bool(count)
+    if count:
+        assert found[0].message.startswith(f"{count} the first offset of a batch, ")
+    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 0)
+
+
+@pytest.mark.parametrize("first_kinds", [(1, 2, 3), (0, 1, 3), (3,), (0,)])
+def test_entries_of_both_kinds_are_counted_beside_one_that_is_wrong(
+    tmp_path: Path, rows_at_once: int, first_kinds: tuple[int, ...]
+) -> None:
+    entries = [(offset - (row in first_kinds), position) for row, (offset, position) in enumerate(ENTRIES)]
+    log = DATA + _batch(10) + _batch(12)
+    found = _of_index(tmp_path, index_of(entries=[*entries, (10, 5 * SIZE + 1), (13, 6 * SIZE)]), log=log, is_pedantic=True)
+    assert [(one.code, one.found) for one in found if one.severity == "info"] == [
+        ("index-offset-mismatch", str(len(first_kinds)))
+    ]
+
+
+@pytest.mark.parametrize("name", ["x", "copy of 0"])
+def test_an_index_whose_name_is_no_number_is_compared_by_positions(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.log").write_bytes(DATA)
+    for entry, codes in ((ENTRIES[0], []), ((3, SIZE + 1), ["index-position-not-boundary"])):
+        found = _of_index(tmp_path, index_of(entries=[entry, *ENTRIES[1:]]), log=None, name=f"{name}.index")
+        assert _codes(found) == codes
+
+
+@pytest.mark.parametrize("rows", [2])
+def test_an_entry_of_a_window_before_is_not_blamed(tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows)
+    found = _of_index(tmp_path, index_of(entries=[(1, 50), (8, 800), (4, 400), (5, 500)]), log=None)
+    assert [(one.start, one.expected) for one in found] == [(16, "more than 8"), (16, "more than 800")]
+    times = [(TIMESTAMP + 1, 1), (TIMESTAMP + 8, 8), (TIMESTAMP + 4, 4), (TIMESTAMP + 5, 5)]
+    found = _of_index(tmp_path, time_index_of(entries=times), log=None, name=TIME_INDEX)
+    assert [(one.start, one.expected) for one in found] == [(24, f"more than {TIMESTAMP + 8}"), (24, "8 or more")]
+
+
+def test_entries_around_holes_of_a_file_are_all_seen(tmp_path: Path, rows_at_once: int) -> None:
+    path = tmp_path / INDEX
+    with path.open("wb") as file:
+        file.write(index_of(entries=[(1, 100), (2, 200)]))
+        file.seek(64 << 10)
+        file.write(index_of(entries=[(3, 300)]))
+        file.seek(2 << 20)
+        file.write(index_of(entries=[(4, 400)]))
+        file.truncate(3 << 20)
+    assert [(one.start, one.end) for one in _findings(path) if one.code == "index-zero-entry-middle"] == [
+        (16, 64 << 10),
+        ((64 << 10) + 8, 2 << 20),
+    ]
+    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, (3 << 20) - 32)
+
+
+def test_gaps_are_measured_between_the_entries_that_ascend(tmp_path: Path) -> None:
+    log, entries = _wide_log(*[INTERVAL] * 40)
+    kept = [entries[0], entries[30], (entries[30][0] + 1, entries[5][1]), entries[32], entries[34]]
+    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
+    widest = entries[32][1] - entries[5][1]  # the entry before the one that goes back is too high
+    assert [one.found for one in found if one.code == "index-sparse-gap"] == [str(widest)]
+
+
+@pytest.mark.parametrize(
+    ("distances", "told", "found_distance"),
+    [
+        ((2, 2, 2, 2), True, "2"),
+        ((2, 2, 2, 3), True, None),
+        ((-3, -3, -3, -3), True, "-3"),
+        ((0, 2, 2, 2), False, None),
+    ],
+)
+def test_an_index_of_which_every_entry_is_wrong_is_stale(
+    tmp_path: Path, rows_at_once: int, distances: tuple[int, ...], told: bool, found_distance: str | None
+) -> None:
+    entries = [(offset + distance, at) for (offset, at), distance in zip(ENTRIES, distances, strict=True)]
+    data = index_of(entries=[(offset + 90, at) for offset, at in entries], base_offset=90)
+    log = b"".join(batch(records=[record(timestamp=TIMESTAMP)] * 2, base_offset=90 + first) for first in range(0, 10, 2))
+    assert len(log) // 5 != SIZE
+    scaled = [(offset + 90, at // SIZE * (len(log) // 5)) for offset, at in entries]
+    data = index_of(entries=scaled, base_offset=90)
+    (tmp_path / file_name(90, ".log")).write_bytes(log)
+    found = [one for one in _of_index(tmp_path, data, log=None, name=file_name(90, ".index")) if one.code == "index-stale"]
+    assert [(one.severity, one.start, one.end, one.found) for one in found] == [("warning", 0, 32, found_distance)] * told
+    if told:
+        what = "contradict the log" if found_distance is None else f"are off by {int(found_distance):+} offsets"
+        assert found[0].message.startswith(f"All 4 entries {what}: ")
+
+
+def test_two_wrong_entries_make_no_index_stale(tmp_path: Path) -> None:
+    entries = [(offset - 2, position) for offset, position in ENTRIES]
+    for count, is_stale in ((2, False), (3, True)):
+        found = _of_index(tmp_path, index_of(entries=entries[:count], zero_entry_count=1))
+        assert ("index-stale" in _codes(found)) == is_stale
+
+
+def test_many_wrong_entries_are_counted_behind_the_first_ones(tmp_path: Path, rows_at_once: int) -> None:
+    log = [_batch(first) for first in range(0, 40, 2)]
+    right = [(2 * row + 1, row * SIZE) for row in range(1, 20)]
+    for wrong, code in (
+        ([(offset - 2, at) for offset, at in right], "index-offset-mismatch"),
+        ([(offset, at + 1) for offset, at in right], "index-position-not-boundary"),
+    ):
+        found = _of_index(tmp_path, index_of(entries=wrong), log=b"".join(log), max_findings=2)
+        assert [one.start for one in found if one.code == code] == [0, 8]
+        (flood,) = (one for one in found if one.code == "finding-flood" and code in one.message)
+        assert flood.found == str(len(wrong) - 2)
+        assert (flood.start, flood.end) == (16, 8 * len(wrong))
+
+
+def test_disorder_is_counted_behind_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
+    found = _of_index(tmp_path, index_of(entries=[(9, 900), *((1, 100 + row) for row in range(5))]), log=None, max_findings=2)
+    assert [one.start for one in found if one.code == "index-entry-order"] == [8, 16]
+    (flood,) = (one for one in found if one.code == "finding-flood")
+    assert (flood.found, flood.start, flood.end) == ("3", 24, 48)
+
+
+# --- zeros
+
+
+def test_zero_entries_between_others_are_told_in_runs(tmp_path: Path, rows_at_once: int) -> None:
+    data = index_of(entries=[(3, 100), (0, 0), (4, 200), (0, 0), (0, 0), (0, 0), (5, 300)])
+    found = _of_index(tmp_path, data, log=None)
+    assert _told(found) == [
+        ("index-zero-entry-middle", "error", 8, 16, None, "1"),
+        ("index-zero-entry-middle", "error", 24, 48, None, "3"),
+    ]
+    assert [one.message.partition(" all zeros")[0] for one in found] == ["Entry 1 is", "Entries 3 to 5 are"]
+    assert _report(tmp_path, INDEX) == (3, 0, 24, 0, 32)
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 1000])
+def test_zeros_behind_the_last_entry_are_told_where_nobody_writes(tmp_path: Path, zeros: int) -> None:
+    found = _of_index(tmp_path, index_of(entries=ENTRIES, zero_entry_count=zeros))
+    assert _told(found) == [("index-zero-tail", "info", 32, 32 + 8 * zeros, None, str(zeros))] * bool(zeros)
+    if zeros:
+        assert found[0].message == f"4 entries, then {zeros:,} of zeros to the end: allocated in advance, and not trimmed."
+    assert _report(tmp_path, INDEX) == (4, 0, 32, 0, 8 * zeros)
+
+
+@pytest.mark.parametrize("rest", [0, 1, 7])
+def test_bytes_behind_the_last_whole_entry_are_told(tmp_path: Path, rest: int) -> None:
+    for name, size, code in ((INDEX, 8, "index-size-misaligned"), (TIME_INDEX, 12, "timeindex-size-misaligned")):
+        data = (
+            index_of(entries=ENTRIES, trailing=b"\1" * rest)
+            if name == INDEX
+            else time_index_of(entries=TIMES, trailing=b"\1" * rest)
+        )
+        found = _of_index(tmp_path, data, name=name)
+        whole = 4 * size
+        assert _told(found) == [(code, "error", whole, whole + rest, str(whole), str(whole + rest))] * bool(rest)
+        if rest:
+            follows = "1 byte follows" if rest == 1 else f"{rest} bytes follow"
+            assert found[0].message == f"{whole + rest} bytes are no multiple of {size}: {follows} 4 whole entries."
+        assert _report(tmp_path, name) == (4, 0, whole, rest, 0)
+
+
+# --- how far apart entries are
+
+
+@functools.cache
+def _wide_log(*sizes: int) -> tuple[bytes, list[tuple[int, int]]]:
+    """Batches of these sizes of one record each, and an entry for each but the first."""
+    pieces, entries, position = [], [], 0
+    for offset, size in enumerate(sizes):
+        rest, one = size, b""
+        while len(one) != size:
+            rest += size - len(one) if one else 0
+            one = batch(records=[record(value=bytes(rest), timestamp=TIMESTAMP + offset)], base_offset=offset)
+        if offset:
+            entries.append((offset, position))
+        pieces.append(one)
+        position += len(one)
+    return b"".join(pieces), entries
+
+
+@pytest.mark.parametrize(("intervals", "told"), [(10, False), (11, True)])
+def test_a_gap_of_more_than_ten_intervals_is_worth_a_word(tmp_path: Path, rows_at_once: int, intervals: int, told: bool) -> None:
+    log, entries = _wide_log(*[INTERVAL] * (intervals + 4))
+    kept = [entries[0], entries[intervals + 1], entries[-1]]
+    gap = kept[1][1] - kept[0][1]
+    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
+    assert _told(found) == [("index-sparse-gap", "info", 0, 24, None, str(gap))] * told
+    if told:
+        assert found[0].message == f"1 gap of more than 40,960 bytes of the log between entries; the widest has {gap:,}."
+
+
+def test_gaps_are_counted_and_the_widest_is_named(tmp_path: Path, rows_at_once: int) -> None:
+    log, entries = _wide_log(*[INTERVAL] * 50)
+    kept = [entries[0], entries[12], entries[13], entries[30], entries[48]]
+    found = _of_index(tmp_path, index_of(entries=kept), log=log, is_pedantic=True)
+    widest = entries[48][1] - entries[30][1]
+    assert _told(found) == [("index-sparse-gap", "info", 0, 40, None, str(widest))]
+    assert found[0].message.startswith("3 gaps of more than 40,960 bytes")
+
+
+def test_a_single_large_batch_is_no_gap(tmp_path: Path) -> None:
+    log, entries = _wide_log(INTERVAL, 300_000, INTERVAL, INTERVAL)
+    assert _of_index(tmp_path, index_of(entries=entries), log=log, is_pedantic=True) == []
+
+
+@pytest.fixture(scope="module")
+def long_log() -> tuple[bytes, list[tuple[int, int]]]:
+    """A log of 2 MiB in batches of 4 KiB, with an entry for each."""
+    return _wide_log(*[INTERVAL] * 512)
+
+
+@pytest.mark.parametrize(("kept", "told"), [(355, False), (359, True)])
+def test_a_gap_that_no_append_explains_is_a_warning(
+    tmp_path: Path, long_log: tuple[bytes, list[tuple[int, int]]], kept: int, told: bool
+) -> None:
+    log, entries = long_log
+    found = [
+        one
+        for one in _of_index(tmp_path, index_of(entries=[*entries[:2], *entries[kept:]]), log=log)
+        if one.severity == "warning"
+    ]
+    gap = entries[kept][1] - entries[1][1]
+    assert _told(found) == [("index-sparse-gap", "warning", 8, 24, None, str(gap))] * told
+    assert (gap - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
+
+
+@pytest.mark.parametrize(("kept", "told"), [(156, False), (152, True)])
+@pytest.mark.parametrize("is_newest", [False, True])
+def test_entries_that_end_far_before_the_log_are_stale(
+    tmp_path: Path, long_log: tuple[bytes, list[tuple[int, int]]], kept: int, told: bool, is_newest: bool
+) -> None:
+    log, entries = long_log
+    name = INDEX
+    data = index_of(entries=entries[:kept], zero_entry_count=5 if is_newest else 0)
+    directory = write_partition(tmp_path, segments={0: [log]} if is_newest else {0: [log], 512: [_batch(512)]})
+    (directory / name).write_bytes(data)
+    found = [one for one in _findings(directory) if one.code == "index-stale"]
+    distance = len(log) - entries[kept - 1][1]
+    severity = "info" if is_newest else "warning"
+    assert _told(found) == [("index-stale", severity, 8 * kept - 8, 8 * kept, None, str(distance))] * told
+    assert (distance - INTERVAL > 100 * INTERVAL + (1 << 20)) == told
+
+
+@pytest.mark.parametrize(
+    ("sizes", "time_entries", "told"),
+    [
+        ((4096, 4096), 0, None),
+        ((4096, 4097), 0, None),  # all but the first would have no entry
+        ((4096, 4096, 100), 0, ("info", "1")),
+        ((4097, 4097), 0, ("info", "1")),
+        ((4097, 4096, 4097), 0, ("info", "1")),
+        ((4097, 4097, 4097), 7, ("info", "2")),
+        ((4097, 4097, 4097), 8, ("warning", "2")),
+        ((4096,) * 257, 0, ("warning", "128")),
+        ((4096,) * 256, 0, ("info", "127")),
+        ((9000,), 0, None),
+    ],
+)
+def test_an_index_without_entries_weighs_by_what_its_log_would_have(
+    tmp_path: Path, sizes: tuple[int, ...], time_entries: int, told: tuple[str, str] | None
+) -> None:
+    log, _ = _wide_log(*sizes)
+    times = [(TIMESTAMP + row, row) for row in range(time_entries)]
+    (tmp_path / TIME_INDEX).write_bytes(time_index_of(entries=times, zero_entry_count=3))
+    found = _of_index(tmp_path, b"", log=log)
+    assert _told(found) == ([] if told is None else [("index-empty-large-log", told[0], 0, 0, told[1], "0")])
+
+
+# --- time indexes
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ((1, 3), []),
+        ((1, 4), []),
+        ((1, 2), [("timeindex-offset-order", "error", 12, 24, "3 or more", "2")]),
+        ((0, 3), [("timeindex-timestamp-order", "error", 12, 24, f"more than {TIMESTAMP}", str(TIMESTAMP))]),
+        ((-1, 3), [("timeindex-timestamp-order", "error", 12, 24, f"more than {TIMESTAMP}", str(TIMESTAMP - 1))]),
+        (
+            (0, 2),
+            [
+                ("timeindex-timestamp-order", "error", 12, 24, f"more than {TIMESTAMP}", str(TIMESTAMP)),
+                ("timeindex-offset-order", "error", 12, 24, "3 or more", "2"),
+            ],
+        ),
+    ],
+)
+def test_times_rise_and_their_offsets_do_not_fall(
+    tmp_path: Path, rows_at_once: int, second: tuple[int, int], told: list[tuple[object, ...]]
+) -> None:
+    later, offset = second
+    data = time_index_of(entries=[(TIMESTAMP, 3), (TIMESTAMP + later, offset), (TIMESTAMP + 9, 9)])
+    assert _told(_of_index(tmp_path, data, log=None, name=TIME_INDEX)) == told
+    assert _report(tmp_path, TIME_INDEX) == ((2, 1, 24, 12, 0) if told else (3, 0, 36, 0, 0))
+
+
+def test_the_first_time_may_be_any(tmp_path: Path, rows_at_once: int) -> None:
+    data = time_index_of(entries=[(-(1 << 63), 0), (TIMESTAMP, 1)])
+    assert _of_index(tmp_path, data, log=None, name=TIME_INDEX) == []
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_time_that_is_too_high_is_to_blame(tmp_path: Path, first: int) -> None:
+    entries = [(TIMESTAMP, first), (TIMESTAMP + 900, 90), (TIMESTAMP + 5, 5), (TIMESTAMP + 6, 6)]
+    found = _of_index(tmp_path, time_index_of(entries=entries), log=None, name=TIME_INDEX)
+    assert _told(found) == [
+        ("timeindex-timestamp-order", "error", 12, 24, f"less than {TIMESTAMP + 5}", str(TIMESTAMP + 900)),
+        ("timeindex-offset-order", "error", 12, 24, "less than 5", "90"),
+    ]
+
+
+def test_disorder_of_times_is_counted_behind_the_first_findings(tmp_path: Path, rows_at_once: int) -> None:
+    data = time_index_of(entries=[(TIMESTAMP, 3), *((TIMESTAMP - 9, 3) for _ in range(5))])
+    found = _of_index(tmp_path, data, log=None, name=TIME_INDEX, max_findings=2)
+    assert [(one.code, one.start) for one in found][:2] == [("timeindex-timestamp-order", 12), ("timeindex-timestamp-order", 24)]
+    (flood,) = (one for one in found if one.code == "finding-flood")
+    assert (flood.found, flood.start, flood.end) == ("3", 36, 72)
+
+
+def test_no_time_is_of_an_offset_below_the_base(tmp_path: Path, rows_at_once: int) -> None:
+    data = time_index_of(entries=[(TIMESTAMP, -1), *TIMES[1:]])
+    found = _of_index(tmp_path, data, name=TIME_INDEX)
+    assert _told(found) == [("index-entry-below-base", "error", 0, 12, "0 or more", "-1")]
+
+
+@pytest.mark.parametrize(
+    ("time", "offset", "told"),
+    [
+        (3, 3, None),
+        (3, 2, ("timeindex-offset-inside-batch", "info", 0, 48, None, "1")),
+        (2, 3, ("timeindex-timestamp-mismatch", "warning", 0, 12, str(TIMESTAMP + 3), str(TIMESTAMP + 2))),
+        (2, 2, ("timeindex-timestamp-mismatch", "warning", 0, 12, str(TIMESTAMP + 3), str(TIMESTAMP + 2))),
+        (4, 3, ("timeindex-timestamp-mismatch", "warning", 0, 12, str(TIMESTAMP + 3), str(TIMESTAMP + 4))),
+    ],
+)
+def test_a_time_is_the_latest_of_the_batch_with_its_offset(
+    tmp_path: Path, rows_at_once: int, time: int, offset: int, told: tuple[str, ...] | None
+) -> None:
+    data = time_index_of(entries=[(TIMESTAMP + time, offset), *TIMES[1:]])
+    found = _of_index(tmp_path, data, name=TIME_INDEX, is_pedantic=True)
+    assert _told(found) == ([] if told is None else [told])
+    if told is not None and told[0] == "timeindex-timestamp-mismatch":
+        assert (found[0].offset_first, found[0].offset_last) == (offset, 3)
+
+
+def test_offsets_inside_batches_are_counted_over_all_entries(tmp_path: Path, rows_at_once: int) -> None:
+    data = time_index_of(entries=[(timestamp, offset - (offset != 7)) for timestamp, offset in TIMES])
+    (found,) = _of_index(tmp_path, data, name=TIME_INDEX, is_pedantic=True)
+    assert _told([found]) == [("timeindex-offset-inside-batch", "info", 0, 48, None, "3")]
+    assert found.message.startswith("3 entries name an offset inside a batch, ")
+
+
+@pytest.mark.parametrize(
+    ("log", "offset", "words"),
+    [(DATA, 10, "the log ends with 9"), (BATCHES[0] + DATA[2 * SIZE :], 3, "no batch holds it"), (b"", 3, "the log is empty")],
+)
+def test_a_time_of_an_offset_that_is_not_there_is_told(tmp_path: Path, log: bytes, offset: int, words: str) -> None:
+    data = time_index_of(entries=[(TIMESTAMP + 40, offset)])
+    found = _of_index(tmp_path, data, log=log, name=TIME_INDEX)
+    assert _told(found) == [("timeindex-offset-not-found", "error", 0, 12, None, str(offset))]
+    assert found[0].message.endswith(f", but {words}.")
+
+
+@pytest.mark.parametrize(
+    ("log", "offset", "told"),
+    [
+        (DATA[:-1], 9, False),
+        (DATA[:-1], 10, True),
+        (DATA[: SIZE + 70] + b"X" + DATA[SIZE + 71 :], 3, False),  # the damaged batch may have held it
+        (DATA[: SIZE + 70] + b"X" + DATA[SIZE + 71 :], 11, True),
+    ],
+)
+def test_an_offset_that_damage_may_hide_is_not_missed(tmp_path: Path, log: bytes, offset: int, told: bool) -> None:
+    found = _of_index(tmp_path, time_index_of(entries=[(TIMESTAMP + 40, offset)]), log=log, name=TIME_INDEX)
+    assert _codes(found) == ["timeindex-offset-not-found"] * told
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(4, None), (3, str(TIMESTAMP + 9)), (0, str(TIMESTAMP + 9))])
+def test_the_latest_time_of_a_sealed_segment_has_an_entry(
+    tmp_path: Path, rows_at_once: int, kept: int, expected: str | None
+) -> None:
+    directory = write_partition(tmp_path, segments={0: BATCHES, 10: [_batch(10)]}, index_interval_bytes=0)
+    (directory / TIME_INDEX).write_bytes(time_index_of(entries=TIMES[:kept]))
+    found = [one for one in _findings(directory) if one.code == "timeindex-last-not-max"]
+    latest = str(TIMES[kept - 1][0]) if kept else "-1"
+    assert _told(found) == [("timeindex-last-not-max", "warning", max(kept - 1, 0) * 12, kept * 12, expected, latest)] * (
+        expected is not None
+    )
+
+
+def test_a_segment_from_before_time_indexes_may_have_an_empty_one(tmp_path: Path) -> None:
+    old = [message_set(messages=[message(value=b"v", magic=1)], base_offset=offset) for offset in range(3)]
+    directory = write_partition(tmp_path, segments={0: old, 3: [_batch(3)]})
+    (directory / TIME_INDEX).write_bytes(b"")
+    assert "timeindex-last-not-max" not in _codes(_findings(directory))
+    (directory / TIME_INDEX).write_bytes(time_index_of(entries=[(TIMESTAMP - 1, 0)]))
+    assert "timeindex-last-not-max" in _codes(_findings(directory))
+
+
+# --- transaction indexes
+
+
+def _aborted(first: int, last: int, stable: int, *, producer_id: int = 7, version: int = 0) -> bytes:
+    return aborted_transaction(
+        producer_id=producer_id, first_offset=first, last_offset=last, last_stable_offset=stable, version=version
+    )
+
+
+def _of_aborts(tmp_path: Path, *entries: bytes, log: bytes | None = None, **settings: object) -> list[Finding]:
+    return _of_index(tmp_path, transaction_index(entries=entries), log=log, name=TXN_INDEX, **settings)
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ((6, 8, 9), []),
+        ((6, 6, 3), []),
+        ((7, 6, 3), [("txnindex-order", "error", 34, 68, None, "6")]),
+        ((-1, 6, 3), [("txnindex-order", "error", 34, 68, None, "6"), ("txnindex-lso-odd", "warning", 34, 68, None, "3")]),
+        ((4, 5, 6), []),
+        ((4, 4, 5), [("txnindex-order", "error", 34, 68, None, "4")]),
+        ((6, 8, 10), [("txnindex-lso-odd", "warning", 34, 68, None, "10")]),
+        ((3, 8, 9), []),
+        ((2, 8, 9), [("txnindex-lso-odd", "warning", 34, 68, None, "9")]),
+        ((6, 8, 3), []),
+        ((6, 8, 2), [("txnindex-lso-odd", "warning", 34, 68, None, "2")]),
+    ],
+)
+def test_aborted_transactions_end_one_after_the_other(
+    tmp_path: Path, rows_at_once: int, entry: tuple[int, int, int], told: list[tuple[object, ...]]
+) -> None:
+    found = _of_aborts(tmp_path, _aborted(0, 4, 3), _aborted(*entry))
+    assert _told(found) == told
+    assert all((one.offset_first, one.offset_last) == entry[:2] for one in found)
+
+
+@pytest.mark.parametrize(("last", "told"), [(90, []), (89, ["txnindex-order"])])
+def test_no_transaction_ends_before_its_segment(tmp_path: Path, last: int, told: list[str]) -> None:
+    found = _of_index(tmp_path, transaction_index(entries=[_aborted(80, last, 80)]), log=None, name=file_name(90, ".txnindex"))
+    assert _codes(found) == told
+    assert [one.broker_forecast.partition(":")[0] for one in found] == ["rescan"] * len(told)
+
+
+@pytest.mark.parametrize(("version", "forecast"), [(1, "blind"), (255, "blind"), (256, "die"), (-1, "die")])
+def test_only_version_0_is_known(tmp_path: Path, version: int, forecast: str) -> None:
+    (found,) = _of_aborts(tmp_path, _aborted(0, 4, 3, version=version))
+    assert _told([found]) == [("txnindex-version-unknown", "error", 0, 34, "0", str(version))]
+    assert found.message.startswith(f"Entry 0 has version 0x{version & 0xFFFF:04x}; ")
+    assert _report(tmp_path, TXN_INDEX) == (0, 1, 0, 34, 0)
+
+
+def _transaction(offset: int, *, producer_id: int = 7, is_commit: bool = False) -> bytes:
+    data = batch(
+        records=[record(value=b"a")], is_transactional=True, producer_id=producer_id, base_sequence=0, base_offset=offset
+    )
+    return data + transaction_marker(is_commit=is_commit, base_offset=offset + 1, producer_id=producer_id)
+
+
+@pytest.mark.parametrize(
+    ("log", "entry", "words"),
+    [
+        (_transaction(0), (7, 1), ""),
+        (_transaction(0), (8, 1), "the batch at offset 1 aborts that of producer 7"),
+        (_transaction(0, is_commit=True), (7, 1), "the batch at offset 1 is no ABORT marker"),
+        (_transaction(0), (7, 0), "the batch at offset 0 is no ABORT marker"),
+        (_transaction(0), (7, 2), "the log has no batch at offset 2"),
+        (_transaction(0) + _batch(2, 3), (7, 3), "offset 3 lies inside a batch"),
+    ],
+)
+def test_an_aborted_transaction_has_its_marker_in_the_log(tmp_path: Path, log: bytes, entry: tuple[int, int], words: str) -> None:
+    producer_id, last = entry
+    for policy in ("unknown", "delete"):
+        found = _of_aborts(tmp_path, _aborted(0, last, 0, producer_id=producer_id), log=log, cleanup_policy=policy)
+        assert _told(found) == [("txnindex-without-marker", "error", 0, 34, None, str(producer_id))] * bool(words)
+        if words:
+            assert found[0].message == f"Entry 0 is for a transaction of producer {producer_id}, but {words}."
+
+
+def test_a_marker_that_the_cleaner_took_away_is_missed_only_where_nothing_is_cleaned(tmp_path: Path) -> None:
+    for log in (_transaction(0)[: -len(transaction_marker())] + _batch(2), _batch(0, 1) + batch(base_offset=1) + _batch(2)):
+        for policy, told in (("unknown", ["info"]), ("compact", ["info"]), ("delete", ["error"])):
+            found = _of_aborts(tmp_path, _aborted(0, 1, 0), log=log, cleanup_policy=policy, is_pedantic=True)
+            assert [one.severity for one in found if one.code == "txnindex-without-marker"] == told
+
+
+@pytest.mark.parametrize(
+    ("log", "last", "told"),
+    [
+        (_transaction(0)[:-1], 1, False),  # the torn batch may be the marker
+        (_transaction(0)[:-1], 2, True),
+        (_batch(0, 1) + b"no batch " * 20 + _batch(5), 3, False),
+        (b"no batch " * 20 + _batch(5), 3, False),
+    ],
+)
+def test_a_marker_that_damage_may_hide_is_not_missed(tmp_path: Path, log: bytes, last: int, told: bool) -> None:
+    found = _of_aborts(tmp_path, _aborted(0, last, 0), log=log)
+    assert _codes(found) == ["txnindex-without-marker"] * told
+
+
+def test_zeros_in_a_transaction_index_are_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / TXN_INDEX
+    path.write_bytes(_aborted(0, 4, 3) + bytes(68))
+    (found,) = _findings(path)
+    assert _told([found]) == [("index-zero-tail", "warning", 34, 102, None, "2")]
+    assert found.message == "1 entry, then 2 of zeros to the end; a file of this kind is never allocated in advance."
+    path.write_bytes(_aborted(0, 4, 3) + bytes(34) + _aborted(5, 6, 7))
+    assert _told(_findings(path)) == [("index-zero-entry-middle", "error", 34, 68, None, "1")]
+
+
+# --- indexes that are missing
+
+
+def test_an_index_without_its_log_is_told_and_a_log_without_its_index(tmp_path: Path) -> None:
+    directory = write_partition(
+        tmp_path, segments={0: BATCHES, 10: [_batch(10)]}, index_interval_bytes=0, aborted_transactions={0: []}
+    )
+    (directory / LOG).unlink()
+    found = [one for one in _findings(directory) if one.code == "index-orphan"]
+    assert [one.message.partition(" ")[0] for one in found] == [INDEX, TIME_INDEX, TXN_INDEX]
+
+
+@pytest.mark.parametrize(
+    ("size", "is_damaged", "severity"), [(4096, False, "info"), (4097, False, "warning"), (4096, True, "warning")]
+)
+def test_a_small_log_that_is_written_to_needs_no_index(tmp_path: Path, size: int, is_damaged: bool, severity: str) -> None:
+    log, _ = _wide_log(size)
+    assert len(log) == size
+    if is_damaged:
+        log = log[:-1] + b"\1"
+    directory = write_partition(tmp_path, segments={0: [log]})
+    (directory / INDEX).unlink()
+    (found,) = (one for one in _findings(directory, is_pedantic=True) if one.code == "index-missing")
+    assert found.severity == severity
+    what = "scans the segment, and cuts it at its first bad batch." if is_damaged else "scans the segment and makes it again."
+    assert found.message == f"{LOG} has no .index. A restart {what}"
+
+
+def test_a_sealed_log_needs_its_index(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: [_batch(0)], 2: [_batch(2)]})
+    (directory / INDEX).unlink()
+    (found,) = (one for one in _findings(directory) if one.code == "index-missing")
+    assert (found.severity, Path(found.path).name) == ("warning", LOG)
+
+
+def test_logs_without_time_index_are_counted(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: [_batch(0)], 2: [_batch(2)], 4: [_batch(4)]})
+    (directory / file_name(2, ".timeindex")).unlink()
+    (found,) = (one for one in _findings(directory) if one.code == "timeindex-missing")
+    assert found.message == f"{file_name(2, '.log')} has no .timeindex."
+    (directory / file_name(4, ".timeindex")).unlink()
+    (found,) = (one for one in _findings(directory) if one.code == "timeindex-missing")
+    assert found.message == f"2 of 3 segments have no .timeindex, the first of them {file_name(2, '.log')}."

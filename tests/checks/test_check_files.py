@@ -1,0 +1,801 @@
+"""What checks say of directories, names and the small files beside segments, and of single records: limits on both sides."""
+
+import errno
+import gzip
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.checks.finding import FileReport, Finding
+from tests import kernels
+from tests.builders.compression import Codec, compress, gzip_members, lz4_frame, snappy_raw, snappy_xerial, zstd_frames
+from tests.builders.files import checkpoint, file_name, partition_metadata, write_partition
+from tests.builders.records import (
+    TIMESTAMP,
+    batch,
+    control_record,
+    encode_record,
+    message,
+    message_set,
+    record,
+    snapshot_footer_record,
+    snapshot_header_record,
+    wrapper,
+)
+from tests.checks.test_check_rules import LOG, _codes, _findings, _flipped, _of_log, _rows
+
+
+@pytest.fixture(params=["all at once", "batch by batch"], autouse=True)
+def window(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Batches come in several ways; what is found does not depend on it."""
+    with kernels.coming_upon_batches(request.param):
+        yield
+
+
+EPOCHS = "leader-epoch-checkpoint"
+Segments = Mapping[int, Sequence[bytes]]
+
+
+def _batch(first: int, count: int = 2, *, epoch: int = 0) -> bytes:
+    return batch(base_offset=first, records=[record(value=b"value")] * count, partition_leader_epoch=epoch)
+
+
+def _partition(
+    tmp_path: Path, segments: Segments, changed: Mapping[str, bytes | None] | None = None, name: str = "orders"
+) -> Path:
+    directory = write_partition(tmp_path, segments=segments, topic=name, partition=3)
+    for file, data in (changed or {}).items():
+        if data is None:
+            (directory / file).unlink()
+        else:
+            (directory / file).write_bytes(data)
+    return directory
+
+
+def _of(path: Path, *codes: str, **settings: Any) -> list[Finding]:
+    return [one for one in _findings(path, **settings) if one.code in codes]
+
+
+def _told(findings: Sequence[Finding]) -> list[tuple[str, str, int, int, str | None, str | None]]:
+    return [(one.code, one.severity, one.start, one.end, one.expected, one.found) for one in findings]
+
+
+# --- segments side by side
+
+
+@pytest.mark.parametrize(
+    ("segments", "told"),
+    [
+        ({0: [_batch(0), _batch(2)], 4: [_batch(4)]}, []),
+        ({0: [_batch(0), _batch(2)], 5: [_batch(5)]}, [("segments-gap", "info", 4, 4, "4", "5")]),
+        ({0: [_batch(0), _batch(2)], 7: [_batch(7)]}, [("segments-gap", "info", 4, 6, "4", "7")]),
+        ({0: [_batch(0), _batch(2)], 3: [_batch(3)]}, [("segments-overlap", "error", 3, 3, "at least 4", "3")]),
+        ({0: [_batch(0, 9)], 3: [_batch(3)]}, [("segments-overlap", "error", 3, 4, "at least 9", "3")]),
+        (
+            {0: [_batch(0, 9)], 3: [_batch(3)], 5: [_batch(5)]},
+            [("segments-overlap", "error", 3, 4, "at least 9", "3"), ("segments-overlap", "error", 5, 6, "at least 9", "5")],
+        ),
+        ({0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]}, [("segments-gap", "info", 2, 8, "2", "5")]),
+        ({0: [_batch(0)], 5: [], 9: [_batch(9)]}, [("segments-gap", "info", 2, 8, "2", "5")]),
+    ],
+)
+def test_segments_begin_where_those_before_them_end(tmp_path: Path, segments: Segments, told: list[tuple[object, ...]]) -> None:
+    found = _of(_partition(tmp_path, segments), "segments-gap", "segments-overlap")
+    assert [(one.code, one.severity, one.offset_first, one.offset_last, one.expected, one.found) for one in found] == told
+    assert {(one.start, one.end) for one in found} <= {(0, 0)}  # between files, in none of them
+
+
+def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
+    found = _of(directory, "segments-gap", cleanup_policy="delete")
+    assert [(one.severity, one.offset_first, one.offset_last) for one in found] == [("error", 2, 4), ("error", 7, 8)]
+    assert {(one.start, one.end) for one in found} == {(0, 0)}
+    (one,) = _of(directory, "segments-gap")
+    assert one.message.startswith("Missing between segments, at 2 places: 5 offsets, first offsets 2 to 4. ")
+    assert _of(directory, "segments-gap", level="quick") == []
+
+
+@pytest.mark.parametrize("base", [1 << 31, 1 << 40])
+def test_gaps_are_told_however_high_offsets_are(tmp_path: Path, base: int) -> None:
+    found = _of(_partition(tmp_path, {base: [_batch(base)], base + 5: [_batch(base + 5)]}), "segments-gap")
+    assert [(one.offset_first, one.offset_last) for one in found] == [(base + 2, base + 4)]
+
+
+@pytest.mark.parametrize(
+    ("entries", "offsets"),
+    [([(5, 0)], (3, 5)), ([(5, 1)], (3, 5)), ([(5, 0), (6, 4)], (3, 3)), ([(5, 0), (6, 2)], (2, 2))],
+)
+def test_batches_of_another_epoch_than_the_file_has_are_told_with_their_own_offsets(
+    tmp_path: Path, entries: list[tuple[int, int]], offsets: tuple[int, int]
+) -> None:
+    batches = [_batch(0, 3, epoch=5), _batch(3, 3, epoch=6)]
+    (found,) = _of(_partition(tmp_path, {0: batches}, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
+    assert (found.offset_first, found.offset_last) == offsets
+
+
+def test_nothing_is_known_beside_a_log_that_is_none(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)], 5: [_batch(5)], 9: [_batch(9)]})
+    (directory / file_name(5, ".log")).unlink()
+    (directory / file_name(5, ".log")).mkdir()
+    found = _findings(directory)
+    assert "segments-gap" not in _codes(found) and "not-regular" in _codes(found)
+
+
+def test_lost_batches_explain_a_gap(tmp_path: Path) -> None:
+    segments = {0: [_batch(0), _batch(2)], 5: [_batch(5)]}
+    directory = _partition(tmp_path, segments)
+    (directory / LOG).write_bytes(_batch(0) + _batch(2)[:-1])
+    assert _of(directory, "segments-gap") == []
+    (directory / LOG).write_bytes(_flipped(_batch(0)) + _batch(2))
+    assert len(_of(directory, "segments-gap")) == 1
+
+
+@pytest.mark.parametrize(
+    ("segments", "told"),
+    [
+        ({0: [_batch(0)], 2: [], 4: [_batch(4)]}, [("segment-empty-middle", "warning", 2)]),
+        ({0: [_batch(0)], 2: []}, [("segment-empty-newest", "info", 2)]),
+        ({0: []}, [("segment-empty-newest", "info", 0)]),
+        ({0: [], 2: []}, [("segment-empty-middle", "warning", 0), ("segment-empty-newest", "info", 2)]),
+    ],
+)
+def test_an_empty_segment_weighs_by_its_place(tmp_path: Path, segments: Segments, told: list[tuple[str, str, int]]) -> None:
+    found = _of(_partition(tmp_path, segments), "segment-empty-middle", "segment-empty-newest", is_pedantic=True)
+    assert [(one.code, one.severity, int(Path(one.path).stem)) for one in found] == told
+
+
+# --- leader epochs
+
+
+SEGMENTS: Segments = {0: [_batch(0), _batch(2, epoch=3)], 4: [_batch(4, epoch=3), _batch(6, epoch=4)]}
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ([(0, 0), (3, 2), (4, 6)], []),
+        ([(0, 0), (3, 2), (4, 6), (5, 8)], []),
+        ([(0, 0), (3, 2), (4, 6), (5, 9)], [("epochs-beyond-log", "error", 16, 20, "at most 8", "9")]),
+        (
+            [(0, 0), (3, 2), (4, 6), (5, 9), (6, 11)],
+            [
+                ("epochs-beyond-log", "error", 16, 20, "at most 8", "9"),
+                ("epochs-beyond-log", "error", 20, 25, "at most 8", "11"),
+            ],
+        ),
+        ([(3, 2), (4, 6)], []),  # the log may start in the middle of its first segment
+        ([(3, 3), (4, 6)], []),
+        ([(3, 4), (4, 6)], []),
+        ([(4, 6)], [("epochs-disagree", "warning", 0, 8, "0 from 0 on, 3 from 2 on, 4 from 6 on", "4 from 6 on")]),
+        (
+            [(0, 0), (3, 3), (4, 6)],
+            [
+                (
+                    "epochs-disagree",
+                    "warning",
+                    4,
+                    8,
+                    "0 from 0 on, 3 from 2 on, 4 from 6 on",
+                    "0 from 0 on, 3 from 3 on, 4 from 6 on",
+                )
+            ],
+        ),
+        (
+            [(0, 0), (3, 1), (4, 6)],
+            [
+                (
+                    "epochs-disagree",
+                    "warning",
+                    8,
+                    12,
+                    "0 from 0 on, 3 from 2 on, 4 from 6 on",
+                    "0 from 0 on, 3 from 1 on, 4 from 6 on",
+                )
+            ],
+        ),
+    ],
+)
+def test_the_epochs_of_the_file_are_those_of_the_batches(
+    tmp_path: Path, entries: list[tuple[int, int]], told: list[tuple[object, ...]]
+) -> None:
+    directory = _partition(tmp_path, SEGMENTS, {EPOCHS: checkpoint(entries=entries)})
+    found = [one for one in _findings(directory) if one.code.startswith("epochs-")]
+    assert _told(found) == told
+    assert _of(directory, "epochs-disagree", "epochs-beyond-log", level="quick") == []
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "."), (2, ". One more epoch differs."), (3, ". 2 more epochs differ.")])
+def test_the_first_epoch_that_differs_is_named_and_the_others_counted(tmp_path: Path, count: int, words: str) -> None:
+    segments = {0: [_batch(2 * row, epoch=row) for row in range(5)]}
+    entries = [(row + 10 * (5 - count <= row), 2 * row) for row in range(5)]
+    (found,) = _of(_partition(tmp_path, segments, {EPOCHS: checkpoint(entries=entries)}), "epochs-disagree")
+    first = 5 - count
+    assert (found.offset_first, found.offset_last) == (2 * first, 2 * first + 1)
+    assert found.message == (
+        f"Batches at offsets {2 * first} to {2 * first + 1} carry leader epoch {first}; "
+        f"the file has epoch {first + 10} there{words}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ([(0, 0), (2, 5), (3, 6)], []),
+        ([(0, 0), (2, 5), (2, 6)], [("epochs-not-monotonic", "error", 12)]),
+        ([(0, 0), (2, 5), (1, 6)], [("epochs-not-monotonic", "error", 12)]),
+        ([(0, 0), (2, 5), (3, 4)], [("epochs-not-monotonic", "error", 12)]),
+        ([(0, 0), (2, 5), (3, 5)], [("epochs-not-monotonic", "info", 12)]),
+        ([(0, 0), (2, 5), (2, 5)], [("epochs-not-monotonic", "error", 12)]),
+        ([(-1, 0)], [("epochs-not-monotonic", "error", 4)]),
+        ([(0, -1)], [("epochs-not-monotonic", "error", 4)]),
+    ],
+)
+def test_epochs_and_their_offsets_rise(tmp_path: Path, entries: list[tuple[int, int]], told: list[tuple[str, str, int]]) -> None:
+    (tmp_path / EPOCHS).write_bytes(checkpoint(entries=entries))
+    found = _findings(tmp_path / EPOCHS)
+    assert [(one.code, one.severity, one.start) for one in found] == told
+    if entries[0][0] < 0 or entries[0][1] < 0:
+        assert [one.broker_forecast.partition(" ")[0] for one in found] == ["die"]
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", []),
+        (b"0\n0\n", []),
+        (b"0\n", [("epochs-malformed", "warning", 0, 2, "ignore")]),
+        (b"1\n0\n", [("epochs-version-unknown", "error", 0, 2, "offline")]),
+        (b"0\n2\n0 0\n", [("epochs-count-mismatch", "error", 0, 8, "offline")]),
+        (b"0\n1\nzero 0\n", [("epochs-malformed", "error", 4, 11, "die")]),
+        (b"0\n1\n0 0 0\n", [("epochs-malformed", "error", 4, 10, "offline")]),
+    ],
+)
+def test_a_file_of_epochs_is_told_by_its_lines(tmp_path: Path, data: bytes, told: list[tuple[object, ...]]) -> None:
+    (tmp_path / EPOCHS).write_bytes(data)
+    found = _findings(tmp_path / EPOCHS)
+    assert [(one.code, one.severity, one.start, one.end, one.broker_forecast.partition(" ")[0]) for one in found] == told
+
+
+def test_a_file_of_epochs_is_missed_where_batches_have_any(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, SEGMENTS, {EPOCHS: None})
+    (found,) = _of(directory, "epochs-missing")
+    assert (found.severity, found.expected) == ("warning", "0 from 0 on, 3 from 2 on, 4 from 6 on")
+    (directory / "partition.metadata").unlink()
+    (found,) = _of(directory, "epochs-missing", is_pedantic=True)
+    assert found.severity == "info"
+    assert found.message.endswith(" This seems to be a copy of the segments only.")
+    (directory / EPOCHS).write_bytes(b"0\n0\n")
+    assert [(one.severity, one.end) for one in _of(directory, "epochs-missing")] == [("warning", 4)]
+    (tmp_path / "2").mkdir()
+    none = _partition(tmp_path / "2", {0: [_batch(0, epoch=-1)]}, {EPOCHS: None})
+    assert _of(none, "epochs-missing") == []
+
+
+# --- files of a log directory
+
+
+def _log_dir(tmp_path: Path, **files: bytes) -> Path:
+    """A log directory with a partition of the offsets 0 to 7, and files of its own by names with _ for -."""
+    _partition(tmp_path, SEGMENTS)
+    (tmp_path / "meta.properties").write_bytes(b"broker.id=1\nversion=0\n")
+    for name, data in files.items():
+        (tmp_path / name.replace("_", "-")).write_bytes(data)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("offset", "told"), [(7, False), (8, False), (9, True)])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("log_start_offset_checkpoint", "log-start-beyond-end"),
+        ("recovery_point_offset_checkpoint", "recovery-point-beyond-end"),
+        ("replication_offset_checkpoint", "high-watermark-beyond-end"),
+        ("cleaner_offset_checkpoint", "cleaner-offset-beyond-end"),
+    ],
+)
+def test_a_checkpoint_notes_no_offset_beyond_the_log(tmp_path: Path, name: str, code: str, offset: int, told: bool) -> None:
+    entries = [("orders", 2, 99), ("orders", 3, offset), ("orders", 33, 99)]
+    found = [one for one in _findings(_log_dir(tmp_path, **{name: checkpoint(entries=entries)})) if "beyond" in one.code]
+    assert _told(found) == [(code, "error", 16, 26, "at most 8", str(offset))] * told
+    assert [(one.offset_first, one.offset_last) for one in found if not code.startswith("log")] == [(8, 8)] * (
+        told and not code.startswith("log")
+    )
+
+
+def test_a_log_that_a_restart_cuts_may_end_below_its_start(tmp_path: Path) -> None:
+    directory = _log_dir(tmp_path, log_start_offset_checkpoint=checkpoint(entries=[("orders", 3, 7)]))
+    log = directory / "orders-3" / file_name(4, ".log")
+    log.write_bytes(log.read_bytes()[:-1])
+    (found,) = _of(directory, "log-start-beyond-end")
+    assert (found.expected, found.found) == ("at most 6", "7")
+    assert "the log can be read up to offset 6. A RESTART THAT CUTS IT THERE DELETES ALL ITS SEGMENTS." in found.message
+
+
+@pytest.mark.parametrize(
+    ("data", "is_bad"),
+    [
+        (b"broker.id=1\nversion=0\n", False),
+        (b"node.id=1\nversion=1\ncluster.id=c\n", False),
+        (b"node.id=1\nversion=1\n", True),
+        (b"broker.id=1\nversion=1\ncluster.id=c\n", True),
+        (b"node.id=one\nversion=1\ncluster.id=c\n", True),
+        (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=NrglXNcJRLDQ0m7HIWSVLg\n", False),
+        (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=xyz\n", True),
+        (b"node.id=1\nversion=1\ncluster.id=c\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n", True),
+        (b"broker.id=1\nversion=2\n", True),
+        (b"broker.id=1\n", True),
+        (b"version=1\n", True),
+        (b"", True),
+    ],
+)
+def test_a_log_directory_says_whose_it_is(tmp_path: Path, data: bytes, is_bad: bool) -> None:
+    directory = _log_dir(tmp_path)
+    (directory / "meta.properties").write_bytes(data)
+    found = _of(directory, "log-dir-file-bad")
+    assert [(one.severity, one.start, one.end, one.broker_forecast) for one in found] == [("error", 0, len(data), "die")] * is_bad
+
+
+@pytest.mark.parametrize(
+    ("data", "told", "counted"),
+    [
+        (b"0\n2\na 1 5\nb 2 6\n", [], (2, 0, 16, 0)),
+        (b"0\n2\na 1 5\nb two 6\n", [(10, 18)], (1, 1, 10, 8)),
+        (b"0\n2\na one 5\nb 2 6\n", [(4, 12)], (1, 1, 10, 8)),
+        (b"x\n1\na 1 5\n", [(0, 2)], (1, 0, 8, 2)),
+        (b"0\nx\na 1 5\n", [(2, 4)], (1, 0, 8, 2)),
+        (b"0\n3\na 1 5\n", [(0, 10)], (1, 0, 10, 0)),
+        (b"0\n", [], (0, 0, 2, 0)),
+    ],
+)
+def test_each_bad_line_of_a_checkpoint_is_told(
+    tmp_path: Path, data: bytes, told: list[tuple[int, int]], counted: tuple[int, ...]
+) -> None:
+    path = tmp_path / "replication-offset-checkpoint"
+    path.write_bytes(data)
+    assert [(one.code, one.start, one.end) for one in _findings(path)] == [("log-dir-file-bad", *one) for one in told]
+    (report,) = (row for row in _rows(path) if isinstance(row, FileReport))
+    assert (report.batches_intact, report.batches_lost, report.bytes_intact, report.bytes_damaged) == counted
+
+
+@pytest.mark.parametrize(
+    ("data", "severity", "forecast"),
+    [
+        (partition_metadata(), None, ""),
+        (partition_metadata(version=1), "info", "ignore"),
+        (partition_metadata(topic_id="AAAAAAAAAAAAAAAAAAAAAA"), "error", "offline"),
+        (partition_metadata(topic_id="not-an-id-by-far-too-long"), "error", "die"),
+        (b"", "error", "die"),
+        (b"version: 0\n", "error", "offline"),
+        (b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", "error", "offline"),
+    ],
+)
+def test_the_metadata_of_a_partition_weighs_by_what_a_broker_does(
+    tmp_path: Path, data: bytes, severity: str | None, forecast: str
+) -> None:
+    path = tmp_path / "partition.metadata"
+    path.write_bytes(data)
+    found = _findings(path, is_pedantic=True)
+    told = [(one.code, one.severity, one.end, one.broker_forecast.partition(" ")[0]) for one in found if one.code != "file-empty"]
+    assert told == ([] if severity is None else [("partition-metadata-bad", severity, len(data), forecast)])
+
+
+# --- names and leftovers
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("5.log", [("name-width-odd", "error")]),
+        ("5.index", [("name-width-odd", "warning")]),
+        ("abc.log", [("name-not-numeric", "error")]),
+        ("-0000000000000000005.timeindex", [("name-not-numeric", "warning")]),
+        ("abc.txt", []),
+        ("a,b", [("name-not-utf8", "info")]),
+        ("a\nb", [("name-not-utf8", "info")]),
+        ("a\udc80b", [("name-not-utf8", "info")]),
+        ("a\udcffb", [("name-not-utf8", "info")]),
+        ("ä", []),
+    ],
+)
+def test_names_are_those_that_a_broker_reads(tmp_path: Path, name: str, told: list[tuple[str, str]]) -> None:
+    directory = _partition(tmp_path, SEGMENTS, {name: _batch(5)})
+    found = [one for one in _findings(directory, is_pedantic=True) if one.code.startswith("name-")]
+    assert [one.code for one in found] == [code for code, _ in told]
+    if "\udc80" in name or "\udcff" in name:
+        assert found[0].message.endswith(" holds bytes that are no UTF-8.")
+    if told and told[0][0] != "name-not-utf8":
+        assert [one.severity for one in found] == [severity for _, severity in told] or name.startswith("-")
+
+
+def _leftovers(tmp_path: Path, *names: str, logs: Mapping[str, bytes] | None = None) -> list[tuple[str, str]]:
+    directory = _partition(tmp_path, SEGMENTS, {**dict.fromkeys(names, b""), **(logs or {})})
+    return [(one.code, one.message) for one in _findings(directory) if one.code.startswith("leftover-")]
+
+
+def test_a_leftover_is_told_with_what_a_restart_makes_of_it(tmp_path: Path) -> None:
+    deleted, swap, cleaned = (file_name(4, f".log.{suffix}") for suffix in ("deleted", "swap", "cleaned"))
+    folders = iter(range(100))
+
+    def told(*names: str, **logs: bytes) -> list[tuple[str, str]]:
+        folder = tmp_path / str(next(folders))
+        folder.mkdir()
+        return _leftovers(folder, *names, logs={swap: logs["swap"]} if logs else None)
+
+    assert told() == []
+    assert told(deleted) == [("leftover-deleted", f"{deleted} is on the way to be deleted. A restart deletes what is left.")]
+    other = file_name(9, ".index.deleted")
+    assert told(deleted, other) == [
+        (
+            "leftover-deleted",
+            f"2 files with the suffix .deleted, from base offset {file_name(4, '')} on, are on the way to be deleted. "
+            "A restart deletes what is left.",
+        )
+    ]
+    ((code, words),) = told(swap=_batch(4, epoch=3) + _batch(6, epoch=4))
+    assert code == "leftover-swap"
+    assert words == (
+        f"{swap} is about to take the place of others. A restart puts them in place unread, for offsets 4 to 7, and deletes "
+        f"{file_name(4, '.log')}."
+    )
+    ((_, words),) = told(swap=_batch(4, epoch=3) + _flipped(_batch(6, epoch=4)))
+    assert words.endswith(" The new log is damaged: keep a copy of the old segments.")
+    found = dict(told(cleaned, swap=_batch(4)))
+    assert found["leftover-swap"].endswith(" A restart deletes those from base offset 4 on, as .cleaned files stand beside them.")
+    below = file_name(0, ".log.cleaned")
+    assert "from base offset 0 on" in dict(told(below, swap=_batch(4)))["leftover-swap"]
+    above = file_name(5, ".log.cleaned")
+    assert "puts them in place unread, for offsets 4 to 5" in dict(told(above, swap=_batch(4)))["leftover-swap"]
+
+
+# --- KRaft's snapshots
+
+NO_OP = b"\x01\x14\x00\x00"  # frame version, type, version, no tagged fields
+HEADER = batch(records=[snapshot_header_record()], is_control=True)
+FOOTER = batch(base_offset=3, records=[snapshot_footer_record()], is_control=True)
+
+
+def _typed(control_type: int, offset: int = 0) -> bytes:
+    return batch(records=[control_record(control_type=control_type, value=bytes(11))], is_control=True, base_offset=offset)
+
+
+def _data(**fields: object) -> bytes:
+    return batch(**{"base_offset": 1, "records": [record(value=NO_OP)] * 2, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    [
+        ([HEADER, _data(), FOOTER], []),
+        ([HEADER, FOOTER], []),
+        ([_data(), FOOTER], [("checkpoint-no-header", 0)]),
+        ([HEADER, _data()], [("checkpoint-no-footer", 1)]),
+        ([_data()], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 0)]),
+        ([FOOTER, _data(), HEADER], [("checkpoint-no-header", 0), ("checkpoint-no-footer", 2)]),
+        ([HEADER, _data(records=[record(key=b"", value=NO_OP)]), FOOTER], [("checkpoint-bad-batch", 1)]),
+        ([HEADER, _data(records=[record(value=NO_OP, headers=[("a", None)])]), FOOTER], [("checkpoint-bad-batch", 1)]),
+        (
+            [HEADER, _data(records=[record(value=NO_OP), record(value=NO_OP, timestamp=TIMESTAMP + 1)]), FOOTER],
+            [("checkpoint-bad-batch", 1)],
+        ),
+        ([HEADER, _data(codec="gzip"), FOOTER], [("checkpoint-bad-batch", 1)]),
+        ([HEADER, message_set(messages=[message(value=NO_OP)], base_offset=1), FOOTER], [("checkpoint-bad-batch", 1)]),
+        ([HEADER, _flipped(_data()), FOOTER], [("checkpoint-bad-batch", 1)]),
+        ([_flipped(HEADER), _data(), FOOTER], [("checkpoint-bad-batch", 0)]),
+        ([_typed(0x0103), _data(), FOOTER], [("checkpoint-no-header", 0)]),
+        ([HEADER, _data(), _typed(0x0104, 3)], [("checkpoint-no-footer", 2)]),
+        ([HEADER, _data(), _flipped(FOOTER)], [("checkpoint-bad-batch", 2), ("checkpoint-no-footer", 1)]),
+    ],
+)
+def test_a_snapshot_has_header_plain_batches_and_footer(tmp_path: Path, pieces: list[bytes], told: list[tuple[str, int]]) -> None:
+    path = tmp_path / f"{10:020d}-{3:010d}.checkpoint"
+    path.write_bytes(b"".join(pieces))
+    found = [one for one in _findings(path) if one.code.startswith("checkpoint-")]
+    starts = [sum(map(len, pieces[:row])) for row in range(len(pieces) + 1)]
+    assert sorted((one.code, one.start, one.end) for one in found) == sorted(
+        (code, starts[row], starts[row + 1]) for code, row in told
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "is_bad"),
+    [
+        ("00000000000000000010-0000000003.checkpoint", False),
+        ("0000000000000000010-0000000003.checkpoint", True),
+        ("000000000000000000010-000000003.checkpoint", True),
+        ("00000000000000000010-000000003.checkpoint", True),
+        ("bootstrap.checkpoint", False),
+    ],
+)
+def test_the_name_of_a_snapshot_has_twenty_and_ten_digits(tmp_path: Path, name: str, is_bad: bool) -> None:
+    (tmp_path / name).write_bytes(HEADER + FOOTER)
+    assert ("checkpoint-name-bad" in _codes(_findings(tmp_path / name))) == is_bad
+
+
+@pytest.mark.parametrize(("ends", "told"), [([7], False), ([5, 9], False), ([6], True), ([], True), ([3, 5], True)])
+def test_a_snapshot_reaches_up_to_where_the_metadata_log_starts(tmp_path: Path, ends: list[int], told: bool) -> None:
+    directory = write_partition(
+        tmp_path, segments={7: [batch(base_offset=7, records=[record(value=NO_OP)])]}, topic="__cluster_metadata"
+    )
+    for end in ends:
+        (directory / f"{end:020d}-0000000000.checkpoint").write_bytes(HEADER + FOOTER)
+    found = _of(directory, "snapshot-gap-metadata")
+    assert [(one.severity, one.offset_first, one.offset_last) for one in found] == [("error", max(ends, default=0), 6)] * told
+    if told:
+        newest = f"the newest one ends at {max(ends)}" if ends else "there is none"
+        assert found[0].message == f"The log starts at offset 7, so a snapshot must reach up to there; {newest}."
+
+
+def test_other_topics_need_no_snapshot(tmp_path: Path) -> None:
+    assert _of(_partition(tmp_path, {7: [_batch(7)]}), "snapshot-gap-metadata") == []
+
+
+def test_control_batches_of_internal_topics_are_not_decoded(tmp_path: Path) -> None:
+    control = batch(records=[snapshot_header_record()], is_control=True)
+    bad = batch(base_offset=1, records=[record(value=NO_OP), record(value=b"\x01\x7f\x00\x00")])
+    directory = write_partition(tmp_path, segments={0: [control, bad]}, topic="__cluster_metadata")
+    (found,) = _of(directory, "metadata-record-undecodable", level="deep")
+    assert (found.severity, found.start, found.end, found.offset_first) == ("warning", len(control), len(control + bad), 2)
+    assert _of(directory, "metadata-record-undecodable") == []
+
+
+# --- compressed payloads
+
+RECORDS = [record(key=b"k", value=b"value%d" % row) for row in range(3)]
+PLAIN = b"".join(encode_record(one, row=row) for row, one in enumerate(RECORDS))
+CODECS: tuple[Codec, ...] = ("gzip", "snappy", "lz4", "zstd")
+
+
+def _packed(codec: Codec, payload: bytes, first: int = 0) -> bytes:
+    return batch(records=RECORDS, codec=codec, payload=payload, base_offset=first)
+
+
+def _deep(tmp_path: Path, *pieces: bytes, **settings: Any) -> list[Finding]:
+    return _of_log(tmp_path, b"".join(pieces), level="deep", is_pedantic=True, **settings)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_payload_as_clients_write_it_is_not_odd(tmp_path: Path, codec: Codec) -> None:
+    assert _deep(tmp_path, batch(records=RECORDS, codec=codec), batch(records=RECORDS, codec=codec, base_offset=3)) == []
+
+
+@pytest.mark.parametrize(
+    ("codec", "members", "note"),
+    [
+        ("gzip", lambda data: gzip.compress(data[:20]) + gzip.compress(data[20:]), "2 gzip frames"),
+        ("zstd", lambda data: zstd_frames(data[:20]) + zstd_frames(data[20:]), "2 zstd frames"),
+    ],
+)
+def test_several_frames_are_counted_over_the_file(tmp_path: Path, codec: Codec, members: object, note: str) -> None:
+    odd = [_packed(codec, members(PLAIN), first) for first in (3, 6)]  # type: ignore[operator]  # a function
+    (found,) = (one for one in _deep(tmp_path, batch(records=RECORDS), *odd) if one.code == "frame-multi-member")
+    start = len(batch(records=RECORDS))
+    assert (found.severity, found.start, found.end, found.offset_first, found.found) == (
+        "info",
+        start,
+        start + len(odd[0]),
+        3,
+        "2",
+    )
+    assert found.message == f"More than one frame in 2 batches; the first, here, holds {note}."
+
+
+def test_snappy_without_framing_is_counted_over_the_file(tmp_path: Path) -> None:
+    found = [
+        one
+        for one in _deep(tmp_path, *(_packed("snappy", snappy_raw(PLAIN), first) for first in (0, 3, 6)))
+        if one.code == "snappy-raw"
+    ]
+    assert [(one.start, one.found, one.severity) for one in found] == [(0, "3", "info")]
+
+
+@pytest.mark.parametrize(
+    ("codec", "payload", "trailing"),
+    [
+        ("gzip", gzip_members(PLAIN), b"xy"),
+        ("lz4", lz4_frame(PLAIN), b"xyz"),
+        ("snappy", snappy_xerial(PLAIN), b"xyz"),
+    ],
+)
+def test_bytes_behind_a_stream_are_told(tmp_path: Path, codec: Codec, payload: bytes, trailing: bytes) -> None:
+    data = _packed(codec, payload + trailing)
+    (found,) = (one for one in _deep(tmp_path, data) if one.code == "frame-trailing-bytes")
+    assert (found.start, found.end, found.expected, found.found) == (
+        len(data) - len(trailing),
+        len(data),
+        "0",
+        str(len(trailing)),
+    )
+    assert found.severity == "warning"
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_compressed_batch_without_payload_is_told(tmp_path: Path, codec: Codec) -> None:
+    empty = batch(records=RECORDS, codec=codec, payload=b"")
+    for level in ("full", "deep"):
+        found = _of_log(tmp_path, empty + batch(records=RECORDS, base_offset=3), level=level)
+        found = [one for one in found if one.code != "record-count-too-high"]  # of zstd, nothing is a payload of nothing
+        assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == [
+            ("payload-empty-compressed", 0, 61, "3", "0")
+        ]
+    assert _of_log(tmp_path, batch(codec=codec, base_offset=0) + batch(records=RECORDS, base_offset=1)) == []
+
+
+@pytest.mark.parametrize(("codec_id", "code"), [(4, None), (5, "codec-unknown"), (7, "codec-unknown")])
+def test_a_codec_that_does_not_exist_is_told(tmp_path: Path, codec_id: int, code: str | None) -> None:
+    odd = batch(records=RECORDS, attributes=codec_id, payload=compress(PLAIN, codec="zstd", magic=2))
+    found = _of_log(tmp_path, odd + batch(records=RECORDS, base_offset=3))
+    assert [(one.code, one.severity, one.start, one.end, one.expected) for one in found] == (
+        [] if code is None else [(code, "error", 0, len(odd), "0 to 4")]
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "decoded", "code"),
+    [
+        (record(value=b"v", length=1000), 1, "record-length-bad"),
+        (record(value=b"v", length=-3), 1, "record-length-bad"),
+        (record(headers_count=-1), 1, "header-count-bad"),
+        (record(headers=[(None, b"v")]), 1, "header-key-null"),
+        (record(value=b"v", trailing=b"?"), 1, "record-body-mismatch"),
+    ],
+)
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_records_are_read_up_to_the_first_that_is_broken(
+    tmp_path: Path, second: object, decoded: int, code: str, codec: Codec
+) -> None:
+    odd = batch(records=[RECORDS[0], second, RECORDS[2]], codec=codec)  # type: ignore[list-item]  # a record
+    (found,) = _deep(tmp_path, odd, batch(records=RECORDS, base_offset=3))
+    start = 61 + len(encode_record(RECORDS[0])) if codec == "none" else 0
+    assert (found.code, found.severity, found.start, found.end) == (code, "error", start, len(odd))
+    assert (found.expected, found.found, found.resync, found.skipped) == ("3", str(decoded), "by-length", len(odd) - start)
+    assert found.message.endswith(f" {decoded} of 3 records can be read.")
+
+
+@pytest.mark.parametrize(("policy", "told"), [("compact", True), ("compact,delete", True), ("delete", False), ("unknown", False)])
+def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, policy: str, told: bool) -> None:
+    none = record(value=b"v")
+    pieces = [
+        batch(records=RECORDS),
+        batch(records=[RECORDS[0], none, none], base_offset=3),
+        batch(records=[none], base_offset=6),
+        batch(records=[record(value=b"v")], base_offset=7, is_control=True),
+    ]
+    found = [one for one in _deep(tmp_path, *pieces, cleanup_policy=policy) if one.code == "key-missing-compacted"]
+    start = len(pieces[0])
+    assert [(one.start, one.end, one.offset_first, one.found) for one in found] == [
+        (start, start + len(pieces[1]), 4, "3")
+    ] * told
+
+
+@pytest.mark.parametrize(
+    ("odd", "code", "note"),
+    [
+        (record(key=b"k", value=b"v", attributes=5), "record-attributes-set", "2 records with attributes,"),
+        (record(headers=[(b"\xff", b"v")]), "header-bytes-odd", "2 keys of headers that cannot be read as UTF-8;"),
+    ],
+)
+def test_odd_records_are_counted_over_the_file(tmp_path: Path, odd: object, code: str, note: str) -> None:
+    pieces = [batch(records=[RECORDS[0], odd], base_offset=first) for first in (0, 2)]  # type: ignore[list-item]  # a record
+    (found,) = (one for one in _deep(tmp_path, *pieces) if one.code == code)
+    assert (found.found, found.offset_first) == ("2", 1)
+    assert found.message.startswith(note)
+
+
+@pytest.mark.parametrize(("size", "told"), [(-2, True), (-1, False)])
+def test_a_length_below_null_is_a_warning(tmp_path: Path, size: int, told: bool) -> None:
+    for one, code in (
+        (record(key_length=size), "key-length-bad"),
+        (record(value_length=size), "key-length-bad"),
+    ):
+        data = batch(records=[RECORDS[0], one])
+        found = _deep(tmp_path, data, batch(records=RECORDS, base_offset=2))
+        start = 61 + len(encode_record(RECORDS[0]))
+        assert [(row.code, row.severity, row.start, row.end, row.offset_first, row.expected, row.found) for row in found] == [
+            (code, "warning", start, len(data), 1, "-1", "-2")
+        ] * told
+
+
+def test_the_frames_of_wrappers_are_looked_at_too(tmp_path: Path) -> None:
+    inner = message_set(messages=[message(value=b"first", offset=0), message(value=b"second", offset=1)])
+    two = gzip.compress(inner[:30]) + gzip.compress(inner[30:])
+    plain = message_set(messages=[message(value=b"a")], base_offset=0)
+    odd = wrapper(messages=[message(value=b"a"), message(value=b"b")], payload=two, base_offset=1)
+    (found,) = (one for one in _deep(tmp_path, plain, odd) if one.code == "frame-multi-member")
+    assert (found.start, found.end, found.offset_first, found.found) == (len(plain), len(plain + odd), 2, "1")
+
+
+# --- messages in wrappers
+
+
+def test_a_message_inside_a_wrapper_is_told_by_its_own_checksum_and_magic(tmp_path: Path) -> None:
+    data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=1), message(value=b"c", magic=0)])
+    found = _deep(tmp_path, data)
+    assert [(one.code, one.severity, one.offset_first, one.start, one.end) for one in found] == [
+        ("legacy-inner-crc", "error", 1, 0, len(data)),
+        ("legacy-inner-magic", "warning", 2, 0, len(data)),
+    ]
+    assert found[0].found == "0x00000001"
+    assert (found[1].expected, found[1].found) == ("1", "0")
+
+
+@pytest.mark.parametrize(("codec", "told"), [("zstd", True), ("gzip", False)])
+def test_old_messages_know_no_zstd(tmp_path: Path, codec: Codec, told: bool) -> None:
+    data = wrapper(messages=[message(value=b"a")], codec=codec)
+    found = [one for one in _of_log(tmp_path, data) if one.code == "codec-not-allowed"]
+    assert [(one.severity, one.start, one.end) for one in found] == [("error", 0, len(data))] * told
+
+
+@pytest.mark.parametrize(("shown", "told"), [(TIMESTAMP + 5, False), (TIMESTAMP + 4, True), (TIMESTAMP + 6, True)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_header_has_the_latest_time_of_its_records(tmp_path: Path, shown: int, told: bool, count: int) -> None:
+    times = [TIMESTAMP + 5, TIMESTAMP + 1][:count]
+    pieces = [
+        batch(records=[record(timestamp=TIMESTAMP)]),
+        batch(records=[record(timestamp=at) for at in times], base_offset=1, max_timestamp=shown),
+    ]
+    found = [one for one in _deep(tmp_path, *pieces) if one.code == "max-timestamp-mismatch"]
+    start = len(pieces[0])
+    assert [(one.start, one.expected, one.found) for one in found] == [(start, str(TIMESTAMP + 5), str(shown))] * told
+    appended = batch(records=[record(timestamp=at) for at in times], max_timestamp=shown, timestamp_type="LogAppendTime")
+    assert [one for one in _deep(tmp_path, appended) if one.code == "max-timestamp-mismatch"] == []
+
+
+# --- what the system does not tell
+
+
+class _NoStatus:
+    """os.stat, which fails for some paths."""
+
+    def __init__(self, *paths: Path, error: int) -> None:
+        self.paths = {str(path) for path in paths}
+        self.error = error
+        self.stat = os.stat
+
+    def __call__(self, path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, str | Path) and str(path) in self.paths:
+            raise OSError(self.error, os.strerror(self.error), str(path))
+        return self.stat(path, *args, **options)
+
+
+@pytest.mark.parametrize(("error", "code"), [(errno.EIO, "io-error"), (errno.EACCES, "permission-denied")])
+@pytest.mark.parametrize("name", [LOG, file_name(0, ".index"), EPOCHS])
+def test_a_file_of_which_the_system_says_nothing_has_not_vanished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: int, code: str
+) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / name, error=error))
+    (found,) = _findings(directory)
+    assert (found.code, found.severity, Path(found.path).name) == (code, "error", name)
+
+
+def test_a_file_that_is_removed_while_it_is_read_has_vanished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)]})
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / LOG, error=errno.ENOENT))
+    assert [(one.code, one.severity) for one in _findings(directory)] == [("file-vanished", "info")]
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
+def test_what_a_log_directory_holds_is_checked_where_the_system_does_not_say_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    directory = _log_dir(tmp_path / "data")
+    (tmp_path / "elsewhere").mkdir()
+    (directory / "orders-9").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(os, "stat", _NoStatus(directory / "meta.properties", directory / "orders-9", error=error))
+    found = {(Path(one.path).name, one.severity) for one in _findings(directory) if one.severity == "error"}
+    assert found == {("meta.properties", "error"), ("orders-9", "error")}
+
+
+def test_a_file_whose_size_the_system_does_not_say_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / LOG).write_bytes(_batch(0))
+
+    def no_size(_descriptor: int) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fstat", no_size)
+        found = _findings(tmp_path / LOG)
+    assert [(one.code, one.severity) for one in found] == [("io-error", "error")]

@@ -1,0 +1,542 @@
+"""What checks say of the bytes of a segment: ends that are torn, lengths and checksums that are wrong, ranges without batches."""
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import kernels
+from tests.builders.files import file_name, producer_snapshot, write_partition
+from tests.builders.files import offset_index as index_of
+from tests.builders.files import time_index as time_index_of
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record
+from tests.checks.test_check_rules import INDEX, LOG, SIZE, TIME_INDEX, _batch, _codes, _findings, _flipped, _log, _of_log, _told
+from tests.faults.case import NOW
+
+NEXT_LOG = file_name(4, ".log")
+
+
+@pytest.fixture(params=kernels.WAYS, autouse=True)
+def window(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Batches come in several ways; what is found does not depend on it."""
+    with kernels.coming_upon_batches(request.param):
+        yield
+
+
+def _with(data: bytes, position: int, new: bytes) -> bytes:
+    return data[:position] + new + data[position + len(new) :]
+
+
+def _partition(tmp_path: Path, segments: dict[int, list[bytes]], **others: object) -> Path:
+    return write_partition(tmp_path, topic="orders", partition=3, segments=segments, index_interval_bytes=0, **others)  # type: ignore[arg-type]
+
+
+def _write(path: Path, data: bytes, *, age_ms: int = 3_600_000) -> None:
+    """A file that was last written to so long before NOW."""
+    path.write_bytes(data)
+    os.utime(path, ns=((NOW - age_ms) * 1_000_000,) * 2)
+
+
+# --- torn ends
+
+
+@pytest.mark.parametrize("age_ms", [3_600_000, 0, -60_000])
+@pytest.mark.parametrize(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
+def test_a_torn_end_of_the_newest_segment_is_a_warning_however_new_it_is(
+    tmp_path: Path, age_ms: int, cut: int, code: str
+) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
+    _write(directory / file_name(2, ".log"), _log(2, 3)[:-cut], age_ms=age_ms)
+    for suffix in (".index", ".timeindex"):
+        (directory / file_name(2, suffix)).write_bytes(b"")  # what a broker appends to the log, it enters there afterwards
+    (found,) = (one for one in _findings(directory) if one.code == code)
+    assert (found.severity, found.start, found.end) == ("warning", SIZE, 2 * SIZE - cut)
+
+
+@pytest.mark.parametrize(("cut", "code"), [(5, "torn-tail"), (SIZE - 9, "torn-header")])
+def test_a_torn_end_of_a_sealed_segment_is_an_error_however_new_it_is(tmp_path: Path, cut: int, code: str) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
+    _write(directory / LOG, _log(0, 1)[:-cut], age_ms=0)
+    (found,) = (one for one in _findings(directory) if one.code == code)
+    assert found.severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "lost"),
+    [
+        (_log(2, 3)[:-5], "torn-tail", (3, 3)),
+        (_log(2, 3)[: SIZE + 9], "torn-header", (3, 3)),
+        (_log(2) + bytes(99), "zero-tail", (3, 3)),
+        (_log(2, 3) + _batch(4)[:-5], "torn-tail", None),
+    ],
+    ids=["torn", "torn header", "zeros", "known of by none"],
+)
+@pytest.mark.parametrize("age_ms", [0, 3_600_000])
+def test_a_torn_end_of_the_newest_segment_is_an_error_where_indexes_know_of_more(
+    tmp_path: Path, end: bytes, code: str, lost: tuple[int, int] | None, age_ms: int
+) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)], 2: [_batch(2), _batch(3)]})
+    _write(directory / file_name(2, ".log"), end, age_ms=age_ms)
+    (found,) = (one for one in _findings(directory) if one.code == code)
+    if lost is None:
+        assert found.severity != "error"
+        return
+    assert (found.severity, found.offset_first, found.offset_last) == ("error", *lost)
+    assert found.message.endswith(f" Lost: offset 3, for {file_name(2, '.index')} knows of it.")
+
+
+def test_what_was_torn_off_reaches_as_far_as_any_file_knows(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]}, producer_snapshots={9: []})
+    _write(directory / LOG, _log(0, 1)[:-5])
+    (found,) = (one for one in _findings(directory) if one.code == "torn-tail")
+    assert (found.severity, found.offset_first, found.offset_last) == ("error", 1, 8)
+
+
+def test_a_torn_end_of_a_log_alone_is_an_error(tmp_path: Path) -> None:
+    _write(tmp_path / LOG, _log(0, 1)[:-5])
+    (found,) = _findings(tmp_path / LOG)
+    assert _told([found]) == [("torn-tail", "error", SIZE, 2 * SIZE - 5, (1, 1))]
+    assert (found.expected, found.found, found.resync, found.skipped) == (str(SIZE), str(SIZE - 5), "end", SIZE - 5)
+    assert found.message == (
+        "The last batch, offset 1, says it is 76 bytes long; 5 of them are missing. Whole, and to be salvaged, are 0 of 1 record."
+    )
+
+
+@pytest.mark.parametrize(("cut", "whole"), [(1, 2), (9, 2), (10, 1), (18, 1), (19, 0), (27, 0)])
+def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int, whole: int) -> None:
+    torn = batch(records=[record(value=b"v1"), record(value=b"v2"), record(value=b"v3")], base_offset=1)
+    assert len(torn) == 61 + 27
+    _write(tmp_path / LOG, _batch(0) + torn[:-cut])
+    (found,) = _findings(tmp_path / LOG)
+    assert found.message.endswith(f"{cut} of them are missing. Whole, and to be salvaged, are {whole} of 3 records.")
+    assert (found.offset_first, found.offset_last) == (1, 3)
+
+
+def test_the_whole_records_of_a_torn_batch_are_counted_over_all_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.checks.rules.framing.WINDOW_SIZE", 100)
+    torn = batch(records=[record(value=b"v" * 20)] * 50, base_offset=1)[:-30]
+    _write(tmp_path / LOG, _batch(0) + torn)
+    (found,) = _findings(tmp_path / LOG)
+    assert found.message.endswith(" Whole, and to be salvaged, are 48 of 50 records.")
+
+
+def test_of_a_torn_compressed_batch_no_record_is_whole(tmp_path: Path) -> None:
+    torn = batch(records=[record(value=b"v" * 200)], base_offset=1, codec="gzip")
+    _write(tmp_path / LOG, _batch(0) + torn[:-1])
+    (found,) = _findings(tmp_path / LOG)
+    assert found.message == f"The last batch, offset 1, says it is {len(torn)} bytes long; 1 of them are missing."
+
+
+@pytest.mark.parametrize(("count", "code"), [(8, "torn-header"), (17, "torn-header"), (18, "torn-tail"), (60, "torn-tail")])
+def test_an_end_is_torn_in_the_header_or_behind_it(tmp_path: Path, count: int, code: str) -> None:
+    _write(tmp_path / LOG, _batch(0) + _batch(1)[:count])
+    (found,) = _findings(tmp_path / LOG)
+    assert (found.code, found.start, found.end, found.skipped) == (code, SIZE, SIZE + count, count)
+
+
+# --- zeros at the end
+
+
+@pytest.mark.parametrize(("size", "severity"), [(4096, "warning"), (4095, "error"), (8192, "warning"), (SIZE + 1, "error")])
+def test_zeros_at_the_end_of_a_log_alone_are_lawful_where_it_ends_with_a_page(tmp_path: Path, size: int, severity: str) -> None:
+    _write(tmp_path / LOG, _batch(0).ljust(size, b"\0"))
+    (found,) = _findings(tmp_path / LOG)
+    assert _told([found]) == [("zero-tail", severity, SIZE, size, (None, None))]
+    zeros = size - SIZE
+    words = "The last byte of the file is zero." if zeros == 1 else f"The last {zeros:,} bytes of the file are zero."
+    assert found.message == words
+
+
+def test_zeros_at_the_end_weigh_by_the_place_of_the_segment(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]})
+    for name, data in ((LOG, _batch(0)), (file_name(1, ".log"), _batch(1))):
+        _write(directory / name, data.ljust(4096, b"\0"))
+    severities = [(Path(one.path).name, one.severity) for one in _findings(directory) if one.code == "zero-tail"]
+    assert severities == [(LOG, "error"), (file_name(1, ".log"), "warning")]
+
+
+def test_a_size_in_whole_mebibytes_looks_preallocated(tmp_path: Path) -> None:
+    for size, words in ((1 << 20, " The file is 1 MiB exactly: it looks preallocated."), ((1 << 20) - 4096, "")):
+        _write(tmp_path / LOG, _batch(0).ljust(size, b"\0"))
+        (found,) = (one for one in _findings(tmp_path / LOG) if one.code == "zero-tail")
+        assert found.message == f"The last {size - SIZE:,} bytes of the file are zero.{words}"
+
+
+# --- ends that are cut between batches
+
+
+def _cut_partition(tmp_path: Path, *, index: bytes | None = None, times: bytes | None = None, snapshot: int = 0) -> Path:
+    directory = _partition(tmp_path, {0: [_batch(0), _batch(1)]})
+    if index is not None:
+        (directory / INDEX).write_bytes(index)
+    if times is not None:
+        (directory / TIME_INDEX).write_bytes(times)
+    if snapshot:
+        (directory / file_name(snapshot, ".snapshot")).write_bytes(producer_snapshot(entries=[]))
+    _write(directory / LOG, _log(0, 1))
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("files", "attested", "names"),
+    [
+        ({"index": index_of(entries=[(1, SIZE)])}, None, ""),
+        ({"index": index_of(entries=[(1, 2 * SIZE)])}, 2, f"{INDEX} knows"),  # where a batch would follow
+        ({"index": index_of(entries=[(1, 2 * SIZE - 1)])}, None, ""),
+        ({"index": index_of(entries=[(2, SIZE)])}, 2, f"{INDEX} knows"),
+        ({"index": index_of(entries=[(1, SIZE), (7, 9 * SIZE)], zero_entry_count=9)}, 7, f"{INDEX} knows"),
+        ({"index": index_of(entries=[(7, 9 * SIZE)], trailing=b"\1\1\1\1")}, 7, f"{INDEX} knows"),
+        ({"times": time_index_of(entries=[(TIMESTAMP, 1)])}, None, ""),
+        ({"times": time_index_of(entries=[(TIMESTAMP, 2)])}, 2, f"{TIME_INDEX} knows"),
+        ({"snapshot": 2}, None, ""),
+        ({"snapshot": 3}, 2, f"{file_name(3, '.snapshot')} knows"),
+        (
+            {"index": index_of(entries=[(4, 4 * SIZE)]), "times": time_index_of(entries=[(TIMESTAMP, 6)]), "snapshot": 6},
+            6,
+            f"{INDEX} and {TIME_INDEX} and {file_name(6, '.snapshot')} know",
+        ),
+    ],
+)
+def test_files_beside_a_log_attest_how_far_it_went(
+    tmp_path: Path, files: dict[str, object], attested: int | None, names: str
+) -> None:
+    directory = _cut_partition(tmp_path, **files)  # type: ignore[arg-type]
+    found = [one for one in _findings(directory) if one.code == "truncated-at-boundary"]
+    if attested is None:
+        assert found == []
+        return
+    assert _told(found) == [("truncated-at-boundary", "error", 2 * SIZE, 2 * SIZE, (2, attested))]
+    assert (found[0].expected, found[0].found, found[0].offset_certainty, found[0].resync) == (
+        str(attested),
+        "1",
+        "estimated",
+        "end",
+    )
+    assert found[0].message == (
+        f"The file ends after offset 1, at the end of a batch, but {names} of offset {attested}: batches seem to be cut off."
+    )
+
+
+def test_an_empty_log_may_have_had_its_first_batch(tmp_path: Path) -> None:
+    directory = _cut_partition(tmp_path, index=b"", times=time_index_of(entries=[(TIMESTAMP, 0)]))
+    _write(directory / LOG, b"")
+    (found,) = (one for one in _findings(directory) if one.code == "truncated-at-boundary")
+    assert (found.offset_first, found.offset_last, found.expected, found.found) == (0, 0, "0", "-1")
+
+
+def test_the_snapshot_with_the_highest_offset_attests_for_the_newest_segment_only(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0)], 1: [_batch(1)]}, producer_snapshots={1: [], 2: [], 9: []})
+    found = [one for one in _findings(directory) if one.code == "truncated-at-boundary"]
+    assert [(Path(one.path).name, one.found, one.expected) for one in found] == [(file_name(1, ".log"), "1", "8")]
+
+
+def test_nothing_attests_for_a_log_whose_end_is_damaged(tmp_path: Path) -> None:
+    index = index_of(entries=[(7, 9 * SIZE)])
+    directory = _cut_partition(tmp_path, index=index)
+    for data in (_batch(0) + _flipped(_batch(1)), _log(0, 1)[:-5], _log(0, 1) + bytes(99)):  # told with that
+        _write(directory / LOG, data)
+        assert "truncated-at-boundary" not in _codes(_findings(directory))
+
+
+def test_damage_before_the_end_hides_no_batches_that_are_cut_off(tmp_path: Path) -> None:
+    directory = _cut_partition(tmp_path, index=index_of(entries=[(7, 9 * SIZE)]))
+    _write(directory / LOG, _flipped(_batch(0)) + _batch(1))
+    assert "truncated-at-boundary" in _codes(_findings(directory))
+
+
+# --- lengths
+
+
+@pytest.mark.parametrize(
+    ("length", "code"),
+    [
+        (-1, "batch-length-negative"),
+        (0, "batch-length-too-small"),
+        (48, "batch-length-too-small"),
+        (49, "batch-length-mismatch"),
+        (3 * SIZE - 12, "batch-length-mismatch"),
+        (3 * SIZE - 11, "batch-length-absurd"),
+    ],
+)
+def test_a_wrong_length_is_named_by_what_it_says(tmp_path: Path, length: int, code: str) -> None:
+    (found,) = _of_log(tmp_path, _with(_log(0, 1, 2, 3), SIZE + 8, struct.pack(">i", length)))
+    assert _told([found]) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
+    assert (found.expected, found.found, found.resync, found.skipped) == ("64", str(length), "by-repaired-length", SIZE)
+    assert found.message == (
+        f"One batch, offset 1. Its length says {length} and should be 64: with that its CRC fits, and its contents are intact."
+    )
+
+
+@pytest.mark.parametrize(
+    ("magic", "length", "code"),
+    [
+        (0, 13, "batch-length-too-small"),
+        (0, 14, "batch-length-mismatch"),
+        (1, 21, "batch-length-too-small"),
+        (1, 22, "batch-length-mismatch"),
+    ],
+)
+def test_a_wrong_length_of_a_message_is_named_by_its_magic(tmp_path: Path, magic: int, length: int, code: str) -> None:
+    messages = [message_set(messages=[message(value=b"value", magic=magic)], base_offset=offset) for offset in range(3)]
+    messages[1] = _with(messages[1], 8, struct.pack(">i", length))
+    (found,) = _of_log(tmp_path, b"".join(messages))
+    assert (found.code, found.found, found.start, found.end) == (code, str(length), len(messages[0]), 2 * len(messages[0]))
+
+
+@pytest.mark.parametrize(
+    ("length", "code"),
+    [
+        (-1, "batch-length-negative"),
+        (48, "batch-length-too-small"),
+        (49, "crc-mismatch"),
+        (3 * SIZE - 12 + 1, "batch-length-absurd"),
+    ],
+)
+def test_a_wrong_length_of_a_damaged_batch_is_told_with_what_is_missing(tmp_path: Path, length: int, code: str) -> None:
+    damaged = _flipped(_with(_batch(1), 8, struct.pack(">i", length)))
+    found = [one for one in _of_log(tmp_path, _batch(0) + damaged + _log(2, 3)) if one.code != "resync-nested-candidate"]
+    assert _told(found) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
+    assert (found[0].resync, found[0].skipped, found[0].offset_certainty) == ("by-scan", SIZE, "estimated")
+    assert found[0].message.endswith(" Missing here: offset 1.")
+
+
+# --- checksums
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_a_checksum_that_differs_in_one_byte_is_itself_damaged(tmp_path: Path, shift: int) -> None:
+    (found,) = _of_log(tmp_path, _batch(0) + _flipped(_batch(1), 17 + shift) + _batch(2))
+    assert _told([found]) == [("crc-mismatch", "error", SIZE, 2 * SIZE, (1, 1))]
+    assert found.message.endswith(
+        "They differ in one byte: the CRC itself seems to be damaged, not what it covers. Locus: crc-field."
+    )
+    good = _batch(1)[17:21].hex()
+    assert (found.expected, found.found) == (f"0x{good}", f"0x{_flipped(_batch(1), 17 + shift)[17:21].hex()}")
+    assert (found.resync, found.skipped) == ("by-length", SIZE)
+
+
+def test_a_checksum_that_differs_in_two_bytes_says_nothing_of_itself(tmp_path: Path) -> None:
+    data = _batch(0) + _flipped(_flipped(_batch(1), 17), 18) + _batch(2)
+    (found,) = _of_log(tmp_path, data)
+    assert found.message.endswith("Locus: payload.")
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "locus"),
+    [
+        (21, b"\x80\0", "header"),  # attributes
+        (21, b"\0\x80", "header"),
+        (23, struct.pack(">i", -1), "header"),  # last offset delta
+        (57, struct.pack(">i", -1), "header"),  # count
+        (57, struct.pack(">i", 2), "header"),
+        (61, b"\x70", "records"),  # length of the first record
+        (75, b"\x02", "records"),  # its count of headers
+        (70, b"V", "payload"),
+        (27, struct.pack(">q", 5), "payload"),  # base timestamp
+    ],
+)
+def test_the_damage_is_looked_for_where_it_shows(tmp_path: Path, position: int, value: bytes, locus: str) -> None:
+    (found,) = _of_log(tmp_path, _batch(0) + _with(_batch(1), position, value) + _batch(2))
+    assert (found.code, found.start, found.end) == ("crc-mismatch", SIZE, 2 * SIZE)
+    assert found.message.rpartition(" Locus: ")[2] == f"{locus}."
+
+
+def test_a_lost_page_and_a_compressed_payload_say_so_themselves(tmp_path: Path) -> None:
+    for size, words in ((512, "Zeros from byte 176 on: looks like a lost page. Locus: unknown."), (511, "Locus: payload.")):
+        value = b"\1" * 100 + bytes(size) + b"\1" * 100
+        one = batch(records=[record(value=b"\1" * (len(value)))])
+        data = one.replace(b"\1" * len(value), value[:100] + bytes(size) + value[-100:])
+        (found,) = _of_log(tmp_path, data + _batch(1))
+        start = data.find(bytes(512))
+        assert found.message.endswith(words.replace("176", str(start)))
+    packed = _flipped(batch(records=[record(value=b"v" * 50)], codec="gzip"))
+    (found,) = _of_log(tmp_path, packed + _batch(1))
+    assert found.message.endswith("`kdump log --deep` shows what decodes. Locus: unknown.")
+
+
+def test_a_message_with_a_wrong_checksum_is_told_with_both(tmp_path: Path) -> None:
+    messages = [message_set(messages=[message(value=b"value")], base_offset=offset) for offset in range(3)]
+    data = messages[0] + _flipped(messages[1], 20) + messages[2]
+    (found,) = _of_log(tmp_path, data)
+    size = len(messages[0])
+    assert (found.code, found.start, found.end, found.offset_first, found.offset_last) == ("crc-mismatch", size, 2 * size, 1, 1)
+    assert found.found == f"0x{messages[1][12:16].hex()}"
+
+
+@pytest.mark.parametrize(("magic", "found_magic"), [(b"\x03", "3"), (b"\x00", "0"), (b"\x01", "1")])
+def test_a_magic_that_alone_is_wrong_is_told_as_that(tmp_path: Path, magic: bytes, found_magic: str) -> None:
+    found = _of_log(tmp_path, _with(_log(0, 1, 2), SIZE + 16, magic))
+    (one,) = (one for one in found if one.code == "bad-magic")
+    assert (one.severity, one.start, one.end, one.expected, one.found) == ("error", SIZE, 2 * SIZE, "2", found_magic)
+    assert one.message == f"One batch. Its magic says {found_magic}; as magic 2 its CRC fits, so only this byte is wrong."
+
+
+# --- what single headers say
+
+
+@pytest.mark.parametrize(("limit", "told"), [(SIZE, []), (SIZE - 1, [(0, SIZE), (SIZE, 2 * SIZE)])])
+def test_a_batch_above_the_limit_is_told(tmp_path: Path, limit: int, told: list[tuple[int, int]]) -> None:
+    found = _of_log(tmp_path, _log(0, 1), max_message_bytes=limit)
+    assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == [
+        ("batch-over-limit", start, end, str(limit), str(SIZE)) for start, end in told
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "found_attributes"),
+    [(0x10, None), (0x80, "0x0080"), (0x100, "0x0100"), (0x8000, "0x8000"), (0x8001, "0x8001")],
+)
+def test_attribute_bits_without_meaning_are_told(tmp_path: Path, attributes: int, found_attributes: str | None) -> None:
+    producer = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0} if attributes == 0x10 else {}
+    odd = batch(records=[record()], base_offset=1, attributes=attributes, **producer)  # type: ignore[arg-type]
+    found = [one for one in _of_log(tmp_path, _batch(0) + odd + _batch(2)) if one.code == "attributes-unknown-bits"]
+    told = [("attributes-unknown-bits", "warning", SIZE, SIZE + len(odd), (1, 1))]
+    assert _told(found) == ([] if found_attributes is None else told)
+    assert [one.found for one in found] == ([] if found_attributes is None else [found_attributes])
+    if found:
+        assert found[0].message == f"One batch, offset 1. Attribute bits 0x{attributes & 0xFF80:04x} have no meaning yet."
+
+
+def test_batches_that_compaction_emptied_are_one_finding(tmp_path: Path) -> None:
+    empty = [batch(base_offset=offset, last_offset_delta=1) for offset in (1, 3, 7)]
+    data = _batch(0) + empty[0] + empty[1] + _log(5, 6) + empty[2] + _batch(9)
+    (found,) = _of_log(tmp_path, data, is_pedantic=True)
+    assert _told([found]) == [("batch-empty", "info", SIZE, 3 * SIZE + 3 * 61, (2, 8))]
+    assert (found.found, found.message) == ("3", "3 batches without records, as compaction leaves them.")
+    assert _of_log(tmp_path, data) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "code", "expected", "value"),
+    [(-1, "record-count-negative", None, "-1"), (0, "record-count-zero-nonempty", "0", str(SIZE - 61))],
+)
+def test_a_count_that_hides_records_is_an_error(tmp_path: Path, count: int, code: str, expected: str | None, value: str) -> None:
+    odd = batch(records=[record(key=b"key", value=b"value")], base_offset=1, records_count=count)
+    found = [one for one in _of_log(tmp_path, _batch(0) + odd + _batch(2)) if one.code.startswith("record-count")]
+    assert _told(found) == [(code, "error", SIZE, 2 * SIZE, (1, 1))]
+    assert (found[0].expected, found[0].found) == (expected, value)
+
+
+def test_each_change_of_the_magic_is_told_by_its_direction(tmp_path: Path) -> None:
+    def old(offset: int, magic: int) -> bytes:
+        return message_set(messages=[message(value=b"v", magic=magic)], base_offset=offset)
+
+    pieces = [old(0, 0), old(1, 0), old(2, 1), _batch(3), _batch(4), old(5, 1), old(6, 0)]
+    found = [one for one in _of_log(tmp_path, b"".join(pieces), is_pedantic=True) if one.code.startswith("magic-")]
+    starts = [sum(map(len, pieces[:row])) for row in range(len(pieces) + 1)]
+    assert _told(found) == [
+        ("magic-upgrade", "info", starts[2], starts[3], (2, 2)),
+        ("magic-upgrade", "info", starts[3], starts[4], (3, 3)),
+        ("magic-regression", "warning", starts[5], starts[6], (5, 5)),
+        ("magic-regression", "warning", starts[6], starts[7], (6, 6)),
+    ]
+    assert [(one.expected, one.found) for one in found] == [("0", "1"), ("1", "2"), ("2", "1"), ("1", "0")]
+
+
+# --- ranges without batches
+
+
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        (b"\xff" * 30 + b"a" * 31, "binary data (50 % printable, 1.0 bits a byte)"),
+        (b"a" * 61, "text (100 % printable, 0.0 bits a byte)"),
+        (bytes(range(256)) * 4, "compressed or encrypted (38 % printable, 8.0 bits a byte)"),
+    ],
+)
+def test_a_file_of_no_kind_is_told_by_what_its_bytes_look_like(tmp_path: Path, data: bytes, looks: str) -> None:
+    (found,) = _of_log(tmp_path, data)
+    assert (found.code, found.found, found.message) == ("not-a-segment", None, f"No batch in the whole file: {looks}.")
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\x1f\x8b", "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\x04\x22\x4d\x18", "lz4"),
+        (b"PK\x03\x04", "zip"),
+        (b"\x7fELF", "ELF"),
+        (b"BZh", "bzip2"),
+        (b"\xfd7zXZ\x00", "xz"),
+        (b"SQLite format 3", "SQLite"),
+        (b"x" * 257 + b"ustar", "tar"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_by_its_first_bytes(tmp_path: Path, head: bytes, kind: str) -> None:
+    data = head + b"x" * 400
+    (found,) = _of_log(tmp_path, data)
+    assert _told([found]) == [("not-a-segment", "error", 0, len(data), (None, None))]
+    assert (found.found, found.message) == (kind, f"This is no segment: it begins like a file of {kind}.")
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        (b"text " * 40, "text (100 % printable, 1.9 bits a byte)"),
+        (b"text\n" * 38 + b"\1" * 9, "text (95 % printable, 2.1 bits a byte)"),
+        (b"text\n" * 38 + b"\1" * 10, "binary data (95 % printable, 2.1 bits a byte)"),
+        (bytes(range(256)), "compressed or encrypted (38 % printable, 8.0 bits a byte)"),
+        (bytes(range(1, 182)) * 2, "binary data (54 % printable, 7.5 bits a byte)"),
+        (bytes(range(1, 183)) * 2, "compressed or encrypted (53 % printable, 7.5 bits a byte)"),
+    ],
+)
+def test_what_is_no_batch_is_described(tmp_path: Path, sample: bytes, words: str) -> None:
+    assert len(sample) < 500
+    (found,) = _of_log(tmp_path, _batch(0) + sample + _batch(1))
+    assert _told([found]) == [("garbage-region", "error", SIZE, SIZE + len(sample), (None, None))]
+    assert found.message == f"{len(sample)} bytes that are no batch: {words}."
+    assert (found.resync, found.skipped) == ("by-scan", len(sample))
+
+
+def test_garbage_in_place_of_batches_is_told_with_the_offsets_that_are_missing(tmp_path: Path) -> None:
+    found = _of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + _log(5, 6))
+    assert _told(found) == [("garbage-region", "error", 2 * SIZE, 2 * SIZE + 180, (2, 4))]
+    assert found[0].message.endswith(" Missing here: offsets 2 to 4.")
+    found = _of_log(tmp_path, b"no batch " * 20 + _log(5, 6), base=4)
+    assert _told(found) == [("garbage-region", "error", 0, 180, (4, 4))]
+
+
+@pytest.mark.parametrize("window", ["all at once", "batch by batch"], indirect=True)
+def test_what_is_missing_is_told_once_of_ranges_side_by_side(tmp_path: Path) -> None:
+    found = _of_log(tmp_path, _log(0, 1) + b"no batch " * 20 + bytes(600) + b"no batch " * 20 + _log(5, 6))
+    assert [(one.code, one.start, one.end, one.offset_first, one.offset_last) for one in found] == [
+        ("garbage-region", 152, 332, 2, 4),
+        ("garbage-region", 932, 1112, None, None),
+        ("zero-hole", 332, 932, None, None),
+    ]
+
+
+def test_a_hole_is_told_with_the_batches_behind_it(tmp_path: Path) -> None:
+    (found,) = _of_log(tmp_path, _with(_log(0, 1, 2, 3, 4), SIZE, bytes(2 * SIZE)))
+    assert _told([found]) == [("zero-hole", "error", SIZE, 3 * SIZE, (1, 2))]
+    assert found.found == "2"
+    assert found.message == (
+        "152 bytes are zero. Missing here: offsets 1 to 2. 2 batches after, offsets 3 to 4: "
+        "a restart that scans this segment deletes them."
+    )
+
+
+def test_what_is_missing_at_the_end_goes_up_to_the_next_segment(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(row) for row in range(4)], 4: [_batch(4)]})
+    _write(directory / LOG, _log(0, 1) + b"no batch " * 20)
+    (found,) = (one for one in _findings(directory) if one.code == "garbage-region")
+    assert (found.offset_first, found.offset_last) == (2, 3)
+    _write(directory / LOG, _log(0, 1, 2)[:-5])
+    (found,) = (one for one in _findings(directory) if one.code == "torn-tail")
+    assert (found.offset_first, found.offset_last) == (2, 3)
+    assert found.message.endswith(" Missing here: offsets 2 to 3.")
+
+
+def test_batches_inside_a_damaged_one_are_counted(tmp_path: Path) -> None:
+    for count, words in ((1, "1 batch stands inside"), (3, "3 batches stand inside")):
+        inner = b"".join(_batch(100 + row) for row in range(count))
+        outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
+        outer[30] ^= 1
+        data = _batch(0) + bytes(outer) + b"?" * 30 + _batch(2)
+        (found,) = (one for one in _of_log(tmp_path, data) if one.code == "resync-nested-candidate")
+        start = data.find(inner)
+        assert (found.severity, found.start, found.end, found.found) == ("warning", start, start + len(inner), str(count))
+        assert found.message.startswith(f"{words} the bytes that a damaged batch claims. ")

@@ -1,0 +1,228 @@
+"""Checks in processes of their own: what a crash costs, in what order results come."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from kdump.checks import check_processes, segment
+from kdump.checks.check import Job, jobs
+from kdump.checks.check_processes import Isolation
+from kdump.checks.context import FileContext
+from kdump.checks.facts import SegmentFacts
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.settings import Settings
+from kdump.tables import Row
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import batch, record
+
+SETTINGS = Settings(now=0)
+
+
+def _batches(first: int, count: int) -> list[bytes]:
+    return [batch(records=[record(value=b"value")], base_offset=first + row) for row in range(count)]
+
+
+@contextmanager
+def _before_each(act: Callable[[FileContext], None]) -> Iterator[None]:
+    """Do something in the process that checks a segment, before it does."""
+    check = segment.check
+
+    def act_and_check(context: FileContext) -> SegmentFacts:
+        act(context)
+        return check(context)
+
+    with mock.patch.object(segment, "check", act_and_check):
+        yield
+
+
+def _rows(work: list[Job], settings: Settings = SETTINGS, processes: int = 1) -> list[Row]:
+    return [row for _, rows in Isolation(work, settings, processes=processes).results() for row in rows]
+
+
+def _crashes(rows: list[Row]) -> list[tuple[str, str | None]]:
+    return [(row.path.rpartition("/")[2], row.found) for row in rows if isinstance(row, Finding) and row.code == "check-crashed"]
+
+
+def _examined(rows: list[Row]) -> set[str]:
+    return {row.path.rpartition("/")[2] for row in rows if isinstance(row, FileReport) and not row.bytes_not_examined}
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_crash_costs_one_file(tmp_path: Path, number: signal.Signals) -> None:
+    write_partition(tmp_path, topic="a", segments={0: _batches(0, 1), 1: _batches(1, 1), 2: _batches(2, 1)})
+    write_partition(tmp_path, topic="b", segments={0: _batches(0, 1)})
+
+    def crash(context: FileContext) -> None:
+        if context.base_offset == 1:
+            signal.signal(signal.SIGABRT, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    import faulthandler
+
+    faulthandler.disable()
+    with _before_each(crash):
+        rows = _rows(jobs(str(tmp_path)))
+    assert _crashes(rows) == [(file_name(1, ".log"), number.name)]
+    assert {file_name(0, ".log"), file_name(2, ".log")} <= _examined(rows)
+    assert len([row for row in rows if isinstance(row, FileReport) and row.path.endswith(f"b-0/{file_name(0, '.log')}")]) == 1
+
+
+def test_a_check_that_is_killed_once_is_done_again(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path / "data", segments={number: _batches(number, 1) for number in range(6)})
+
+    def die(context: FileContext) -> None:
+        done = tmp_path / str(context.base_offset)
+        if context.base_offset in (0, 2, 3) and not done.exists():
+            done.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with _before_each(die):
+        rows = _rows(jobs(str(directory)))
+    assert len(list(tmp_path.iterdir())) == 4
+    assert _crashes(rows) == []
+    paths = [row.path for row in rows if isinstance(row, FileReport)]
+    assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))
+
+
+def test_each_crash_is_told_and_nothing_twice(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={number: _batches(number, 1) for number in range(6)})
+
+    def crash(context: FileContext) -> None:
+        if context.base_offset in (0, 2, 3):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with _before_each(crash):
+        rows = _rows(jobs(str(directory)))
+    assert _crashes(rows) == [(file_name(number, ".log"), "SIGKILL") for number in (0, 2, 3)]
+    paths = [row.path for row in rows if isinstance(row, FileReport)]
+    assert len(paths) == len(set(paths)) == len(list(directory.iterdir()))
+
+
+@pytest.mark.slow
+def test_a_job_in_which_everything_crashes_is_given_up(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={number: _batches(number, 1) for number in range(40)})
+    with _before_each(lambda _: os.kill(os.getpid(), signal.SIGKILL)):
+        rows = _rows(jobs(str(directory)))
+    assert len(_crashes(rows)) == 17  # 16 files, and the directory
+    assert _crashes(rows)[-1] == (directory.name, "SIGKILL")
+
+
+def test_a_fault_of_our_own_is_told_like_a_crash(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: _batches(0, 1), 1: _batches(1, 1)})
+
+    def fail(context: FileContext) -> None:
+        if context.base_offset == 0:
+            raise ZeroDivisionError("division by zero")
+
+    with _before_each(fail):
+        rows = _rows(jobs(str(directory)))
+    assert _crashes(rows) == [(file_name(0, ".log"), "ZeroDivisionError: division by zero")]
+    assert file_name(1, ".log") in _examined(rows)
+
+
+def test_a_process_that_does_not_answer_is_ended(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: _batches(0, 1), 1: _batches(1, 1)})
+
+    def sleep(context: FileContext) -> None:
+        if context.base_offset == 0:
+            time.sleep(1000)
+
+    end_if_stuck = check_processes._Worker.end_if_stuck
+    given = set()
+
+    def end_sleeper_soon(worker: check_processes._Worker, seconds: float) -> None:
+        given.add(seconds)
+        end_if_stuck(worker, 0.2 if worker.state()[3].endswith(file_name(0, ".log")) else seconds)
+
+    with _before_each(sleep), mock.patch.object(check_processes._Worker, "end_if_stuck", end_sleeper_soon):
+        rows = _rows(jobs(str(directory)), Settings(now=0, time_limit=100))
+    assert given == {205.0}
+    assert [name for name, _ in _crashes(rows)] == [file_name(0, ".log")]
+    assert file_name(1, ".log") in _examined(rows)
+
+
+def test_results_come_in_order_whoever_was_first(tmp_path: Path) -> None:
+    for number in range(12):
+        write_partition(tmp_path, topic=f"t{number:02}", segments={0: _batches(0, 1)})
+
+    def dawdle(context: FileContext) -> None:
+        if "t00" in context.path or "t05" in context.path:
+            time.sleep(0.5)
+
+    with _before_each(dawdle), mock.patch.object(check_processes, "_CHUNK_JOBS", 1):
+        rows = _rows(jobs(str(tmp_path)), processes=4)
+    paths = [row.path for row in rows if isinstance(row, FileReport) and row.path.endswith(".log")]
+    assert paths == sorted(paths)
+    assert len(paths) == 12
+
+
+@pytest.mark.slow
+def test_rows_that_wait_for_their_turn_are_bounded(tmp_path: Path) -> None:
+    broken = batch(records=[record(value=b"value")])[:-1] + b"X"
+    for number in range(6):
+        write_partition(tmp_path, topic=f"t{number}", segments={0: [broken] * 200})
+    with (
+        _before_each(lambda context: time.sleep(1 if "t0" in context.path else 0)),
+        mock.patch.object(check_processes, "_CHUNK_JOBS", 1),
+        mock.patch.object(check_processes, "_MAX_AHEAD", 300),
+    ):
+        run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=3)
+        most = count = 0
+        for _, rows in run.results():
+            most = max(most, run._row_count + len(rows))
+            count += sum(isinstance(row, Finding) and row.code == "crc-mismatch" for row in rows)
+    assert count == 6 * 200
+    assert most < 300 + 3 * 210
+
+
+def test_what_was_found_before_a_crash_is_kept_and_told_once(tmp_path: Path) -> None:
+    broken = batch(records=[record(value=b"value")])[:-1] + b"X"
+    directory = write_partition(tmp_path, segments={0: [broken], 1: [broken], 2: [broken]})
+
+    def crash(context: FileContext) -> None:
+        if context.base_offset == 1:
+            context.report("crc-mismatch", 0, 0, "Found before the crash.")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with _before_each(crash):
+        rows = _rows(jobs(str(directory)))
+    found = [(row.code, row.path.rpartition("/")[2]) for row in rows if isinstance(row, Finding)]
+    assert [(code, name) for code, name in found if code in ("crc-mismatch", "check-crashed")] == [
+        ("crc-mismatch", file_name(0, ".log")),
+        ("check-crashed", file_name(1, ".log")),
+        ("crc-mismatch", file_name(2, ".log")),
+    ]
+
+
+def test_many_findings_come_through(tmp_path: Path) -> None:
+    broken = batch(records=[record(value=b"value")])[:-1] + b"X"
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(broken * 5000)
+    rows = _rows(jobs(str(path)), Settings(now=0, max_findings=4000))
+    assert len([row for row in rows if isinstance(row, Finding) and row.code == "crc-mismatch"]) == 4000
+    assert [row.found for row in rows if isinstance(row, Finding) and row.code == "finding-flood"] == ["1000"]
+
+
+def test_nobody_is_left_when_the_caller_goes(tmp_path: Path) -> None:
+    for number in range(4):
+        write_partition(tmp_path, topic=f"t{number}", segments={0: _batches(0, 1)})
+
+    with (
+        _before_each(lambda context: time.sleep(0 if "t0" in context.path else 1000)),
+        mock.patch.object(check_processes, "_CHUNK_JOBS", 1),
+    ):
+        run = Isolation(jobs(str(tmp_path)), SETTINGS, processes=4)
+        results = run.results()
+        next(results)
+        processes = [worker._process for worker in run._workers]
+        assert processes
+        results.close()
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)

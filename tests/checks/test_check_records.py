@@ -1,0 +1,282 @@
+"""What `kdump check` says of timestamps and records: which batches rules see, how far they are read, and in what words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.binary import kernel
+from kdump.checks import catalogue, record_bytes, record_reader, segment
+from kdump.checks.check import jobs, run
+from kdump.checks.content import Content
+from kdump.checks.finding import Finding
+from kdump.checks.rules import timestamps
+from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.settings import Settings
+from kdump.errors import CorruptData
+from kdump.formats.log import Chunk
+from kdump.formats.record import RecordChunk
+from kdump.tables import Row
+from tests.builders.compression import CODEC_IDS, Codec, zstd_frames
+from tests.builders.records import (
+    TIMESTAMP,
+    Record,
+    batch,
+    encode_record,
+    message,
+    message_set,
+    record,
+    varint,
+    wrapper,
+)
+from tests.faults.case import NOW
+
+pytestmark = pytest.mark.both_kernels
+
+_LOG = "00000000000000000000.log"
+_CODES = {"crc-mismatch", *(fault.code for section in (catalogue.timestamps, catalogue.records) for fault in section.FAULTS)}
+_AFTER = batch(records=[record(value=b"after")], base_offset=1000)
+
+
+def _findings(tmp_path: Path, data: bytes, **settings: object) -> list[Finding]:
+    (tmp_path / _LOG).write_bytes(data)
+    rows: list[Row] = []
+    for job in jobs(str(tmp_path / _LOG)):
+        run(job, Settings(now=NOW, **{"level": "deep", **settings}), rows.append)  # type: ignore[arg-type]  # of any setting's type
+    return [row for row in rows if isinstance(row, Finding) and row.code in _CODES]
+
+
+def _codes(findings: Sequence[Finding]) -> list[str]:
+    return [finding.code for finding in findings]
+
+
+class _Seen(SegmentRule):
+    """Notes what rules are shown."""
+
+    reads_records: ClassVar[bool] = True
+    parts: ClassVar[list[RecordChunk]] = []
+    contents: ClassVar[list[int]] = []
+    faults: ClassVar[list[str]] = []
+    statuses: ClassVar[list[tuple[list[int], str]]] = []
+
+    def content(self, content: Content, status: str) -> None:
+        self.contents.append(len(content.rows))
+
+    def records(self, part: RecordChunk, status: str) -> None:
+        assert sum(part.counts) == len(part.records)
+        assert len(part.counts) == len(part.batches)
+        self.parts.append(part)
+        self.statuses.append((list(part.records["offset"]), status))
+
+    def unreadable(self, chunk: Chunk, fault: CorruptData, status: str) -> None:
+        self.faults.append(fault.code)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> type[_Seen]:
+    monkeypatch.setattr(segment.check, "__defaults__", ((_Seen,),))
+    for notes in (_Seen.parts, _Seen.contents, _Seen.faults, _Seen.statuses):
+        notes.clear()
+    return _Seen
+
+
+@pytest.mark.parametrize("codec", CODEC_IDS)
+def test_neighbouring_batches_are_shown_together(codec: Codec, seen: type[_Seen], tmp_path: Path) -> None:
+    batches = [batch(records=[record(value=b"v")] * 3, base_offset=offset, codec=codec) for offset in (0, 3, 6)]
+    _findings(tmp_path, b"".join(batches))
+    assert [part.counts for part in seen.parts] == [[3, 3, 3]]
+    assert list(seen.parts[0].records["offset"]) == list(range(9))
+    assert seen.contents == [3, 3, 3]
+
+
+def test_a_bad_batch_keeps_nothing_from_its_neighbours(seen: type[_Seen], tmp_path: Path) -> None:
+    good = [batch(records=[record(value=b"v")], base_offset=offset) for offset in (0, 3)]
+    bad = batch(records=[record(value=b"v"), record(length=-1)], base_offset=1)
+    _findings(tmp_path, good[0] + bad + good[1])
+    assert [part.counts for part in seen.parts] == [[1], [1], [1]]
+    assert [list(part.records["offset"]) for part in seen.parts] == [[0], [1], [3]]
+    assert seen.faults == ["record-body-mismatch"]
+
+
+def test_records_are_shown_with_what_became_of_their_own_batch(seen: type[_Seen], tmp_path: Path) -> None:
+    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(7)]
+    batches[2] = batch(records=[record(value=b"v")], base_offset=2, crc=0)
+    batches[4] = batch(records=[record(value=b"v")], base_offset=500)
+    _findings(tmp_path, b"".join(batches))
+    assert seen.statuses == [
+        ([0, 1], "intact"),
+        ([2], "damaged"),
+        ([3], "intact"),
+        ([500], "salvaged"),
+        ([5, 6], "intact"),
+    ]
+
+
+def test_a_batch_with_very_many_records_comes_in_parts(seen: type[_Seen], tmp_path: Path) -> None:
+    one = encode_record(record())
+    _findings(tmp_path, batch(payload=one * 70_000, records_count=70_000, codec="none", last_offset_delta=69_999))
+    assert sum(len(part.records) for part in seen.parts) == 70_000
+    assert [part.continues for part in seen.parts] == [False] + [True] * (len(seen.parts) - 1)
+    assert len(seen.parts) > 1
+    assert seen.contents == []
+
+
+def test_an_empty_batch_is_shown_without_records(seen: type[_Seen], tmp_path: Path) -> None:
+    _findings(tmp_path, batch(records=[record()]) + batch(base_offset=1, codec="gzip") + batch(records=[record()], base_offset=2))
+    assert [part.counts for part in seen.parts] == [[1, 0, 1]]
+
+
+def test_messages_are_shown_together_and_each_wrapper_on_its_own(seen: type[_Seen], tmp_path: Path) -> None:
+    plain = [message(value=b"v"), message(value=b"v")]
+    log = message_set(messages=plain) + wrapper(messages=plain, base_offset=2) + message_set(messages=plain, base_offset=4)
+    _findings(tmp_path, log)
+    assert [part.counts for part in seen.parts] == [[1, 1], [2], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [record(value=b"v", attributes=1), record(value=b"v", length=-3), record(value_length=-9), record(value=b"v", timestamp=-7)],
+)
+def test_of_a_batch_with_a_wrong_crc_only_that_is_said(odd: Record, tmp_path: Path) -> None:
+    assert _codes(_findings(tmp_path, batch(records=[odd], crc=0) + _AFTER)) == ["crc-mismatch"]
+
+
+@pytest.mark.parametrize("level", ["quick", "full", "deep"])
+def test_timestamps_of_headers_are_looked_at_unless_quick(level: str, tmp_path: Path) -> None:
+    log = batch(records=[record(timestamp=-2)], max_timestamp=-2)
+    assert _codes(_findings(tmp_path, log, level=level)) == ([] if level == "quick" else ["timestamp-negative"])
+
+
+def test_a_record_that_is_negative_is_told_though_its_header_is_not(tmp_path: Path) -> None:
+    log = batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)])
+    (finding,) = _findings(tmp_path, log)
+    assert finding.code == "timestamp-negative"
+    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; below zero, there is only -1, for none."
+
+
+def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:
+    old, new = encode_record(record()), encode_record(record(timestamp=TIMESTAMP + 9))
+    payload = new + old * 70_000
+
+    def log(max_timestamp: int) -> bytes:
+        return batch(payload=payload, records_count=70_001, last_offset_delta=70_000, max_timestamp=max_timestamp)
+
+    assert _codes(_findings(tmp_path, log(TIMESTAMP + 9))) == []
+    assert _codes(_findings(tmp_path, log(TIMESTAMP))) == ["max-timestamp-mismatch"]
+    assert _codes(_findings(tmp_path, log(TIMESTAMP) + _AFTER)) == ["max-timestamp-mismatch"]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (1_700_000_000_000, "2023-11-14 22:13:20 UTC (1700000000000)"),
+        (1_700_000_000_007, "2023-11-14 22:13:20.007 UTC (1700000000007)"),
+        (0, "1970-01-01 00:00:00 UTC (0)"),
+        (253_402_300_799_999, "9999-12-31 23:59:59.999 UTC (253402300799999)"),
+        (253_402_300_800_000, "253402300800000"),
+        (2**63 - 1, "9223372036854775807"),
+        (-1, "-1"),
+        (-(2**63), "-9223372036854775808"),
+    ],
+)
+def test_a_moment_has_a_date_where_there_is_one(milliseconds: int, text: str) -> None:
+    assert timestamps.moment(milliseconds) == text
+
+
+# --- bytes of records --------------------------------------------------------------------------------------------
+
+_SIZES = st.sampled_from([None, 1, 2, 3, 4, 5])
+_NUMBERS = st.one_of(st.integers(-70, 70), st.integers(-10_000, 10_000), st.integers(-(1 << 31), (1 << 31) - 1))
+
+
+def _rows(data: bytes) -> list[Any]:
+    rows: list[Any] = []
+    end, code, _ = kernel.walk_records(data, 0, len(data), 2, len(data), False, rows)
+    assert (end, code) == (len(data), "")
+    return rows
+
+
+@given(offset_delta=_NUMBERS, size=_SIZES, header_count_size=_SIZES, key=st.none() | st.binary(max_size=90))
+def test_a_varint_is_odd_if_it_could_be_shorter(
+    offset_delta: int, size: int | None, header_count_size: int | None, key: bytes | None
+) -> None:
+    shortest = varint(offset_delta)
+    padded = varint(offset_delta, size_in_bytes=size)
+    header_count = varint(0, size_in_bytes=header_count_size)
+    sized_key = varint(-1) if key is None else varint(len(key)) + key
+    body = b"\0\0" + padded + sized_key + varint(-1) + header_count
+    data = encode_record(record(value=b"first")) + varint(len(body)) + body
+    found = [
+        field.name
+        for _, position, _ in record_bytes.odd_records(data, 0, _rows(data))
+        for field in record_bytes.fields(data, position, len(data))
+        if not field.is_canonical
+    ]
+    expected = ["offset delta"] * (len(padded) > len(shortest)) + ["header count"] * (len(header_count) > 1)
+    assert found == expected
+
+
+@given(
+    st.lists(st.builds(Record, key=st.none() | st.binary(max_size=80), value=st.none() | st.binary(max_size=9000)), max_size=5)
+)
+def test_records_as_clients_write_them_are_not_odd(records: list[Record]) -> None:
+    data = b"".join(encode_record(one, row=row) for row, one in enumerate(records))
+    rows: list[Any] = []
+    kernel.walk_records(data, 0, len(data), len(records), len(data), False, rows)
+    assert list(record_bytes.odd_records(data, 0, rows)) == []
+
+
+def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:
+    body = b"\0\0" + b"\xff\xff\xff\xff\x7f" + varint(-1) + varint(-1) + varint(0)
+    data = encode_record(record()) + varint(len(body)) + body
+    (found,) = record_bytes.odd_records(data, 0, _rows(data))
+    fields = {field.name: field for field in record_bytes.fields(data, found[1], len(data))}
+    assert fields["offset delta"].has_surplus_bits
+    assert fields["offset delta"].value == -(1 << 31)
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+def test_a_payload_may_be_as_large_as_the_check_is_told(tmp_path: Path) -> None:
+    log = batch(records=[record(value=bytes(100_000))], codec="zstd") + _AFTER
+    assert _codes(_findings(tmp_path, log, max_payload=200_000)) == []
+    (finding,) = _findings(tmp_path, log, max_payload=50_000)
+    assert finding.code == "decompression-limit"
+    assert finding.message == "The payload decompresses to more than 50,000 bytes. 0 of 1 record can be read."
+
+
+def test_a_wrapper_may_hold_no_more_messages_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = wrapper(messages=[message()] * 6)
+    assert _codes(_findings(tmp_path, log)) == []
+    monkeypatch.setattr(record_reader, "_MAX_MESSAGES", 5)
+    (finding,) = _findings(tmp_path, log)
+    assert finding.code == "decompression-limit"
+    assert finding.message == "A wrapper holds more than 5 messages. None of its messages can be read."
+
+
+def test_a_compressed_batch_may_hold_no_more_records_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_reader, "_MAX_RECORDS", 80_000)
+    payload = zstd_frames(encode_record(record()) * 100_000)
+    log = batch(payload=payload, codec="zstd", records_count=100_000, last_offset_delta=99_999) + _AFTER
+    (finding,) = _findings(tmp_path, log)
+    assert finding.code == "decompression-limit"
+    assert finding.message.startswith("No more than 80,000 records are read of a compressed batch. ")
+
+
+def test_a_file_full_of_bombs_is_read_less_and_less_far(tmp_path: Path) -> None:
+    bomb = zstd_frames(varint(64 << 20) + b"\0\0\0\1" + bytes(40 << 20))
+    one = batch(records=[record()], payload=bomb, codec="zstd")
+    findings = _findings(tmp_path, one * 8 + _AFTER, max_payload=32 << 20)
+    assert _codes(findings) == ["decompression-limit"] * 8
+    assert "more than 33,554,432 bytes" in findings[0].message
+    assert "more than 1,048,576 bytes" in findings[-1].message
+
+
+def test_data_that_compresses_well_is_no_bomb(tmp_path: Path) -> None:
+    one = batch(records=[record(value=b"very much the same " * 40)] * 1000, codec="zstd")
+    assert len(one) < 3000
+    assert _codes(_findings(tmp_path, one * 100, max_payload=4 << 20)) == []

@@ -1,0 +1,473 @@
+"""What checks say of offsets, leader epochs, timestamps and records: on one side of each limit a finding, on the other none."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.check import jobs, run
+from kdump.checks.finding import Finding
+from kdump.checks.rules import timestamps
+from kdump.checks.settings import Settings
+from kdump.tables import Row
+from tests import kernels
+from tests.builders.compression import Codec
+from tests.builders.files import file_name
+from tests.builders.records import TIMESTAMP, batch, record
+from tests.faults.case import NOW
+
+DAY = 24 * 3600 * 1000
+MAX_INT = 0x7FFFFFFF
+LOG, INDEX, TIME_INDEX = (file_name(0, suffix) for suffix in (".log", ".index", ".timeindex"))
+
+
+@pytest.fixture(params=kernels.WAYS, autouse=True)
+def window(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Batches come in several ways; what is found does not depend on it."""
+    with kernels.coming_upon_batches(request.param):
+        yield
+
+
+Told = tuple[str, str, int, int, tuple[int | None, int | None]]
+"""Code, severity, start, end, and first and last offset."""
+
+
+def _rows(path: Path, **settings: object) -> list[Row]:
+    rows: list[Row] = []
+    for job in jobs(str(path)):
+        run(job, Settings(now=NOW, **settings), rows.append)  # type: ignore[arg-type]  # of any setting's type
+    return rows
+
+
+def _findings(path: Path, **settings: object) -> list[Finding]:
+    return [row for row in _rows(path, **settings) if isinstance(row, Finding)]
+
+
+def _of_log(tmp_path: Path, data: bytes, *, base: int = 0, **settings: object) -> list[Finding]:
+    """What is found in a log on its own."""
+    path = tmp_path / file_name(base, ".log")
+    path.write_bytes(data)
+    return _findings(path, **settings)
+
+
+def _told(findings: list[Finding]) -> list[Told]:
+    return [(one.code, one.severity, one.start, one.end, (one.offset_first, one.offset_last)) for one in findings]
+
+
+def _codes(findings: list[Finding]) -> list[str]:
+    return [finding.code for finding in findings]
+
+
+def _batch(offset: int, *, value: bytes = b"value", epoch: int = 0, at: int = TIMESTAMP) -> bytes:
+    return batch(records=[record(key=b"key", value=value, timestamp=at)], base_offset=offset, partition_leader_epoch=epoch)
+
+
+def _flipped(data: bytes, at: int = -1) -> bytes:
+    changed = bytearray(data)
+    changed[at] ^= 1
+    return bytes(changed)
+
+
+SIZE = len(_batch(0))
+
+
+# --- timestamps
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "0 ms"),
+        (1999, "1,999 ms"),
+        (2000, "2 seconds"),
+        (119_999, "119 seconds"),
+        (120_000, "2 minutes"),
+        (7_199_999, "119 minutes"),
+        (7_200_000, "2 hours"),
+        (2 * DAY - 1, "47 hours"),
+        (2 * DAY, "2 days"),
+        (9999 * DAY, "9,999 days"),
+    ],
+)
+def test_a_span_of_time_is_told_in_the_largest_unit_of_which_there_are_two(milliseconds: int, text: str) -> None:
+    assert timestamps.duration(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (-1, "-1"),
+        (0, "1970-01-01 00:00:00 UTC (0)"),
+        (1, "1970-01-01 00:00:00.001 UTC (1)"),
+        (TIMESTAMP, "2023-11-14 22:13:20 UTC (1700000000000)"),
+        (253_402_300_799_999, "9999-12-31 23:59:59.999 UTC (253402300799999)"),
+        (253_402_300_800_000, "253402300800000"),
+        ((1 << 63) - 1, "9223372036854775807"),
+    ],
+)
+def test_a_time_is_told_as_a_date_where_a_calendar_has_one(milliseconds: int, text: str) -> None:
+    assert timestamps.moment(milliseconds) == text
+
+
+def _aged(tmp_path: Path, data: bytes, age_ms: int = 30 * DAY) -> Path:
+    """A log that was last written to so long before NOW."""
+    path = tmp_path / LOG
+    path.write_bytes(data)
+    os.utime(path, ns=((NOW - age_ms) * 1_000_000,) * 2)
+    return path
+
+
+@pytest.mark.parametrize(("ahead", "codes"), [(DAY - 1, []), (DAY, []), (DAY + 1, ["timestamp-future"])])
+def test_a_clock_may_be_a_day_ahead(tmp_path: Path, ahead: int, codes: list[str]) -> None:
+    for number, times in enumerate([(NOW + ahead,), (TIMESTAMP, NOW + ahead)]):
+        data = b"".join(_batch(offset, at=at) for offset, at in enumerate(times))
+        found = _findings(_aged(tmp_path, data))
+        assert _codes(found) == codes
+        assert [(one.severity, one.start, one.end) for one in found] == [("warning", number * SIZE, (number + 1) * SIZE)][
+            : len(codes)
+        ]
+
+
+def test_a_file_written_later_than_now_moves_what_is_the_future(tmp_path: Path) -> None:
+    for ahead, codes in ((4 * DAY, []), (4 * DAY + 1, ["timestamp-future"])):
+        assert _codes(_findings(_aged(tmp_path, _batch(0, at=NOW + ahead), -3 * DAY))) == codes
+
+
+def test_the_latest_of_the_future_is_named_and_all_are_counted(tmp_path: Path) -> None:
+    times = [NOW + 5 * DAY, NOW + 9 * DAY, NOW + 7 * DAY, TIMESTAMP]
+    (found,) = _findings(_aged(tmp_path, b"".join(_batch(offset, at=at) for offset, at in enumerate(times))))
+    assert _told([found]) == [("timestamp-future", "warning", SIZE, 2 * SIZE, (1, 1))]
+    assert found.message == (
+        "maxTimestamp lies in the future in 3 batches; the latest, here, is 2023-11-23 22:21:40 UTC (1700778100000). "
+        "Until then, retention by time does not delete this segment."
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        (-2, [("timestamp-negative", "error")]),
+        (-1, []),
+        (0, [("timestamp-unit-suspect", "warning")]),
+        (31 * DAY - 1, [("timestamp-unit-suspect", "warning")]),
+        (31 * DAY, []),
+    ],
+)
+def test_what_is_no_time_of_a_record_is_told(tmp_path: Path, at: int, told: list[tuple[str, str]]) -> None:
+    found = _findings(_aged(tmp_path, _batch(0) + batch(records=[record(value=b"v")], base_offset=1, max_timestamp=at)))
+    assert [(one.code, one.severity) for one in found] == told
+    assert [(one.start, one.end) for one in found] == [(SIZE, SIZE + 69)][: len(told)]
+
+
+@pytest.mark.parametrize(
+    ("at", "unit"),
+    [
+        (946_684_799, "is hardly that of an event"),
+        (946_684_800, "looks like seconds instead of milliseconds"),
+        (2_678_399_999, "looks like seconds instead of milliseconds"),
+        (946_684_800 * 10**6, "looks like microseconds instead of milliseconds"),
+        (4_102_444_800 * 10**6, "looks like microseconds instead of milliseconds"),
+        (946_684_800 * 10**9, "looks like nanoseconds instead of milliseconds"),
+        (4_102_444_800 * 10**9, "looks like nanoseconds instead of milliseconds"),
+    ],
+)
+def test_the_unit_is_guessed_by_the_year_that_comes_out(tmp_path: Path, at: int, unit: str) -> None:
+    found = [one for one in _findings(_aged(tmp_path, _batch(0, at=at))) if one.code == "timestamp-unit-suspect"]
+    assert [one.message.partition(": ")[0].partition(";")[0] for one in found] == [f"maxTimestamp of 1 batch {unit}"]
+
+
+@pytest.mark.parametrize(
+    "at", [95_617_584_000_000 - 1, 4_102_444_800 * 10**6 + 1, 946_684_800 * 10**9 - 1, 4_102_444_800 * 10**9 + 1]
+)
+def test_a_time_of_no_unit_is_only_one_in_the_future(tmp_path: Path, at: int) -> None:
+    assert _codes(_findings(_aged(tmp_path, _batch(0, at=at)))) == ["timestamp-future"]
+
+
+def test_steps_back_in_time_are_counted_and_the_largest_is_named(tmp_path: Path) -> None:
+    times = [TIMESTAMP, TIMESTAMP - 1, TIMESTAMP - 1, TIMESTAMP + 5000, TIMESTAMP + 1000, -1, TIMESTAMP + 999]
+    data = b"".join(_batch(offset, at=at) for offset, at in enumerate(times))
+    (found,) = _of_log(tmp_path, data, is_pedantic=True)
+    assert _told([found]) == [("timestamp-out-of-order", "info", SIZE, 2 * SIZE, (1, 1))]
+    assert found.message == "maxTimestamp goes back in 3 batches, at worst by 4 seconds; the first is here."
+
+
+@pytest.mark.parametrize(
+    ("horizon", "what"),
+    [
+        (NOW + 3653 * DAY + 1, "lies more than ten years ahead"),
+        (NOW + 3653 * DAY, ""),
+        (TIMESTAMP, ""),
+        (TIMESTAMP - 1, "lies before the batch was written"),
+        (0, "lies before the batch was written"),
+        (-1, "lies before the batch was written"),
+    ],
+)
+def test_a_delete_horizon_lies_between_the_batch_and_ten_years_from_now(tmp_path: Path, horizon: int, what: str) -> None:
+    data = batch(records=[record(value=b"v")], delete_horizon_ms=horizon, max_timestamp=TIMESTAMP)
+    found = [one for one in _of_log(tmp_path, data) if one.code == "delete-horizon-odd"]
+    assert [one.message.partition(";")[0] for one in found] == [f"The delete horizon of 1 batch {what}"] * bool(what)
+    assert [one.severity for one in found] == ["info"] * bool(what)
+
+
+def test_a_horizon_of_a_batch_from_the_future_cannot_be_judged(tmp_path: Path) -> None:
+    early = batch(records=[record(value=b"v")], delete_horizon_ms=TIMESTAMP, max_timestamp=NOW + 1)
+    assert _of_log(tmp_path, early) == []
+    early = batch(records=[record(value=b"v")], delete_horizon_ms=TIMESTAMP, max_timestamp=NOW)
+    assert _codes(_of_log(tmp_path, early)) == ["delete-horizon-odd"]
+
+
+@pytest.mark.parametrize(
+    ("base", "delta", "codes"),
+    [
+        ((1 << 63) - 1, 0, []),
+        ((1 << 62), (1 << 62) - 1, []),
+        ((1 << 62), (1 << 62), ["timestamp-overflow"]),
+        (-(1 << 62), -(1 << 62), []),
+        (-(1 << 62), -(1 << 62) - 1, ["timestamp-overflow"]),
+    ],
+)
+def test_a_timestamp_overflows_beyond_64_bits(tmp_path: Path, base: int, delta: int, codes: list[str]) -> None:
+    for records in ([record(timestamp_delta=delta)], [record(timestamp_delta=0), record(timestamp_delta=delta)]):
+        data = batch(records=records, base_timestamp=base, max_timestamp=TIMESTAMP)
+        found = [one for one in _of_log(tmp_path, data, level="deep") if one.code == "timestamp-overflow"]
+        assert [one.code for one in found] == codes
+        wrapped = (base + delta + (1 << 63)) % (1 << 64) - (1 << 63)
+        assert [(one.offset_first, one.expected, one.found) for one in found] == [
+            (len(records) - 1, str(base + delta), str(wrapped))
+        ][: len(codes)]
+
+
+# --- how offsets go on
+
+
+def _log(*offsets: int, **fields: int) -> bytes:
+    return b"".join(_batch(offset, **fields) for offset in offsets)  # type: ignore[arg-type]  # of an epoch or a time
+
+
+def _epochs(*epochs: int) -> bytes:
+    return b"".join(_batch(offset, epoch=epoch) for offset, epoch in enumerate(epochs))
+
+
+def _wide(offset: int, count: int, last: int | None = None, **fields: object) -> bytes:
+    """A batch of `count` records over offsets up to the last one."""
+    records = [record(value=b"%d" % row) for row in range(count)]
+    delta = count - 1 if last is None else last - offset
+    return batch(records=records, base_offset=offset, last_offset_delta=delta, **fields)  # type: ignore[arg-type]
+
+
+def test_gaps_that_compaction_may_leave_are_one_finding(tmp_path: Path) -> None:
+    (found,) = _of_log(tmp_path, _log(0, 1, 5, 6, 10, 12, 13))
+    assert _told([found]) == [("offset-gap", "info", SIZE, 6 * SIZE, (2, 11))]
+    assert found.found == "7"
+    assert found.message.startswith("3 gaps between 2 and 11; 7 offsets are missing. ")
+    (found,) = _of_log(tmp_path, _log(0, 1, 3))
+    assert _told([found]) == [("offset-gap", "info", SIZE, 3 * SIZE, (2, 2))]
+    assert (found.found, found.message.partition(". ")[0]) == ("1", "1 gap between 2 and 2; 1 offset is missing")
+
+
+def test_each_gap_is_an_error_where_nothing_may_be_missing(tmp_path: Path) -> None:
+    found = _of_log(tmp_path, _log(0, 1, 5, 6, 8), cleanup_policy="delete")
+    assert _told(found) == [
+        ("offset-gap", "error", SIZE, 3 * SIZE, (2, 4)),
+        ("offset-gap", "error", 3 * SIZE, 5 * SIZE, (7, 7)),
+    ]
+    assert [(one.expected, one.found) for one in found] == [("2", "5"), ("7", "8")]
+    assert found[0].message == "Offset 1 is followed by 5: 3 are missing, in a topic that is not compacted."
+
+
+def test_batches_that_compaction_thinned_out_are_one_finding(tmp_path: Path) -> None:
+    data = _wide(0, 1) + _wide(1, 1, last=3) + _wide(4, 2) + _wide(6, 2, last=8) + _wide(9, 1, last=20) + _wide(21, 1)
+    for policy, severity in (("unknown", "info"), ("compact", "info"), ("compact,delete", "info"), ("delete", "warning")):
+        (found,) = _of_log(tmp_path, data, cleanup_policy=policy)
+        start, end = len(_wide(0, 1)), len(data) - len(_wide(21, 1))
+        assert _told([found]) == [("last-offset-delta-mismatch", severity, start, end, (1, 20))]
+        assert (found.found, found.message) == ("3", "3 batches with fewer records than offsets, as compaction leaves them.")
+
+
+def test_a_batch_with_more_records_than_offsets_is_an_error(tmp_path: Path) -> None:
+    data = _wide(0, 1) + _wide(1, 3, last=2) + _wide(3, 1)
+    (found,) = _of_log(tmp_path, data)
+    start = len(_wide(0, 1))
+    assert _told([found]) == [("last-offset-delta-mismatch", "error", start, len(data) - start, (1, 2))]
+    assert (found.expected, found.found) == ("2", "1")
+
+
+def test_a_last_offset_below_the_first_is_told(tmp_path: Path) -> None:
+    data = _batch(0) + _wide(1, 1, last=0) + _batch(1)
+    found = _of_log(tmp_path, data)
+    assert _told(found) == [("last-offset-delta-negative", "error", SIZE, len(data) - SIZE, (1, 0))]
+    assert (found[0].found, found[0].message) == ("-1", "One batch at offset 1 says its last offset is 1 below its first.")
+
+
+@pytest.mark.parametrize(("first", "told"), [(11, []), (10, []), (9, [("offset-below-base", 0, SIZE, "10", "9")])])
+def test_a_segment_begins_with_its_base_offset_or_later(
+    tmp_path: Path, first: int, told: list[tuple[str, int, int, str, str]]
+) -> None:
+    found = _of_log(tmp_path, _log(first, first + 1, first + 2), base=10)
+    assert [(one.code, one.start, one.end, one.expected, one.found) for one in found] == told
+
+
+@pytest.mark.parametrize("base", [0, 7])
+def test_offsets_of_a_segment_fit_in_31_bits(tmp_path: Path, base: int) -> None:
+    top = base + MAX_INT
+    assert _codes(_of_log(tmp_path, _log(base, top - 1, top), base=base)) == ["offset-gap"]
+    found = _of_log(tmp_path, _log(base, top, top + 1, top + 2), base=base)
+    assert [one.code for one in found].count("offset-overflow-int32") == 1
+    (one,) = (one for one in found if one.code == "offset-overflow-int32")
+    assert _told([one]) == [("offset-overflow-int32", "warning", 2 * SIZE, 3 * SIZE, (top + 1, top + 1))]
+    assert (one.expected, one.found) == ("2147483647", "2147483648")
+
+
+def test_offsets_are_neither_negative_nor_beyond_63_bits(tmp_path: Path) -> None:
+    top = (1 << 63) - 1
+    assert "offset-negative" not in _codes(_of_log(tmp_path, _log(top), base=top))
+    found = _of_log(tmp_path, _log(0) + _log(-1) + _log(1))
+    assert _told(found) == [("offset-negative", "error", SIZE, 2 * SIZE, (-1, -1))]
+    assert found[0].found == "0xffffffffffffffff"
+    (one,) = (one for one in _of_log(tmp_path, _wide(top, 2), base=top) if one.code == "offset-negative")
+    assert (one.found, one.offset_first, one.offset_last) == ("0x7fffffffffffffff", top, top)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "base", "told"),
+    [
+        ((0, 1, 900, 3, 4), 0, ("uncovered-header-rot", 2, "2", "900", "; 2 would fit. ")),
+        ((0, 1, 900, 4, 5), 0, ("uncovered-header-rot", 2, "2", "900", "; 2 would fit, or more. ")),
+        ((4, 5, 3, 7, 8), 4, ("uncovered-header-rot", 2, "6", "3", "; 6 would fit. ")),
+        ((900, 5, 6), 4, ("uncovered-header-rot", 0, "4", "900", "; 4 would fit. ")),
+        ((900, 7, 8), 4, ("uncovered-header-rot", 0, "6", "900", "; 6 would fit, or more. ")),
+        ((4, 5, 900, 6, 7), 4, ("batch-foreign-topic-hint", 2, None, None, "Offsets 900 to 900 stand between 5 and 6. ")),
+    ],
+)
+def test_one_offset_out_of_line_is_told_by_the_room_around_it(
+    tmp_path: Path, offsets: tuple[int, ...], base: int, told: tuple[str, int, str | None, str | None, str]
+) -> None:
+    code, row, expected, value, words = told
+    (found,) = _of_log(tmp_path, _log(*offsets), base=base)
+    offset = offsets[row]
+    assert (found.code, found.start, found.end) == (code, row * SIZE, (row + 1) * SIZE)
+    assert (found.offset_first, found.offset_last, found.expected, found.found) == (offset, offset, expected, value)
+    assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("epochs", "told"),
+    [
+        ((3, 3, 19, 3, 3), ("uncovered-header-rot", 2, "3", "19", "; 3 would fit. ")),
+        ((3, 3, 1, 3, 3), ("uncovered-header-rot", 2, "3", "1", "; 3 would fit. ")),
+        ((3, 3, 1, 4, 4), ("uncovered-header-rot", 2, "3", "1", "; 3 would fit, or more. ")),
+        ((3, 3, 19, 18, 18), ("uncovered-header-rot", 2, "3", "19", "; 3 would fit, or more. ")),
+        ((5, 5, 3, 3), ("leader-epoch-regression", 2, "5", "3", "Leader epoch 3 at offset 2 follows epoch 5.")),
+        ((5, 5, 4), ("leader-epoch-regression", 2, "5", "4", "Leader epoch 4 at offset 2 follows epoch 5.")),
+        ((0, 0, -2, 0), ("leader-epoch-negative", 2, None, "-2", "The leader epoch is -2; none is -1.")),
+    ],
+)
+def test_one_leader_epoch_out_of_line_is_told_by_those_around_it(
+    tmp_path: Path, epochs: tuple[int, ...], told: tuple[str, int, str | None, str, str]
+) -> None:
+    code, row, expected, value, words = told
+    (found,) = _of_log(tmp_path, _epochs(*epochs))
+    assert (found.code, found.severity, found.start, found.end) == (code, "error", row * SIZE, (row + 1) * SIZE)
+    assert (found.offset_first, found.offset_last, found.expected, found.found) == (row, row, expected, value)
+    assert words in found.message
+
+
+@pytest.mark.parametrize("epochs", [(3, 3, 3), (3, 4, 9), (-1, -1, 0, 2), (-1, -1), (0, 0)])
+def test_leader_epochs_that_rise_or_stay_are_in_order(tmp_path: Path, epochs: tuple[int, ...]) -> None:
+    assert _of_log(tmp_path, _epochs(*epochs)) == []
+
+
+def test_batches_without_epoch_among_others_are_one_finding(tmp_path: Path) -> None:
+    (found,) = _of_log(tmp_path, _epochs(-1, 2, 2, -1, 2, -1, -1, 2))
+    assert _told([found]) == [("leader-epoch-negative", "info", 3 * SIZE, 7 * SIZE, (None, None))]
+    assert (found.found, found.message) == ("3", "3 batches without leader epoch among others that have one.")
+
+
+def test_offsets_that_come_again_are_told_with_what_is_shared(tmp_path: Path) -> None:
+    first, second, third = _wide(0, 3), _wide(2, 3), _wide(5, 1)
+    (found,) = (one for one in _of_log(tmp_path, first + second + third) if one.severity == "error")
+    assert _told([found]) == [("offset-duplicate", "error", len(first), len(first + second), (2, 4))]
+    assert (found.expected, found.found) == ("3", "2")
+    assert found.message == "Offsets 2 to 2 are in this batch and in the one before, at byte 0."
+
+
+def test_a_batch_that_stands_there_twice_is_told_byte_by_byte(tmp_path: Path) -> None:
+    (found,) = _of_log(tmp_path, _log(0, 1, 2, 1, 3))
+    assert _told([found]) == [("batch-duplicate-bytes", "error", 3 * SIZE, 4 * SIZE, (1, 1))]
+    assert found.found == str(SIZE)
+    other = batch(records=[record(key=b"yek", value=b"value")], base_offset=1)
+    assert "batch-duplicate-bytes" not in _codes(_of_log(tmp_path, _log(0, 1, 2) + other + _log(3)))
+
+
+def test_a_run_of_offsets_from_elsewhere_is_told_where_the_old_one_goes_on(tmp_path: Path) -> None:
+    found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 3, 4))
+    assert ("batch-foreign-topic-hint", "error", 3 * SIZE, 6 * SIZE, (70, 72)) in _told(found)
+    found = _of_log(tmp_path, _log(0, 1, 2, 70, 71, 72, 4, 5))
+    assert "batch-foreign-topic-hint" not in _codes(found) and "offset-regression" in _codes(found)
+
+
+def test_a_run_that_goes_back_is_told_at_its_first_batch(tmp_path: Path) -> None:
+    data = _log(0, 1, 2, 3, 4, 5) + b"".join(_batch(row, value=b"other") for row in (2, 3, 4, 5, 6))
+    (found,) = _of_log(tmp_path, data)
+    assert _told([found]) == [("offset-regression", "error", 6 * SIZE, 7 * SIZE, (2, 2))]
+    assert (found.expected, found.found) == ("6", "2")
+    assert found.message == f"Offsets go back from 5 to 2 at byte {6 * SIZE}."
+
+
+def test_what_follows_a_stray_batch_without_offsets_is_judged_by_the_last_good_one(tmp_path: Path) -> None:
+    found = _of_log(tmp_path, _batch(19) + _wide(5, 1, last=2) + _log(6, 7))
+    assert _codes(found) == ["last-offset-delta-negative", "offset-regression"]
+
+
+def test_a_batch_without_epoch_says_nothing_of_one_that_was_found(tmp_path: Path) -> None:
+    data = _epochs(3) + b"no batch " * 20 + _batch(5, epoch=3) + _batch(6, epoch=-1)
+    assert [(one.code, one.severity) for one in _of_log(tmp_path, data)] == [
+        ("garbage-region", "error"),
+        ("leader-epoch-negative", "info"),
+    ]
+
+
+# --- records
+
+
+def _records(*deltas: int, last: int | None = None, count: int | None = None, first: int = 0) -> bytes:
+    records = [record(offset_delta=delta) for delta in deltas]
+    return batch(records=records, base_offset=first, last_offset_delta=last, records_count=count)
+
+
+@pytest.mark.parametrize(
+    ("deltas", "last", "told"),
+    [
+        ((0, 1, 2), 2, []),
+        ((0, 2), 2, []),
+        ((0, 0, 2), 2, [("record-offset-order", "10", "1 record out of order in the batch of offsets 10 to 12; the first has")]),
+        (
+            (0, 2, 1, 1),
+            3,
+            [("record-offset-order", "11", "2 records out of order in the batch of offsets 10 to 13; the first has")],
+        ),
+        ((-1, 1), 1, [("record-offset-order", "9", "1 record out of order in the batch of offsets 10 to 11; the first has")]),
+        (
+            (0, 3),
+            1,
+            [
+                ("record-offset-order", "13", "1 record out of order in the batch of offsets 10 to 11; the first has"),
+                ("last-offset-delta-mismatch", "1", "The last offset of the batch is 11, but a record has 13."),
+            ],
+        ),
+    ],
+)
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_records_of_a_batch_ascend_within_its_offsets(
+    tmp_path: Path, deltas: tuple[int, ...], last: int, told: list[tuple[str, str, str]], codec: Codec
+) -> None:
+    front = _wide(8, 2)
+    records = [record(offset_delta=delta) for delta in deltas]
+    data = batch(records=records, base_offset=10, last_offset_delta=last, codec=codec)
+    rest = _wide(10 + last + 1, 2)
+    found = [one for one in _of_log(tmp_path, front + data + rest, base=8, level="deep") if one.severity == "error"]
+    assert [(one.code, one.start, one.end) for one in found] == [(code, len(front), len(front + data)) for code, _, _ in told]
+    for one, (_, value, words) in zip(found, told, strict=True):
+        assert (one.offset_first, one.offset_last, one.found) == (10, 10 + last, value)
+        assert one.message.startswith(words)

@@ -1,0 +1,397 @@
+"""What files attest of records that are gone: removed segments, and logs that are cut or emptied; and what attests nothing."""
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.checks.check import Job, run
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.settings import Settings
+from kdump.tables import Row
+from tests.builders.files import checkpoint, file_name, offset_index, producer_snapshot, time_index, write_partition
+from tests.builders.records import TIMESTAMP, batch, record
+from tests.checks.test_check_rules import _findings
+from tests.faults.case import NOW
+
+EPOCHS = "leader-epoch-checkpoint"
+Segments = Mapping[int, Sequence[bytes]]
+
+
+def _batch(first: int, count: int = 1, *, span: int | None = None, timestamp: int = TIMESTAMP) -> bytes:
+    """A batch of so many records; with a larger `span` of offsets, as compaction leaves it."""
+    last = (span or count) - 1
+    records = [record(offset_delta=row, value=b"value") for row in range(count)]
+    return batch(base_offset=first, records=records, last_offset_delta=last, base_timestamp=timestamp)
+
+
+def _ten(base: int) -> list[bytes]:
+    return [_batch(base + row) for row in range(10)]
+
+
+def _partition(tmp_path: Path, segments: Segments, *, topic: str = "orders", **others: Any) -> Path:
+    return write_partition(tmp_path, segments=segments, topic=topic, partition=3, **others)
+
+
+def _told(directory: Path, **settings: Any) -> list[tuple[str, str, int | None, int | None]]:
+    """What is said of lost segments and of gaps."""
+    return [
+        (one.code, one.severity, one.offset_first, one.offset_last)
+        for one in _findings(directory, **settings)
+        if one.code in ("segment-missing", "segments-gap")
+    ]
+
+
+def _remove(directory: Path, base: int, *suffixes: str) -> None:
+    for path in directory.glob(f"{base:020d}.*"):
+        if not suffixes or path.suffix in suffixes:
+            path.unlink()
+
+
+LOST = [("segment-missing", "error", 10, 19)]
+GAP = [("segments-gap", "info", 10, 19)]
+
+
+# --- a segment that was removed
+
+
+def test_a_segment_that_was_removed_with_all_its_files_leaves_a_gap_that_compaction_does_not_explain(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)})
+    assert _told(directory) == LOST
+    (found,) = (one for one in _findings(directory) if one.code == "segment-missing")
+    assert found.message == (
+        f"Lost between {file_name(0, '.log')} and {file_name(20, '.log')}: offsets 10 to 19. "
+        "Compaction does not explain it: no other offset is missing anywhere."
+    )
+
+
+@pytest.mark.parametrize("segment", [0, 20])
+@pytest.mark.parametrize(
+    "trace",
+    [
+        lambda base: _ten(base)[:4] + _ten(base)[5:],  # an offset is missing between batches
+        lambda base: [_batch(base, 9, span=10)],  # a batch lacks a record
+        lambda base: [_batch(base, 8), _batch(base + 8, 0, span=2)],  # or all of them
+        lambda base: _ten(base)[1:],  # the segment does not begin where its name says
+    ],
+)
+def test_a_trace_of_the_cleaner_explains_a_gap(tmp_path: Path, segment: int, trace: Any) -> None:
+    segments = {0: _ten(0), 20: _ten(20)}
+    directory = _partition(tmp_path, segments | {segment: trace(segment)})
+    assert _told(directory) == GAP
+
+
+@pytest.mark.parametrize(("suffix", "told"), [(".log.cleaned", GAP), (".log.swap", GAP), (".log.deleted", GAP)])
+def test_files_of_the_cleaner_explain_a_gap(tmp_path: Path, suffix: str, told: object) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)})
+    (directory / file_name(10, suffix)).write_bytes(b"".join(_ten(10)))
+    assert _told(directory) == told
+
+
+@pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__share_group_state", "counts-changelog"])
+def test_a_gap_in_a_topic_that_is_compacted_by_its_name_is_none(tmp_path: Path, topic: str) -> None:
+    assert _told(_partition(tmp_path, {0: _ten(0), 20: _ten(20)}, topic=topic)) == GAP
+
+
+def test_the_policy_that_is_said_counts(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)})
+    assert _told(directory, cleanup_policy="compact") == GAP
+    assert _told(directory, cleanup_policy="delete") == [("segments-gap", "error", 10, 19)]
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ([], LOST),
+        ([("orders", 3, 5)], LOST),
+        ([("orders", 3, 10)], LOST),
+        ([("orders", 3, 11)], GAP),
+        ([("orders", 3, 20)], GAP),
+        ([("orders", 2, 20), ("orders-3", 3, 20)], LOST),
+    ],
+)
+@pytest.mark.parametrize("topic", ["orders", "counts-changelog"])
+def test_the_checkpoint_of_the_cleaner_says_how_far_it_came(
+    tmp_path: Path, topic: str, entries: list[tuple[str, int, int]], told: object
+) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 20: _ten(20)}, topic=topic)
+    named = [(name.replace("orders", topic), partition, offset) for name, partition, offset in entries]
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=named))
+    assert _told(directory) == told
+
+
+def test_what_the_cleaner_did_below_its_checkpoint_explains_no_gap_above(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0)[:4] + _ten(0)[5:], 10: _ten(10), 30: _ten(30)})
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 10)]))
+    assert _told(directory) == [("segment-missing", "error", 20, 29)]
+
+
+def test_a_small_gap_is_a_warning_and_one_beside_little_else_says_nothing(tmp_path: Path) -> None:
+    small = _partition(tmp_path / "small", {0: _ten(0), 14: [_batch(14 + row) for row in range(10)]})
+    assert _told(small) == [("segment-missing", "warning", 10, 13)]
+    half = _partition(tmp_path / "half", {0: _ten(0), 15: [_batch(15 + row) for row in range(10)]})
+    assert _told(half) == [("segment-missing", "error", 10, 14)]
+    few = _partition(tmp_path / "few", {0: [_batch(0, 3)], 6: [_batch(6, 4)]})
+    assert _told(few) == [("segments-gap", "info", 3, 5)]
+
+
+def test_a_snapshot_in_a_gap_says_that_a_segment_began_there(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: [_batch(0, 3)], 6: [_batch(6, 4)]}, producer_snapshots={3: [], 6: []})
+    assert _told(directory) == [("segment-missing", "error", 3, 5)]
+    (found,) = (one for one in _findings(directory) if one.code == "segment-missing")
+    assert f"{file_name(3, '.snapshot')} says that a segment began at offset 3." in found.message
+
+
+# --- a segment of which only the log was removed
+
+
+@pytest.mark.parametrize("left", [".index", ".timeindex"])
+@pytest.mark.parametrize("topic", ["orders", "__consumer_offsets"])
+def test_an_index_that_is_left_attests_a_segment(tmp_path: Path, left: str, topic: str) -> None:
+    times = [_batch(row, timestamp=TIMESTAMP + row) for row in range(30)]
+    directory = _partition(tmp_path, {0: times[:10], 10: times[10:20], 20: times[20:]}, topic=topic, index_interval_bytes=0)
+    _remove(directory, 10, ".log", ".index" if left == ".timeindex" else ".timeindex")
+    assert _told(directory) == LOST
+    (directory / file_name(10, ".log.deleted")).write_bytes(b"")  # a deletion that was interrupted
+    assert "segment-missing" not in {code for code, *_ in _told(directory)}
+
+
+def test_the_first_segments_are_attested_by_their_indexes_and_by_the_leader_epochs(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    _remove(directory, 0, ".log")
+    assert _told(directory) == [("segment-missing", "error", 0, 9)] * 2
+    _remove(directory, 0)
+    _remove(directory, 10)
+    assert _told(directory) == [("segment-missing", "error", 0, 19)]
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 20)]))  # as retention leaves it
+    assert _told(directory) == []
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 25)]))  # or a deletion of records
+    assert _told(directory) == []
+
+
+@pytest.mark.parametrize(
+    ("log_start", "told"),
+    [(0, []), (9, []), (10, [("segment-missing", "error", 0, 9)]), (None, [("segment-missing", "error", 0, 9)])],
+)
+def test_first_segments_may_be_in_remote_storage(tmp_path: Path, log_start: int | None, told: object) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)})
+    _remove(directory, 0)
+    entries = [("orders", 2, 0)] + ([("orders", 3, log_start)] if log_start is not None else [])
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=entries))
+    assert _told(directory) == told
+
+
+def test_files_of_a_topic_that_is_deleted_go_one_by_one(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {base: _ten(base) for base in (0, 10, 20, 30)})
+    _remove(directory, 0)
+    _remove(directory, 10, ".log")
+    _remove(directory, 30, ".log")
+    gone = directory.rename(tmp_path / "orders-3.0123456789abcdef0123456789abcdef-delete")
+    assert [one for one in _findings(gone) if one.severity == "error"] == []
+
+
+def test_the_last_segments_are_told_with_the_log_before_them(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10), 20: _ten(20)}, index_interval_bytes=0)
+    _remove(directory, 10, ".log")
+    _remove(directory, 20, ".log")
+    (found,) = (one for one in _findings(directory) if one.code == "truncated-at-boundary")
+    assert (found.severity, found.offset_first, found.offset_last) == ("error", 10, 29)
+
+
+@pytest.mark.parametrize(("end", "lost"), [(19, None), (20, None), (21, (20, 20)), (35, (20, 34))])
+def test_a_snapshot_of_kraft_attests_all_below_its_offset(tmp_path: Path, end: int, lost: tuple[int, int] | None) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, topic="__cluster_metadata")
+    (directory / f"{end:020d}-0000000003.checkpoint").write_bytes(b"")
+    found = [(one.offset_first, one.offset_last) for one in _findings(directory) if one.code == "truncated-at-boundary"]
+    assert found == ([lost] if lost else [])
+
+
+def test_a_directory_without_any_file_of_a_segment_lost_all_where_leaders_were_elected(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0)})
+    _remove(directory, 0)
+    assert _told(directory) == [("segment-missing", "error", None, None)]
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[]))
+    assert _told(directory) == []
+
+
+def test_an_index_without_entries_of_a_newest_segment_attests_that_its_log_was_there(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
+    _remove(directory, 10, ".log")
+    (directory / file_name(10, ".index")).write_bytes(bytes(80))
+    (directory / file_name(10, ".timeindex")).write_bytes(bytes(120))
+    found = [one for one in _findings(directory) if one.code == "index-orphan"]
+    assert {one.severity for one in found} == {"error"}
+    assert all(one.message.endswith("That log was the newest: what it held is lost.") for one in found)
+
+
+def test_a_directory_without_any_log_lost_all_that_its_indexes_know_of(tmp_path: Path) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)}, index_interval_bytes=0)
+    _remove(directory, 0, ".log")
+    _remove(directory, 10, ".log")
+    assert _told(directory) == [("segment-missing", "error", None, None), ("segment-missing", "error", 0, 19)]
+    (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 20)]))
+    (found,) = (one for one in _findings(directory) if one.code == "high-watermark-beyond-end")
+    assert (found.offset_first, found.offset_last) == (0, 19)
+
+
+@pytest.mark.parametrize("grows", ["the newest log", "another log"])
+def test_checkpoints_of_a_broker_that_writes_meanwhile_attest_nothing(tmp_path: Path, grows: str) -> None:
+    directory = _partition(tmp_path, {0: _ten(0), 10: _ten(10)})
+    (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(entries=[("orders", 3, 30)]))
+    (directory / EPOCHS).write_bytes(checkpoint(entries=[(0, 0), (1, 25)]))
+
+    def emit(row: Row) -> None:
+        found.append(row)
+        if isinstance(row, FileReport) and row.path.endswith(file_name(10, ".log")):
+            path = directory / file_name(10 if grows == "the newest log" else 20, ".log")
+            with path.open("ab") as log:
+                log.write(b"".join(_ten(20)))
+
+    found: list[Row] = []
+    run(Job(Job.PARTITION, str(directory)), Settings(now=NOW), emit)
+    assert [one.code for one in found if isinstance(one, Finding) and one.severity == "error"] == []
+    _remove(directory, 20)
+    (directory / file_name(10, ".log")).write_bytes(b"".join(_ten(10)))
+    assert {one.code for one in _findings(directory)} == {"high-watermark-beyond-end", "epochs-beyond-log"}
+
+
+# --- random partitions
+
+
+def _plain(rng: random.Random) -> dict[int, list[bytes]]:
+    """Segments of a topic that is not compacted."""
+    segments: dict[int, list[bytes]] = {}
+    offset = rng.choice([0, 0, 1000])
+    for _ in range(rng.randint(3, 7)):
+        base, batches = offset, []
+        for _ in range(rng.randint(3, 9)):
+            count = rng.randint(1, 5)
+            batches.append(_batch(offset, count, timestamp=TIMESTAMP + offset))
+            offset += count
+        segments[base] = batches
+    return segments
+
+
+def _above_info(directory: Path) -> list[Finding]:
+    return [one for one in _findings(directory) if one.severity != "info"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_segment_in_the_middle_that_is_removed_is_an_error_that_names_its_offsets(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    segments = _plain(rng)
+    snapshots: dict[int, list[bytes]] = {base: [] for base in list(segments)[1:]} if rng.random() < 0.5 else {}
+    interval = rng.choice([0, 200, 4096])
+    directory = _partition(tmp_path, segments, producer_snapshots=snapshots, index_interval_bytes=interval)
+    assert _above_info(directory) == []
+    bases = list(segments)
+    place = rng.randrange(1, len(bases) - 1)
+    _remove(directory, bases[place], *rng.choice([(), (".log",), (".log", ".index"), (".log", ".index", ".timeindex")]))
+    found = [one for one in _findings(directory) if one.code == "segment-missing"]
+    lost = (bases[place], bases[place + 1] - 1)
+    assert [(one.offset_first, one.offset_last) for one in found] == [lost]
+    assert found[0].severity == (
+        "error" if 2 * (lost[1] + 1 - lost[0]) >= _smaller(bases, segments, place) else found[0].severity
+    )
+
+
+def _smaller(bases: list[int], segments: Segments, place: int) -> int:
+    """How many offsets the smaller neighbour of a segment has."""
+    ends = [*bases[1:], bases[-1]]
+    spans = [ends[place - 1] - bases[place - 1]]
+    if place + 2 < len(bases):
+        spans.append(bases[place + 2] - bases[place + 1])
+    return min(spans)
+
+
+def _cleaned(rng: random.Random) -> dict[int, list[bytes]]:
+    """Segments of a compacted topic: the cleaner came by, and put small segments together."""
+    keys, per_segment = rng.choice([5, 30, 80]), rng.choice([10, 20])
+    segments: list[tuple[int, int, list[tuple[int, int, list[int]]]]] = []  # base, size before cleaning, batches
+    latest: dict[int, int] = {}
+    key_of: dict[int, int] = {}
+    offset = 0
+    for _ in range(rng.randint(5, 12)):
+        base, batches = offset, []
+        for _ in range(per_segment):
+            offsets = [offset + row for row in range(rng.choice([1, 1, 3]))]
+            for own in offsets:
+                key_of[own] = rng.randrange(keys)
+                latest[key_of[own]] = own
+            batches.append((offsets[0], offsets[-1], offsets))
+            offset = offsets[-1] + 1
+        if rng.random() < 0.5:
+            grouped: list[tuple[int, int, list[tuple[int, int, list[int]]]]] = []
+            for first, size, old in segments:
+                kept = [(a, b, [own for own in owns if latest[key_of[own]] == own]) for a, b, owns in old]
+                kept = [entry for entry in kept if entry[2]]
+                if grouped and grouped[-1][1] + size <= per_segment:
+                    grouped[-1] = (grouped[-1][0], grouped[-1][1] + size, grouped[-1][2] + kept)
+                else:
+                    grouped.append((first, size, kept))
+            segments = [(first, len(kept), kept) for first, _, kept in grouped]
+        segments.append((base, per_segment, batches))
+    return {
+        base: [_batch(first, len(owns), span=last - first + 1, timestamp=TIMESTAMP + first) for first, last, owns in batches]
+        for base, _, batches in segments
+    }
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_segment_is_missed_in_a_compacted_topic(tmp_path: Path, seed: int) -> None:
+    directory = _partition(tmp_path, _cleaned(random.Random(seed)))
+    assert [one for one in _above_info(directory) if one.code != "segment-empty-middle"] == []
+
+
+# --- a newest segment that is cut or emptied
+
+
+def _some(rng: random.Random, entries: Sequence[Any]) -> list[Any]:
+    return [entry for entry in entries if rng.random() < 0.5]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_what_is_cut_off_a_newest_segment_is_an_error_where_something_attests_it_and_only_there(
+    tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    segments = _plain(rng)
+    newest = max(segments)
+    batches = segments[newest]
+    ends = [sum(map(len, batches[:row])) for row in range(len(batches) + 1)]
+    lasts = [int.from_bytes(data[:8], "big") + int.from_bytes(data[23:27], "big") for data in batches]
+    log_end = lasts[-1] + 1
+    directory = _partition(tmp_path, segments)
+    attested = [newest - 1]
+    indexed = _some(rng, list(zip(lasts, ends, strict=False))[1:]) if rng.random() < 0.6 else []
+    (directory / file_name(newest, ".index")).write_bytes(offset_index(entries=indexed, base_offset=newest))
+    timed = _some(rng, [(TIMESTAMP + int.from_bytes(data[:8], "big"), last) for data, last in zip(batches, lasts, strict=True)])
+    timed = timed if rng.random() < 0.6 else []
+    (directory / file_name(newest, ".timeindex")).write_bytes(time_index(entries=timed, base_offset=newest))
+    attested += [last for last, _ in indexed] + [last for _, last in timed]
+    if rng.random() < 0.3:
+        (directory / file_name(log_end, ".snapshot")).write_bytes(producer_snapshot())
+        attested.append(log_end - 1)
+    for name in ("recovery-point", "replication", "cleaner"):
+        if rng.random() < 0.2:
+            offset = rng.randint(newest, log_end)
+            path = tmp_path / f"{name}-offset-checkpoint"
+            path.write_bytes(checkpoint(entries=[("orders", 3, offset)]))
+            attested.append(offset - 1)
+    assert _above_info(directory) == []
+
+    log = directory / file_name(newest, ".log")
+    cut = rng.choice([0, rng.choice(ends[:-1]), rng.randrange(ends[-1])])
+    log.write_bytes(log.read_bytes()[:cut])
+    whole = sum(end <= cut for end in ends[1:])
+    last = lasts[whole - 1] if whole else newest - 1
+    errors = [one for one in _findings(directory) if one.severity == "error"]
+    if max(attested) <= last:
+        assert errors == []
+        return
+    named = [one for one in errors if one.offset_first is not None and one.offset_last is not None]
+    assert min(one.offset_first for one in named if one.offset_first is not None) == last + 1
+    assert max(one.offset_last for one in named if one.offset_last is not None) >= max(attested)
+    assert max(one.offset_last for one in named if one.offset_last is not None) < log_end

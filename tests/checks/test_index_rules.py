@@ -1,0 +1,132 @@
+"""What the rules for indexes do that no single broken file shows."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.checks import segment
+from kdump.checks.check import jobs, run
+from kdump.checks.context import FileContext
+from kdump.checks.finding import FileReport, Finding
+from kdump.checks.rules import offset_index, time_index
+from kdump.checks.settings import Settings
+from kdump.tables import Row
+from tests.builders.files import file_name, write_partition
+from tests.builders.files import offset_index as index_of
+from tests.builders.files import time_index as time_index_of
+from tests.builders.records import TIMESTAMP, batch, record
+
+pytestmark = pytest.mark.both_kernels
+
+BATCHES = [
+    batch(records=[record(value=b"value", timestamp=TIMESTAMP + offset)], base_offset=offset)
+    for offset in range(0, 200_000, 1000)
+]
+SIZE = len(BATCHES[0])
+
+
+def _check(path: Path, **settings: object) -> list[Row]:
+    rows: list[Row] = []
+    for job in jobs(str(path)):
+        run(job, Settings(now=0, **settings), rows.append)  # type: ignore[arg-type]  # of any setting's type
+    return rows
+
+
+def _codes(rows: list[Row]) -> set[str]:
+    return {row.code for row in _of_indexes(rows)}
+
+
+def _of_indexes(rows: list[Row]) -> list[Finding]:
+    """Findings, but for what the batches of these tests show as well: offsets are missing between them."""
+    return [row for row in rows if isinstance(row, Finding) and row.code != "offset-gap"]
+
+
+def test_what_a_broker_wrote_while_the_log_was_read_is_no_fault(tmp_path: Path) -> None:
+    log, index, times = (tmp_path / file_name(0, suffix) for suffix in (".log", ".index", ".timeindex"))
+    log.write_bytes(b"".join(BATCHES[:3]))
+    rows: list[Row] = []
+    with Source(str(log)) as source:
+        facts = segment.check(FileContext(source, str(log), "log", Settings(now=0), rows.append, base_offset=0))
+    log.write_bytes(b"".join(BATCHES[:4]))
+    index.write_bytes(index_of(entries=[(1000, SIZE), (2000, 2 * SIZE), (3000, 3 * SIZE)]))
+    times.write_bytes(time_index_of(entries=[(TIMESTAMP + offset, offset) for offset in (1000, 2000, 3000)]))
+    for path, check in ((index, offset_index.check), (times, time_index.check)):
+        with Source(str(path)) as source:
+            check(FileContext(source, str(path), "", Settings(now=0), rows.append, base_offset=0, is_newest=True, segment=facts))
+    assert _codes(rows) == set()
+
+
+@pytest.mark.parametrize("rows_in_window", [1, 2, 3, 7, 1 << 15])
+def test_entries_are_judged_alike_wherever_windows_end(
+    tmp_path: Path, rows_in_window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = write_partition(tmp_path, segments={0: BATCHES}, index_interval_bytes=0)
+    index = directory / file_name(0, ".index")
+    data = bytearray(index.read_bytes())
+    data[80:96] = bytes(16)  # two zero entries
+    data[167] ^= 1  # a position
+    data[243] ^= 4  # an offset
+    index.write_bytes(data)
+    monkeypatch.setattr("kdump.checks.rules.entry_file._WINDOW_ROWS", rows_in_window)
+    rows = _check(directory)
+    assert sorted((row.code, row.start, row.end) for row in _of_indexes(rows)) == [
+        ("index-offset-mismatch", 240, 248),
+        ("index-position-not-boundary", 160, 168),
+        ("index-zero-entry-middle", 80, 96),
+    ]
+
+
+def test_an_entry_that_is_too_high_is_blamed_and_not_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, ".index")
+    path.write_bytes(index_of(entries=[(1, 100), (9, 900), (0, 0), (2, 200), (3, 300)]))
+    findings = [row for row in _check(path) if isinstance(row, Finding)]
+    assert [(row.code, row.start, row.end) for row in findings] == [
+        ("index-entry-order", 8, 16),
+        ("index-position-order", 8, 16),
+        ("index-zero-entry-middle", 16, 24),
+    ]
+
+
+def test_an_index_that_agrees_with_a_log_out_of_order_is_out_of_order(tmp_path: Path) -> None:
+    offsets = (0, 1, 3, 2, 4, 5)
+    batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in offsets]
+    directory = write_partition(tmp_path, segments={0: batches})
+    index = directory / file_name(0, ".index")
+    index.write_bytes(index_of(entries=[(offset, row * len(batches[0])) for row, offset in enumerate(offsets) if row]))
+    found = [(row.code, row.start, row.end) for row in _of_indexes(_check(directory)) if row.path == str(index)]
+    assert found == [("index-entry-order", 8, 16)]
+
+
+def test_an_entry_out_of_order_in_both_numbers_is_counted_for_both_beyond_what_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, ".index")
+    path.write_bytes(index_of(entries=[(5, 500)] * 4))
+    findings = [row for row in _check(path, max_findings=1) if isinstance(row, Finding)]
+    assert sorted((row.code, row.start, row.end, row.found) for row in findings) == [
+        ("finding-flood", 16, 32, "2"),
+        ("finding-flood", 16, 32, "2"),
+        ("index-entry-order", 8, 16, "5"),
+        ("index-position-order", 8, 16, "500"),
+    ]
+
+
+def test_whatever_bytes_an_index_has_each_is_accounted_for(tmp_path: Path) -> None:
+    directory = write_partition(tmp_path, segments={0: BATCHES[:20]}, index_interval_bytes=0)
+    chance = random.Random(5)
+    for number in range(300):
+        suffix = chance.choice([".index", ".timeindex", ".txnindex"])
+        path = directory / file_name(0, suffix)
+        before = path.read_bytes() if path.exists() else b""
+        data = bytearray(before or bytes(68))
+        start = chance.randrange(len(data))
+        count = chance.randrange(30)
+        data[start : start + chance.randrange(1, 20)] = chance.randbytes(count) if number % 2 else bytes(count)
+        path.write_bytes(data)
+        level = chance.choice(["quick", "full", "deep"])
+        for target in (directory, path):
+            reports = [row for row in _check(target, level=level, is_pedantic=True) if isinstance(row, FileReport)]
+            (report,) = (row for row in reports if row.path == str(path))
+            counted = (report.bytes_intact, report.bytes_damaged, report.bytes_zero)
+            assert sum(counted) == report.size == len(data), number
+        path.write_bytes(before)

@@ -1,0 +1,804 @@
+"""The commands as whole processes: what they list, how they end, and what they leave alone."""
+
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kdump.cli.commands import main
+from tests.builders import files
+from tests.builders.checksums import crc32c
+from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
+from tests.support import HANG, LOGS, damaged, with_interrupts
+
+ROOT = Path(__file__).parent.parent.parent
+Json = dict[str, Any]  # what json.loads makes of an object
+
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED, OUTPUT_FAILED = range(5)
+LOG_NAME = "00000000000000000000.log"
+
+
+def _command(*arguments: str | bytes | Path) -> list[str | bytes | Path]:
+    return [sys.executable, "-m", "kdump", *arguments]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def _run(*arguments: str | bytes | Path, cwd: Path | None = None, stdout: int = subprocess.PIPE) -> tuple[int, bytes, bytes]:
+    """Exit code, stdout and stderr."""
+    done = subprocess.run(
+        _command(*arguments), cwd=cwd, env=_environment(), stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    assert b"Traceback" not in done.stderr and b"internal error" not in done.stderr
+    return done.returncode, done.stdout or b"", done.stderr
+
+
+def _shell(script: str, *arguments: str | Path) -> tuple[int, bytes, bytes]:
+    """A shell's run of a script, in which kdump is `"$0" -m kdump` and arguments are `$1` and so on."""
+    done = subprocess.run(
+        ["bash", "-c", script, sys.executable, *arguments], env=_environment(), capture_output=True, timeout=60, check=False
+    )
+    assert b"Traceback" not in done.stderr and b"internal error" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def _batches(count: int, first: int = 0) -> list[bytes]:
+    return [
+        batch(records=[record(key=b"key", value=b"value", timestamp=TIMESTAMP + 10 * row)], base_offset=row)
+        for row in range(first, first + count)
+    ]
+
+
+SIZE = len(_batches(1)[0])
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """A partition of two clean segments with all that stands beside them."""
+    return files.write_partition(
+        tmp_path,
+        segments={0: _batches(50), 50: _batches(50, 50)},
+        index_interval_bytes=300,
+        segment_index_bytes=1 << 10,
+        aborted_transactions={0: [files.aborted_transaction(last_offset=5)]},
+        producer_snapshots={100: [files.producer_entry()]},
+    )
+
+
+def _rows(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, list[Json]]:
+    """The exit code and the rows of a command, run in this process."""
+    name, *others = map(str, arguments)
+    capfd.readouterr()
+    status = main([name, "--output", "ndjson", "--strict-stderr", *others])
+    return status, [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+
+
+# --- exit codes
+
+
+@pytest.mark.parametrize("command", ["log", "index", "timeindex", "txnindex", "snapshot"])
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+def test_a_clean_partition_is_examined_without_findings(partition: Path, command: str, output: str) -> None:
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in partition.parent.rglob("*") if path.is_file()}
+    status, out, err = _run(command, "--output", output, partition)
+    assert (status, err) == (CLEAN, b"") and out
+    assert {
+        path: (path.stat().st_mtime_ns, path.read_bytes()) for path in partition.parent.rglob("*") if path.is_file()
+    } == before
+
+
+def test_damage_is_a_finding_and_the_listing_goes_on(partition: Path) -> None:
+    path = partition / LOG_NAME
+    data = bytearray(path.read_bytes())
+    data[10 * SIZE - 1] ^= 1
+    data[20 * SIZE + 8] ^= 0x40  # the length,
+    data[21 * SIZE - 1] ^= 1  # and the CRC does not tell the right one
+    path.write_bytes(data)
+    status, out, err = _run("log", "--output", "ndjson", path)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert status == FINDINGS
+    assert [row["status"] for row in rows] == (
+        ["intact"] * 9 + ["damaged"] + ["intact"] * 10 + ["damaged", "salvaged"] + ["intact"] * 28
+    )
+    assert (rows[20]["position"], rows[20]["size"], rows[20]["baseOffset"]) == (20 * SIZE, SIZE, None)
+    assert f"bytes {20 * SIZE} to {21 * SIZE - 1}".encode() in err
+
+
+def test_a_batch_whose_length_alone_is_wrong_is_listed_and_a_finding(partition: Path) -> None:
+    path = partition / LOG_NAME
+    data = bytearray(path.read_bytes())
+    data[20 * SIZE + 8] ^= 0x40
+    path.write_bytes(data)
+    status, out, err = _run("log", "--output", "ndjson", path)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert status == FINDINGS
+    assert [row["status"] for row in rows] == ["intact"] * 20 + ["salvaged"] + ["intact"] * 29
+    assert (rows[20]["position"], rows[20]["size"], rows[20]["baseOffset"]) == (20 * SIZE, SIZE, rows[19]["lastOffset"] + 1)
+    assert f"bytes {20 * SIZE} to {21 * SIZE - 1}: a record batch says it is {0x40000000 + SIZE - 12} bytes long".encode() in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["log"],
+        ["log", "--output", "xml", "x"],
+        ["log", "--limit", "0", "x"],
+        ["log", "--from-time", "noon", "x"],
+        ["log", "--from-time", "--9999999999", "x"],
+        ["log", "--release", "9.9.9", "x"],
+        ["log", "--no-such-option", "x"],
+        ["nothing"],
+    ],
+)
+def test_a_wrong_command_line_is_one_line(arguments: list[str]) -> None:
+    status, out, err = _run(*arguments)
+    assert (status, out) == (USAGE, b"")
+    assert err.startswith(b"kdump: ") and err.count(b"\n") == 1
+
+
+def test_what_cannot_be_examined_does_not_keep_the_rest_from_being_listed(partition: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (tmp_path / "folder.log").mkdir()
+    wrong: list[str | Path] = [empty, tmp_path / "missing.log", tmp_path / "folder.log", f"{tmp_path}/none*"]
+    status, out, err = _run("log", "--output", "ndjson", *wrong, partition)
+    assert (status, len(out.splitlines()), err.count(b"\n")) == (NOT_EXAMINED, 100, 4)
+
+
+def test_an_index_without_its_log_cannot_be_examined(partition: Path) -> None:
+    (partition / LOG_NAME).unlink()
+    assert _run("index", partition / "00000000000000000000.index")[0] == NOT_EXAMINED
+    assert _run("timeindex", partition / "00000000000000000000.timeindex")[0] == NOT_EXAMINED
+    assert not (partition / LOG_NAME).exists()
+
+
+def test_a_damaged_snapshot_is_a_finding(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000001.snapshot"
+    path.write_bytes(files.producer_snapshot(entries=[files.producer_entry()], crc=1))
+    assert _run("snapshot", path)[0] == FINDINGS
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+@pytest.mark.parametrize("options", [[], ["--deep"]])
+def test_a_range_outside_of_a_log_is_answered_with_what_there_is(
+    partition: Path, tmp_path: Path, output: str, options: list[str]
+) -> None:
+    held = f"kdump: {partition}: nothing is in this range; the logs hold offsets 0 to 99\n".encode()
+    arguments = ["log", "--output", output, *options]
+    assert _run(*arguments, "--from-offset", "5000", partition)[::2] == (CLEAN, held)
+    assert _run(*arguments, "--to-offset", "-1", partition)[::2] == (CLEAN, held)
+    assert _run(*arguments, "--from-offset", "5000", partition, "--strict-stderr")[::2] == (CLEAN, b"")
+    assert _run(*arguments, "--from-offset", "99", partition)[::2] == (CLEAN, b"")
+    assert _run(*arguments, "--from-time", "2030-01-01", partition)[::2] == (CLEAN, b"")
+
+
+# --- words that are no command
+
+
+@pytest.mark.parametrize("arguments", [["chekc"], ["chekc", "orders-0"], ["chekc", "--level", "full", "orders-0"], ["Check"]])
+def test_a_misspelled_command_is_answered_with_what_may_be_meant(arguments: list[str]) -> None:
+    status, out, err = _run(*arguments)
+    assert (status, out) == (USAGE, b"")
+    assert err == f"kdump: there is no command {arguments[0]}; did you mean check?\n".encode()
+
+
+def test_words_in_front_of_the_options_of_kafkas_tool_are_passed_over_as_there(partition: Path) -> None:
+    status, out, _ = _run("chekc", "--files", partition / LOG_NAME)
+    assert status == CLEAN
+    assert out.startswith(f"Dumping {partition / LOG_NAME}\n".encode())
+
+
+def test_help_shows_the_screens_of_help_options() -> None:
+    assert _run("help") == _run("--help")
+    assert _run("help", "check") == _run("check", "--help")
+    assert _run("help", "--help") == _run("--help")
+    assert _run("help", "chekc") == (USAGE, b"", b"kdump: there is no command chekc; did you mean check?\n")
+
+
+def test_a_path_in_place_of_a_command_is_answered_with_what_to_type(partition: Path, tmp_path: Path) -> None:
+    wrong, held = f"what is wrong with it: `kdump check {partition}`", f"what is in its logs: `kdump log {partition}`"
+    assert _run(partition) == (USAGE, b"", f"kdump: {partition} is a directory; {wrong}, {held}\n".encode())
+    index = partition / "00000000000000000000.index"
+    told = f"kdump: {index} is a file; try `kdump index {index}`, `kdump check {index}` or `kdump --files {index}`\n"
+    assert _run(index) == (USAGE, b"", told.encode())
+    with_blank = tmp_path / "a copy"
+    with_blank.mkdir()
+    assert f"`kdump check '{with_blank}'`".encode() in _run(with_blank)[2]
+    assert _run("/nowhere") == (USAGE, b"", b"kdump: there is no command or file /nowhere; `kdump help` lists the commands\n")
+
+
+# --- log directories
+
+
+@pytest.mark.parametrize("command", ["log", "index", "timeindex"])
+def test_the_logs_of_a_log_directory_are_those_of_its_partitions(tmp_path: Path, command: str) -> None:
+    for topic in ("a", "b"):
+        files.write_partition(tmp_path, topic=topic, segments={0: _batches(20), 20: _batches(20, 20)}, index_interval_bytes=300)
+    (tmp_path / "meta.properties").write_text("version=1\n")
+    (tmp_path / "no-partition-at-all").mkdir()
+    (tmp_path / "empty-0").mkdir()
+    status, out, err = _run(command, "--output", "ndjson", tmp_path)
+    alone = [_run(command, "--output", "ndjson", tmp_path / name) for name in ("a-0", "b-0")]
+    assert (status, err) == (CLEAN, b"")
+    assert out == alone[0][1] + alone[1][1]
+    assert out.count(b"\n") > 4
+    damaged_log = tmp_path / "b-0" / "00000000000000000020.log"
+    damaged_log.write_bytes(damaged_log.read_bytes() + b"torn")
+    assert _run("log", "--output", "ndjson", tmp_path)[0] == FINDINGS
+
+
+def test_a_log_directory_without_any_such_file_cannot_be_examined(tmp_path: Path) -> None:
+    files.write_partition(tmp_path, segments={0: _batches(2)})
+    assert _run("txnindex", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .txnindex\n".encode())
+
+
+def test_a_directory_in_which_no_partition_is_cannot_be_examined(tmp_path: Path) -> None:
+    (tmp_path / "some-folder").mkdir()
+    assert _run("log", tmp_path) == (NOT_EXAMINED, b"", f"kdump: {tmp_path}: no file ends in .log\n".encode())
+
+
+# --- streams that end early
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of many batches."""
+    path = tmp_path_factory.mktemp("large") / LOG_NAME
+    path.write_bytes(b"".join(_batches(1000)) * 300)
+    return path
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+def test_head_ends_a_listing_quietly(large: Path, output: str) -> None:
+    script = 'set -o pipefail; "$0" -m kdump log --output $1 "$2" | head -n 1'
+    status, out, err = _shell(script, output, large)
+    assert (status, out.count(b"\n"), err) == (CLEAN, 1, b"")
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    """A partition in which nothing is wrong."""
+    return files.write_partition(tmp_path, segments={0: _batches(50), 50: _batches(50, 50)})
+
+
+def _flip_a_bit(path: Path, position: int = 100) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def _without_reader(*arguments: str | Path, stderr_too: bool = False) -> tuple[int, bytes]:
+    """Exit code and stderr of a run whose stdout is a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            _command(*arguments),
+            env=_environment(),
+            stdout=writer,
+            stderr=writer if stderr_too else subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    return done.returncode, done.stderr or b""
+
+
+@pytest.mark.parametrize("output", ["text", "ndjson", "csv", "table", "json", "sarif", "junit"])
+def test_the_verdict_of_a_check_does_not_depend_on_who_reads_it(sound: Path, output: str) -> None:
+    assert _without_reader("check", "--output", output, sound) == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader("check", "--output", output, sound) == (FINDINGS, b"")
+    assert _without_reader("check", "--output", output, sound / "missing.log") == (NOT_EXAMINED, b"")
+    assert _without_reader("check", f"--output={output}", sound) == (FINDINGS, b"")  # which takes the way through Click
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["text", "ndjson", "json", "csv", "table"])
+def test_the_verdict_of_a_forecast_does_not_depend_on_who_reads_it(sound: Path, output: str) -> None:
+    arguments = ["forecast", "--output", output, "--after", "unclean", "--recovery-point", "zero"]
+    assert _without_reader(*arguments, sound) == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader(*arguments, sound) == (FINDINGS, b"")
+    status, err = _without_reader(*arguments, sound, sound / "missing")
+    assert (status, err.count(b"\n")) == (NOT_EXAMINED, 1)
+    assert _without_reader(*arguments, sound, sound / "missing", stderr_too=True)[0] == NOT_EXAMINED
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_the_verdict_of_a_scan_does_not_depend_on_who_reads_it(sound: Path, tmp_path: Path, output: str) -> None:
+    pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+    arguments: list[str | Path] = ["scan", "--engine", "local", "--output", output, sound, "--out"]
+    assert _without_reader(*arguments, tmp_path / "clean") == (CLEAN, b"")
+    _flip_a_bit(sound / LOG_NAME)
+    assert _without_reader(*arguments, tmp_path / "damaged") == (FINDINGS, b"")
+    assert (tmp_path / "damaged" / "kdump.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["--deep"]])
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+def test_a_listing_that_nobody_reads_ends_with_the_worst_that_was_seen(
+    partition: Path, large: Path, output: str, options: list[str]
+) -> None:
+    arguments = ["log", "--output", output, *options]
+    assert _without_reader(*arguments, partition) == (CLEAN, b"")
+    _flip_a_bit(partition / LOG_NAME)
+    assert _without_reader(*arguments, partition)[0] == FINDINGS
+    assert _without_reader(*arguments, partition / "missing.log", partition)[0] == NOT_EXAMINED
+    assert _without_reader(*arguments, partition / "missing.log", partition, stderr_too=True)[0] == NOT_EXAMINED
+    # the damage comes after many megabytes of output that nobody takes
+    if output != "table":  # which is shown in blocks of its own
+        assert _without_reader(*arguments, large, partition) == (CLEAN, b"")
+
+
+def test_a_listing_of_an_index_that_nobody_reads_ends_with_the_worst_that_was_seen(partition: Path) -> None:
+    index = partition / "00000000000000000000.index"
+    assert _without_reader("index", index) == (CLEAN, b"")
+    index.write_bytes(index.read_bytes() + b"torn")
+    assert _without_reader("index", index)[0] == FINDINGS
+
+
+def test_messages_that_nobody_reads_do_not_end_the_work(partition: Path) -> None:
+    _flip_a_bit(partition / LOG_NAME)
+    script = '"$0" -m kdump log --output ndjson "$1/missing.log" "$1" 2> >(true) | wc -l; exit ${PIPESTATUS[0]}'
+    assert _shell(script, partition)[:2] == (NOT_EXAMINED, b"100\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    for arguments, status in ((["chekc"], USAGE), (["forecast", "/nowhere"], NOT_EXAMINED)):
+        done = subprocess.run(_command(*arguments), env=_environment(), stderr=writer, timeout=60, check=False)
+        assert done.returncode == status
+    os.close(writer)
+
+
+@pytest.mark.parametrize("arguments", ["log --output kafka", "log --output ndjson", "log --output table", "log --help;"])
+def test_a_full_disk_is_one_line(large: Path, arguments: str) -> None:
+    status, _, err = _shell(f'"$0" -m kdump {arguments} "$1" > /dev/full'.replace('; "$1"', ""), large)
+    assert (status, err.count(b"\n")) == (OUTPUT_FAILED, 1)
+
+
+def test_a_disk_that_fills_up_at_the_end_is_not_taken_for_success(tmp_path: Path) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(b"".join(_batches(300)))
+    status, _, err = _shell('ulimit -f 30; "$0" -m kdump log "$1" > "$2"', path, tmp_path / "out")
+    assert (status, err.count(b"\n"), (tmp_path / "out").stat().st_size) == (OUTPUT_FAILED, 1, 30 << 10)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, large: Path) -> None:
+    sizes = []
+    for name, data in ((LOG_NAME, large.read_bytes()), ("00000000000000000001.log", large.read_bytes() * 4)):
+        (tmp_path / name).write_bytes(data)
+        script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
+        script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        arguments = [sys.executable, "-c", script, *_command("log", "--output", "ndjson", tmp_path / name)]
+        sizes.append(int(subprocess.run(arguments, env=_environment(), capture_output=True, check=True).stdout))
+    assert sizes[1] < sizes[0] + 8192  # KiB
+
+
+@pytest.mark.parametrize("arguments", ["log", "log --output ndjson", "log --help"])
+def test_a_closed_stdout_is_one_line(large: Path, arguments: str) -> None:
+    status, _, err = _shell(f'"$0" -m kdump {arguments} "$1" >&-', large)
+    assert (status, err.count(b"\n")) == (OUTPUT_FAILED, 1)
+    status, _, err = _shell('"$0" -m kdump check "$1" >&-', large)
+    assert (status, err) == (OUTPUT_FAILED, b"kdump: cannot write the output: stdout is closed\n")
+
+
+def test_a_closed_stderr_keeps_nothing_from_stdout(tmp_path: Path) -> None:
+    path = tmp_path / LOG_NAME
+    path.write_bytes(b"".join(_batches(3)) + b"torn")
+    status, out, _ = _shell('"$0" -m kdump log --output ndjson "$1" 2>&-', path)
+    assert (status, len(out.splitlines())) == (FINDINGS, 4)
+    assert path.read_bytes().endswith(b"torn")
+
+
+def test_an_interrupt_ends_a_command_that_waits_for_its_reader(large: Path) -> None:
+    process = subprocess.Popen(
+        _command("log", *[large] * 50),
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=with_interrupts,
+    )
+    assert process.stdout is not None and process.stdout.read(100)  # from now on it waits for us to read on, for ever
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=HANG)
+    assert process.stderr is not None
+    assert (process.stderr.read(), process.returncode) == (b"kdump: interrupted\n", 130)
+    process.stdout.close()
+    process.stderr.close()
+
+
+# --- terminals
+
+
+def _on_terminal(*arguments: str | Path) -> bytes:
+    """What a run of kdump writes to a terminal."""
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(_command(*arguments), env=_environment(), stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(controller, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(controller)
+    process.wait(timeout=60)
+    assert b"Traceback" not in shown and b"internal error" not in shown
+    return shown
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+def test_a_terminal_gets_control_characters_escaped_and_a_pipe_does_not(tmp_path: Path, output: str) -> None:
+    path = tmp_path / "00000000000000000000\x1b[31m.log"
+    path.write_bytes(batch(records=[record(key=b"\x1b[2J", value=b"\x9b\x07")]) + b"torn")
+    arguments = ["log", "--print-data-log", "--output", output, str(path)]
+    shown = _on_terminal(*arguments)
+    assert b"\x1b[2J" not in shown and b"\x1b[31m.log" not in shown and b"\x07" not in shown
+    assert b"[2J" in shown
+    if output == "kafka":
+        assert b"key: \x1b[2J payload: \xef\xbf\xbd\x07" in _run(*arguments)[1]
+
+
+# --- what paths name
+
+
+def test_directories_and_patterns_name_their_files_in_order(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = [f"{partition}/{LOG_NAME}", f"{partition}/00000000000000000050.log"]
+    for path in (str(partition), f"{partition}/*", f"{partition.parent}/*-0", f"{partition}/0*.log"):
+        status, rows = _rows(capfd, "log", path)
+        assert (status, list(dict.fromkeys(row["file"] for row in rows))) == (CLEAN, names)
+
+
+def test_a_limit_counts_across_files(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for output in ([], ["--deep"]):
+        rows = _rows(capfd, "log", "--limit", "70", *output, partition)[1]
+        assert len(rows) == 70 and len({row["file"] for row in rows}) == 2
+    status, out, _ = _run("log", "--limit", "50", partition)
+    assert (status, out.count(b"baseOffset"), out.count(b"Dumping")) == (CLEAN, 50, 1)
+
+
+def test_a_file_whose_name_is_no_utf8_is_listed(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/00000000000000000000\xff.log"
+    Path(os.fsdecode(path)).write_bytes(_batches(1)[0])
+    status, out, err = _run("log", path)
+    assert (status, err) == (CLEAN, b"") and out.startswith(b"Dumping " + path + b"\n")
+    status, out, _ = _run("log", "--output", "ndjson", os.fsencode(tmp_path))
+    assert os.fsencode(json.loads(out)["file"]) == path
+
+
+def test_a_file_that_vanishes_is_told(
+    partition: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    whole_listdir = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: [*whole_listdir(path), "00000000000000000099.log"])
+    status, rows = _rows(capfd, "log", partition)
+    assert (status, len(rows)) == (NOT_EXAMINED, 100)
+
+
+# --- Kafka's words
+
+
+@pytest.mark.parametrize("release", ["1.0.1", "4.3.1"])
+@pytest.mark.parametrize("options", [[], ["--deep-iteration"], ["--deep-iteration", "--print-data-log"]])
+def test_a_sound_log_is_listed_in_kafkas_words(partition: Path, release: str, options: list[str]) -> None:
+    path = partition / LOG_NAME
+    assert _run("log", "--release", release, *options, path) == _run("--release", release, *options, "--files", str(path))
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "better"), [("log", "5.index", "index"), ("index", "5.log", "log"), ("log", "5.snapshot", "snapshot")]
+)
+def test_a_file_of_another_kind_is_an_error_of_usage_that_names_the_command(
+    tmp_path: Path, command: str, name: str, better: str
+) -> None:
+    (tmp_path / name).write_bytes(bytes(64))
+    status, out, err = _run(command, tmp_path / name)
+    assert (status, out) == (USAGE, b"")
+    assert err.decode() == f"kdump: {tmp_path / name} is for another command; try: kdump {better} {tmp_path / name}\n"
+
+
+def test_a_log_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "copy.log"
+    path.write_bytes(_batches(1)[0])
+    status, out, err = _run("log", path)
+    assert (status, err) == (CLEAN, b"") and out.splitlines()[1].startswith(b"baseOffset: 0 ")
+
+
+def test_a_control_record_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:
+    bad = record(key=b"\0")
+    markers = [
+        batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
+        for row, one in enumerate([abort_record(), bad, abort_record(), bad, bad, abort_record()])
+    ]
+    path = tmp_path / LOG_NAME
+    path.write_bytes(b"".join(markers))
+    status, out, err = _run("log", "--print-data-log", path)
+    assert (status, out.count(b"baseOffset: "), out.count(b"| offset: "), out.count(b"endTxnMarker")) == (FINDINGS, 6, 6, 3)
+    assert err.count(b"control-key-short") == 3
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson"])
+@pytest.mark.parametrize("depth", [[], ["--deep"]])
+def test_no_keep_going_ends_all_at_the_first_damage(tmp_path: Path, output: str, depth: list[str]) -> None:
+    data = bytearray(b"".join(_batches(5)))
+    data[3 * SIZE - 1] ^= 1  # the header count of the third record
+    for name in (LOG_NAME, "00000000000000000099.log"):
+        (tmp_path / name).write_bytes(data)
+    status, out, _ = _run("log", "--no-keep-going", "--output", output, *depth, tmp_path)
+    assert status == FINDINGS
+    assert len(out.splitlines()) <= 2 + (6 if depth and output == "kafka" else 3)
+    assert b"000099" not in out
+
+
+# --- damaged indexes
+
+
+def test_damaged_index_entries_are_told_and_the_next_one_is_read(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = partition / "00000000000000000000.index"
+    entries = [(5, 5 * SIZE), (6, 5 * SIZE), (8, 7 * SIZE), (9, 9 * SIZE + 1), (10, 1 << 30), (11, -5), (12, 12 * SIZE)]
+    path.write_bytes(files.offset_index(entries=entries, zero_entry_count=5, trailing=b"x"))
+    status, rows = _rows(capfd, "index", path)
+    assert status == FINDINGS
+    # entries for the batch there, and for batches that were appended with it
+    assert [row["status"] for row in rows] == ["intact"] * 3 + ["damaged"] * 3 + ["intact"]
+    assert [row["logOffset"] for row in rows] == [5, 5, 7, None, None, None, 12]
+
+
+def test_damaged_time_index_entries_are_told_and_the_next_one_is_read(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = bytearray((partition / LOG_NAME).read_bytes())
+    log[2 * SIZE + 8] ^= 0x40
+    (partition / LOG_NAME).write_bytes(log)
+    path = partition / "00000000000000000000.timeindex"
+    entries = [(1, 1), (5, 4), (4, 6), (7, 7), (8, 5), (9, 99), (10, 10)]
+    shifted = [(TIMESTAMP + 10 * timestamp, offset) for timestamp, offset in entries]
+    path.write_bytes(files.time_index(entries=shifted, zero_entry_count=5))
+    status, rows = _rows(capfd, "timeindex", path)
+    assert status == FINDINGS
+    assert [row["status"] for row in rows] == ["intact", "damaged", "damaged", "intact", "damaged", "damaged", "damaged"]
+
+
+# --- ranges
+
+_OFFSET, _TIME = st.none() | st.integers(-2, 62), st.none() | st.integers(-2, 62)
+
+
+def _mixed_log() -> bytes:
+    """Batches of one to three records with times that go back and forth, old messages in front."""
+    pieces = [
+        message_set(messages=[message(value=b"m", magic=0), message(value=b"m", timestamp=TIMESTAMP + 20)], base_offset=0),
+        wrapper(messages=[message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in range(3)], base_offset=2),
+    ]
+    offset = 5
+    for number in range(30):
+        count = number % 3 + 1
+        times = [TIMESTAMP + 10 * ((offset + row) * 7 % 60) for row in range(count)]
+        pieces.append(batch(records=[record(value=b"v", timestamp=at) for at in times], base_offset=offset))
+        offset += count
+    return b"".join(pieces)
+
+
+def _index_entries(data: bytes) -> list[tuple[int, int]]:
+    entries, position = [], 0
+    while position < len(data):
+        offset, length = struct.unpack_from(">qi", data, position)
+        delta = struct.unpack_from(">i", data, position + 23)[0] if data[position + 16] == 2 else 0
+        entries.append((offset + delta, position))
+        position += 12 + length
+    return entries
+
+
+_TRUE_ENTRIES = _index_entries(_mixed_log())
+INDEXES = {
+    "sound": files.offset_index(entries=_TRUE_ENTRIES[3::3], zero_entry_count=20),
+    "missing": None,
+    "cut": files.offset_index(entries=_TRUE_ENTRIES[3::3])[:-3],
+    "noise": bytes(range(1, 161)),
+    "positions shifted": files.offset_index(entries=[(offset, at + 7) for offset, at in _TRUE_ENTRIES[3::2]]),
+    "offsets too low": files.offset_index(entries=[(max(offset - 9, 1), at) for offset, at in _TRUE_ENTRIES[3::2]]),
+    "offsets too high": files.offset_index(entries=[(offset + 9, at) for offset, at in _TRUE_ENTRIES[3::2]]),
+    "in reverse": files.offset_index(entries=_TRUE_ENTRIES[:2:-1]),
+}
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The same damaged log beside sound, missing and lying indexes."""
+    data = bytearray(_mixed_log())
+    data[_TRUE_ENTRIES[9][1] + 8] ^= 0x40
+    data[_TRUE_ENTRIES[20][1] + 60] ^= 1
+    paths = []
+    for number, index in enumerate(INDEXES.values()):
+        folder = tmp_path_factory.mktemp(str(number))
+        (folder / LOG_NAME).write_bytes(data)
+        for suffix in ("index", "timeindex"):
+            if index is not None:
+                (folder / LOG_NAME.replace("log", suffix)).write_bytes(index)
+        paths.append(folder / LOG_NAME)
+    return paths
+
+
+def _written() -> list[tuple[int, list[int]]]:
+    """Where each batch of the log starts, and the offsets of its records."""
+    last_offsets = [last for last, _ in _TRUE_ENTRIES]
+    firsts = [0, *(last + 1 for last in last_offsets)]
+    return [(at, list(range(first, last + 1))) for (last, at), first in zip(_TRUE_ENTRIES, firsts, strict=False)]
+
+
+_WRITTEN = _written()
+
+
+def _range_options(bounds: Sequence[tuple[str, int | None]]) -> Iterator[str]:
+    for name, bound in bounds:
+        if bound is not None:
+            yield f"{name}={bound}"
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_OFFSET, _OFFSET, _TIME, _TIME, st.none() | st.integers(0, 2500), st.booleans())
+def test_ranges_are_a_filter_over_all_rows_whatever_the_indexes_say(
+    indexed: list[Path],
+    capfd: pytest.CaptureFixture[str],
+    from_offset: int | None,
+    to_offset: int | None,
+    from_time: int | None,
+    to_time: int | None,
+    from_position: int | None,
+    is_deep: bool,
+) -> None:
+    times = [None if at is None else TIMESTAMP + 10 * at for at in (from_time, to_time)]
+    names = ("--from-offset", "--to-offset", "--from-time", "--to-time", "--from-position")
+    options = [*_range_options(list(zip(names, (from_offset, to_offset, *times, from_position), strict=True)))]
+    depth = ["--deep"] if is_deep else []
+    answers = []
+    for path in indexed:
+        status, rows = _rows(capfd, "log", *depth, *options, path)
+        answers.append((status, [{**row, "file": ""} for row in rows]))
+    assert all(answer == answers[0] for answer in answers)
+    status, rows = answers[0]
+
+    all_rows = [{**row, "file": ""} for row in _rows(capfd, "log", *depth, indexed[0])[1]]
+    low, high = (-(1 << 63) if from_offset is None else from_offset), ((1 << 63) if to_offset is None else to_offset)
+    earliest, latest = ((-(1 << 63), 1 << 63)[side] if at is None else at for side, at in enumerate(times))
+    has_times = times != [None, None]
+    listed = [row for row in answers[0][1] if row["status"] != "damaged"]
+    if not has_times:
+        assert status == (FINDINGS if any(row["status"] != "intact" for row in rows) else CLEAN)
+        # of all batches as they were written, those are listed that hold such offsets, whatever became of them
+        wanted = {
+            position: [offset for offset in offsets if not is_deep or low <= offset <= high]
+            for position, offsets in _WRITTEN
+            if position >= (from_position or 0) and offsets[0] <= high and offsets[-1] >= low
+        }
+        damaged_at = _TRUE_ENTRIES[20][1]
+        assert {row["position"] for row in rows if row["status"] == "damaged"} == wanted.keys() & {damaged_at}
+        shown = [(row["position"], row["offset"] if is_deep else row["lastOffset"]) for row in rows]
+        assert [one for one in shown if not is_deep or one[0] != damaged_at] == [
+            (position, offset)
+            for position, offsets in wanted.items()
+            if not is_deep or position != damaged_at
+            for offset in (offsets if is_deep else offsets[-1:])
+        ]
+    if is_deep:
+        assert listed == [
+            row
+            for row in all_rows
+            if row["status"] != "damaged"
+            and low <= row["offset"] <= high
+            and earliest <= row["timestamp"] <= latest
+            and not (has_times and row["timestamp"] == -1)
+            and row["position"] >= (from_position or 0)
+        ]
+    else:
+        # a batch may begin earlier than its timestamp, the largest of its records, says
+        sure = [
+            row
+            for row in all_rows
+            if row["status"] != "damaged"
+            and low <= row["lastOffset"]
+            and (row["lastOffset"] if row["baseOffset"] is None else row["baseOffset"]) <= high
+            and earliest <= row["timestamp"] <= latest
+            and not (has_times and row["timestamp"] == -1)
+            and row["position"] >= (from_position or 0)
+        ]
+        assert [row for row in listed if row in sure] == sure
+        assert all(low <= row["lastOffset"] and row["timestamp"] >= earliest for row in listed)
+
+
+def test_dates_without_a_time_are_whole_days(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    # all batches are of 2023-11-14, 22:13:20 and later
+    for day, count in (("2023-11-13", 0), ("2023-11-14", 100), ("2023-11-15", 0)):
+        assert len(_rows(capfd, "log", "--from-time", day, "--to-time", day, partition)[1]) == count
+    assert len(_rows(capfd, "log", "--from-time", "2023-11-14T22:13:20.500+00:00", partition)[1]) == 50
+
+
+# --- damage anywhere
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    damaged(LOGS),
+    st.sampled_from(["kafka", "ndjson", "csv", "table"]),
+    st.sampled_from([[], ["--deep"], ["--print-data-log"], ["--print-data-log", "--skip-record-metadata"]]),
+    st.sampled_from([[], ["--limit", "3"], ["--to-offset", "5"], ["--from-position", "40"], ["--no-keep-going"]]),
+    st.sampled_from(["1.0.1", "4.3.1"]),
+)
+def test_no_damage_keeps_a_log_from_being_listed(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    data: bytes,
+    output: str,
+    depth: list[str],
+    others: list[str],
+    release: str,
+) -> None:
+    (tmp_path / LOG_NAME).write_bytes(data)
+    capfd.readouterr()
+    status = main(["log", "--output", output, *depth, *others, "--release", release, str(tmp_path)])
+    out, err = capfd.readouterr()
+    assert status in (CLEAN, FINDINGS)
+    if status == CLEAN:
+        assert err == "" or "--to-offset" in others and ": nothing is in this range; the logs hold offsets " in err
+    if not depth and not others and output in ("ndjson", "csv"):
+        count, is_all = _sound_at_start(data)
+        assert len(out.splitlines()) - (output == "csv") >= count
+        assert status == (CLEAN if is_all else FINDINGS)
+
+
+def _sound_at_start(data: bytes) -> tuple[int, bool]:
+    """How many batches stand at the start of a log one after the other, their checksums right, and whether that is all."""
+    count = position = 0
+    while len(data) - position >= 26:
+        length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+        end, magic = position + 12 + length, data[position + 16]
+        if length < 14 or end > len(data) or magic > 2 or magic == 2 and length < 49:
+            break
+        crc, covered = (17, crc32c(data[position + 21 : end])) if magic == 2 else (12, zlib.crc32(data[position + 16 : end]))
+        if int.from_bytes(data[position + crc : position + crc + 4], "big") != covered:
+            break
+        count, position = count + 1, end
+    return count, position == len(data)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    damaged(LOGS),
+    st.binary(max_size=200),
+    st.sampled_from(["index", "timeindex", "txnindex", "snapshot"]),
+    st.sampled_from(["kafka", "ndjson", "csv", "table"]),
+)
+def test_no_bytes_keep_the_other_files_from_being_listed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], data: bytes, content: bytes, command: str, output: str
+) -> None:
+    (tmp_path / LOG_NAME).write_bytes(data)
+    (tmp_path / LOG_NAME.replace("log", command)).write_bytes(content)
+    capfd.readouterr()
+    status = main([command, "--output", output, str(tmp_path)])
+    out, err = capfd.readouterr()
+    assert (status, err == "") in ((CLEAN, True), (FINDINGS, False))
+    size = {"index": 8, "timeindex": 12, "txnindex": 34}.get(command)
+    if size is not None:
+        entries = [content[at : at + size] for at in range(0, len(content) - size + 1, size)]
+        while entries and not any(entries[-1]) and command != "txnindex":
+            entries.pop()  # allocated in advance
+        if output in ("ndjson", "csv"):
+            assert len(out.splitlines()) == len(entries) + (output == "csv")
+        assert status == FINDINGS or len(content) % size == 0

@@ -1,0 +1,384 @@
+"""What the commands show of records of internal topics: objects of one form, a reason where there is none, Kafka's words."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden_outputs.runs import CASES
+from kdump.cli.commands import main
+from kdump.cli.listing import decoder_names
+from kdump.output import decoded
+from kdump.releases import history
+from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
+from tests.builders.records import batch, commit_record, leader_change_record, record
+from tests.goldens import iterate
+
+Json = dict[str, Any]  # what json.loads makes of an object
+Listing = tuple[int, str, str]
+Lister = Callable[..., Listing]
+
+CLEAN, FINDINGS, USAGE = range(3)
+LOG_NAME = "00000000000000000000.log"
+
+OFFSET_KEY = int16(1) + string("g") + string("t") + int32(3)
+OFFSET_VALUE = int16(1) + int64(42) + string("") + int64(7) + int64(-1)
+OFFSET = {"version": "1", "data": {"offset": 42, "metadata": "", "commitTimestamp": 7, "expireTimestamp": -1}}
+UNKNOWN_KEY = int16(99) + string("g")
+TOPIC_VALUE = b"\x01\x02\x00" + b"\x02t" + bytes(15) + b"\x05" + b"\x00"
+
+
+@pytest.fixture
+def listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Lister:
+    """Lists a log of these batches in a partition directory: exit code, stdout, stderr without the directory in front."""
+
+    def list_log(
+        directory: str, batches: bytes, *options: str, command: str = "log", name: str = LOG_NAME
+    ) -> tuple[int, str, str]:
+        path = tmp_path / directory / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(batches)
+        status = main([command, *options, str(path)])
+        out, err = capfd.readouterr()
+        return status, out, err.replace(f"{tmp_path}/", "")
+
+    return list_log
+
+
+def _decoded(out: str) -> list[tuple[Any, Any, str | None]]:  # numbers or objects
+    rows = [json.loads(line) for line in out.splitlines()]
+    return [(row["decodedKey"], row["decodedValue"], row["decodeError"]) for row in rows]
+
+
+COMMITS = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), record(key=OFFSET_KEY)])
+KEY_OBJECT = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 3}}
+
+
+# --- which decoder
+
+
+@pytest.mark.parametrize(
+    ("path", "topic"),
+    [
+        ("__consumer_offsets-12/00000000000000000000.log", "consumer-offsets"),
+        ("/data/__transaction_state-0/00000000000000000000.log", "transaction-state"),
+        ("__cluster_metadata-0/00000000000000000000.log", "cluster-metadata"),
+        ("__remote_log_metadata-49/x.log", "remote-log-metadata"),
+        ("__share_group_state-1/x.log", "share-group-state"),
+        ("__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-delete/x.log", "consumer-offsets"),
+        ("__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-future/x.log", "consumer-offsets"),
+        ("__consumer_offsets-12.56d167cf27c84fbb8dbcd62116717146-stray/x.log", "consumer-offsets"),
+        ("__cluster_metadata-0/00000000000000000359-0000000001.checkpoint", "cluster-metadata"),
+        ("/data/bootstrap.checkpoint", "cluster-metadata"),
+        ("orders-3/x.log", ""),
+        ("consumer-offsets-0/x.log", ""),
+        ("consumer_offsets-0/x.log", ""),
+        ("__consumer_offsets/x.log", ""),
+        ("__consumer_offsets-x/x.log", ""),
+        ("__consumer_offsets-copy-1/x.log", ""),
+        ("x.log", ""),
+    ],
+)
+def test_the_name_of_a_directory_says_which_records_it_holds(path: str, topic: str) -> None:
+    assert decoder_names.topic_of(path) == topic
+
+
+def test_a_file_named_from_inside_its_directory_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "__consumer_offsets-7").mkdir()
+    monkeypatch.chdir(tmp_path / "__consumer_offsets-7")
+    assert decoder_names.topic_of(LOG_NAME) == "consumer-offsets"
+
+
+def test_every_topic_has_its_decoder_and_its_option() -> None:
+    assert set(decoder_names.OPTIONS) == set(decoded.TOPICS)
+    assert set(decoder_names.OPTIONS.values()) == set(history.TOPIC_DECODERS)
+
+
+@pytest.mark.parametrize("name", ["consumer-offsets", "__consumer_offsets", "consumer_offsets"])
+def test_a_topic_is_decoded_in_any_directory_under_any_of_its_names(listed: Lister, name: str) -> None:
+    status, out, err = listed("copy", COMMITS, "--output", "ndjson", "--decode", name)
+    assert (status, err) == (CLEAN, "")
+    assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, None)]
+
+
+@pytest.mark.parametrize("name", ["offsets", "", "consumer-offsets-0"])
+def test_an_unknown_decoder_is_refused_with_those_there_are(listed: Lister, name: str) -> None:
+    status, out, err = listed("copy", COMMITS, "--decode", name)
+    assert (status, out) == (USAGE, "")
+    assert "auto, none, consumer-offsets, transaction-state, cluster-metadata, remote-log-metadata, share-group-state" in err
+
+
+def test_records_of_an_internal_topic_are_decoded_unless_it_is_switched_off(listed: Lister) -> None:
+    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep")
+    assert _decoded(out) == [(KEY_OBJECT, OFFSET, None), (KEY_OBJECT, None, None)]
+    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep", "--decode", "none")
+    assert _decoded(out) == [(None, None, None)] * 2
+
+
+def test_records_of_other_topics_are_shown_as_they_are(listed: Lister) -> None:
+    _, out, _ = listed("orders-0", COMMITS, "--output", "ndjson", "--deep")
+    assert _decoded(out) == [(None, None, None)] * 2
+
+
+def test_the_bytes_stand_beside_what_they_say(listed: Lister) -> None:
+    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "ndjson", "--deep")
+    row = json.loads(out.splitlines()[0])
+    assert row["key"].encode() == OFFSET_KEY and (row["keySize"], row["valueSize"]) == (len(OFFSET_KEY), len(OFFSET_VALUE))
+
+
+# --- objects
+
+
+def test_a_metadata_record_says_its_type_in_its_value(listed: Lister) -> None:
+    data = batch(records=[record(value=TOPIC_VALUE)])
+    topic = {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAABQ"}}
+    _, out, _ = listed("__cluster_metadata-0", data, "--output", "ndjson", "--deep")
+    assert _decoded(out) == [(None, topic, None)]
+    _, out, _ = listed("x", data, "--output", "ndjson", "--deep", command="checkpoint", name="bootstrap.checkpoint")
+    assert _decoded(out) == [(None, topic, None)]
+
+
+@pytest.mark.parametrize("directory", ["__consumer_offsets-0", "orders-0"])
+def test_control_records_say_what_they_are_in_any_topic(listed: Lister, directory: str) -> None:
+    commit = batch(records=[commit_record(coordinator_epoch=5)], is_control=True, is_transactional=True, producer_id=1)
+    leader = batch(records=[leader_change_record()], is_control=True, base_offset=1)
+    status, out, _ = listed(directory, commit + leader, "--output", "ndjson", "--deep")
+    marker, change = _decoded(out)
+    assert marker == ({"controlType": "COMMIT"}, {"version": 0, "data": {"coordinatorEpoch": 5}}, None)
+    assert change[0] == {"controlType": "LEADER_CHANGE"} and change[1] is not None and "leaderId" in change[1]["data"]
+    assert status == CLEAN
+
+
+@pytest.mark.parametrize(("name", "size"), [("integer", 4), ("long", 8)])
+def test_numbers_are_numbers(listed: Lister, name: str, size: int) -> None:
+    data = batch(records=[record(key=bytes(size - 1) + b"\x07", value=b"\xff" * size), record(key=b"\1", value=bytes(size))])
+    status, out, err = listed("orders-0", data, "--output", "ndjson", "--decode", name)
+    error = f"decoder-value-too-short: 1 bytes are too few for a number of {size}"
+    assert _decoded(out) == [(7, -1, None), (None, 0, error)]
+    assert (status, err.count("\n")) == (FINDINGS, 1)
+
+
+def test_keys_alone_may_be_numbers(listed: Lister) -> None:
+    data = batch(records=[record(key=bytes(7) + b"\x07", value=b"text")])
+    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep", "--key-decoder", "long")
+    assert _decoded(out) == [(7, None, None)]
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "\u202e", "\u2028", "\x7f", "\U000e0001"])
+def test_what_a_terminal_would_obey_is_escaped_inside_of_objects(listed: Lister, name: str) -> None:
+    data = batch(records=[record(key=int16(1) + string(name) + string("t") + int32(0))])
+    _, out, _ = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
+    assert out.rstrip("\n").isprintable()
+    key = _decoded(out)[0][0]
+    assert key is not None and key["data"]["group"] == name
+
+
+def test_csv_has_objects_as_json(listed: Lister) -> None:
+    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "csv", "--deep")
+    assert '"{""type"":""1"",""data"":{""group"":""g"",""topic"":""t"",""partition"":3}}"' in out
+
+
+def test_a_table_shows_what_keys_and_values_say_in_place_of_their_bytes(listed: Lister) -> None:
+    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--output", "table", "--deep")
+    assert '{"group":"g","topic":"t","partition":3}   {"offset":42,"metadata":"","commitTimestamp":7,' in out
+
+
+def test_a_table_shows_why_a_value_could_not_be_decoded(listed: Lister) -> None:
+    data = batch(records=[record(key=UNKNOWN_KEY, value=b"v")])
+    status, out, _ = listed("__consumer_offsets-0", data, "--output", "table", "--deep")
+    assert status == FINDINGS and "   ? records of type 99 are not known: v\n" in out
+
+
+_PAYLOAD = re.compile(
+    r'^\| offset: (\d+) .*? (?:headerKeys: \[\]|crc: \d+)(?: key: (\{"type".*?\}))? payload: (<DELETE>|\{".*)$', re.MULTILINE
+)
+
+
+def _payloads(golden: bytes) -> dict[int, tuple[Json | None, Json | None]]:
+    """Keys and payloads that are JSON in what the real tool printed, by offset; a tombstone is None."""
+    found: dict[int, tuple[Json | None, Json | None]] = {}
+    for offset, key, payload in _PAYLOAD.findall(golden.decode()):
+        value = None if payload == "<DELETE>" else json.loads(payload)
+        found[int(offset)] = (json.loads(key) if key else None, value)
+    return found
+
+
+GOLDENS = [
+    ("consumer-offsets-3.9.1", "consumer-offsets"),
+    ("consumer-offsets-all-groups-4.3.0", "consumer-offsets"),
+    ("consumer-offsets-0.8.2.2", "consumer-offsets"),
+    ("consumer-offsets-1.0.1", "consumer-offsets"),
+    ("consumer-offsets-2.8.2", "consumer-offsets"),
+    ("transaction-state-1.0.1", "transaction-state"),
+    ("transaction-state-4.3.0", "transaction-state"),
+    ("share-group-state-4.3.0", "share-group-state"),
+    ("cluster-metadata-3.9.1", "cluster-metadata"),
+    ("cluster-metadata-many-records-4.3.0", "cluster-metadata"),
+]
+
+
+@pytest.mark.parametrize(("case", "name"), GOLDENS)
+def test_the_objects_are_the_json_of_kafkas_newest_tool(case: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    expected: defaultdict[str, dict[int, tuple[Json | None, Json | None]]] = defaultdict(dict)
+    for _, golden in iterate("4.3.1", case, decoder_names.OPTIONS[name]):
+        files = golden.arguments[golden.arguments.index("--files") + 1].split(",")
+        if len(files) == 1 and files[0].endswith(".log"):
+            expected[files[0]] |= _payloads(golden.stdout)
+    assert any(expected.values())
+    for file, payloads in expected.items():
+        main(["log", "--output", "ndjson", "--decode", name, "--strict-stderr", str(CASES / case / file)])
+        rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+        shown = {row["offset"]: (row["decodedKey"], row["decodedValue"]) for row in rows}
+        assert {offset: shown[offset] for offset in payloads} == payloads
+
+
+# --- what cannot be decoded
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown", "error"),
+    [
+        (UNKNOWN_KEY, OFFSET_VALUE, None, "record-type-unknown: records of type 99 are not known"),
+        (
+            OFFSET_KEY,
+            int16(77) + OFFSET_VALUE,
+            KEY_OBJECT,
+            "record-version-unknown: version 77 of records of type 1 is not known",
+        ),
+        (
+            OFFSET_KEY,
+            OFFSET_VALUE[:-3],
+            KEY_OBJECT,
+            "record-unreadable: the value is no OffsetCommitValue of version 1: the message ends inside a field",
+        ),
+        (OFFSET_KEY, b"\x00", KEY_OBJECT, "record-version-short: the value ends inside its version"),
+        (
+            OFFSET_KEY[:-1],
+            OFFSET_VALUE,
+            None,
+            "record-unreadable: the key is no OffsetCommitKey of version 0: the message ends inside a field",
+        ),
+        (None, OFFSET_VALUE, None, "record-key-null: the record has no key"),
+    ],
+)
+def test_what_cannot_be_decoded_has_a_reason_and_its_bytes(
+    listed: Lister, key: bytes | None, value: bytes, shown: Json | None, error: str
+) -> None:
+    data = batch(records=[record(key=key, value=value), record(key=OFFSET_KEY, value=OFFSET_VALUE)])
+    status, out, err = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
+    assert _decoded(out) == [(shown, None, error), (KEY_OBJECT, OFFSET, None)]
+    row = json.loads(out.splitlines()[0])
+    assert row["value"] is not None or row["valueBase64"] is not None
+    assert row["status"] == "intact"
+    code, _, message = error.partition(": ")
+    place = f"__consumer_offsets-0/{LOG_NAME}"
+    assert (status, err) == (FINDINGS, f"kdump: {place}: 1 record not decoded, at offset 0: {message} ({code})\n")
+
+
+def test_records_that_cannot_be_decoded_for_one_reason_are_one_line(listed: Lister) -> None:
+    data = batch(records=[record(key=OFFSET_KEY, value=OFFSET_VALUE), *[record(key=UNKNOWN_KEY)] * 9])
+    status, _, err = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep")
+    assert (status, err.count("\n")) == (FINDINGS, 1)
+    assert "9 records not decoded, the first at offset 1: records of type 99 are not known (record-type-unknown)" in err
+
+
+def test_the_line_comes_even_if_a_limit_ends_the_listing(listed: Lister) -> None:
+    data = batch(records=[record(key=UNKNOWN_KEY)] * 9)
+    status, _, err = listed("__consumer_offsets-0", data, "--output", "ndjson", "--deep", "--limit", "2")
+    assert status == FINDINGS and "2 records not decoded" in err
+
+
+def test_metadata_that_tiered_storage_would_not_accept_is_shown_with_the_reason() -> None:
+    partition = compact_string("t") + UUID + int32(0) + tagged()
+    one = decoded.decoder_of("remote-log-metadata")(None, b"\x01\x02\x00" + partition + int32(1) + int64(2) + int8(9) + tagged())
+    assert one.value is not None and json.loads(one.value)["data"]["remotePartitionDeleteState"] == 9
+    assert one.fault is not None and one.fault.code == "remote-partition-state-unknown"
+
+
+@given(
+    key=st.none() | st.binary(max_size=80),
+    value=st.none() | st.binary(max_size=200),
+    name=st.sampled_from(sorted(decoded.TOPICS)),
+)
+def test_no_bytes_keep_a_decoder_from_answering_in_json(key: bytes | None, value: bytes | None, name: str) -> None:
+    for one in (decoded.decoder_of(name)(key, value), decoded.control_record_of(key, value)):
+        for text in (one.key, one.value):
+            assert text is None or isinstance(json.loads(text), dict)
+
+
+# --- Kafka's lines
+
+
+def test_kafkas_lines_have_keys_and_values_as_they_are_unless_they_are_to_be_decoded(listed: Lister) -> None:
+    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--print-data-log")
+    assert f" key: {OFFSET_KEY.decode()} payload: " in out
+    _, out, _ = listed("__consumer_offsets-0", COMMITS, "--decode", "auto")
+    key = '{"type":"1","data":{"group":"g","topic":"t","partition":3}}'
+    assert f' key: {key} payload: {{"version":"1","data":{{"offset":42,' in out
+    assert f" key: {key} payload: <DELETE>\n" in out
+
+
+def test_kafkas_lines_are_in_the_words_of_the_release(listed: Lister) -> None:
+    _, out, _ = listed("x", COMMITS, "--decode", "consumer-offsets", "--release", "1.0.1")
+    assert out.splitlines()[2].endswith(" headerKeys: [] key: offset::g:t:3 payload: 42")
+
+
+def test_a_decoder_that_a_release_does_not_have_is_refused_for_its_lines_only(listed: Lister) -> None:
+    options = ("--decode", "share-group-state", "--release", "1.0.1")
+    status, out, err = listed("x", COMMITS, *options)
+    assert (status, out) == (USAGE, "")
+    message = "in the words of Kafka 1.0.1 there is no decoder for share-group-state"
+    assert err == f"kdump: {message}; --output ndjson decodes for any release\n"
+    status, out, _ = listed("x", COMMITS, *options, "--output", "ndjson")
+    assert len(_decoded(out)) == 2
+
+
+def test_a_directory_whose_topic_a_release_cannot_decode_is_listed_as_it_is(listed: Lister) -> None:
+    status, out, err = listed("__share_group_state-0", COMMITS, "--decode", "auto", "--release", "1.0.1")
+    assert status == CLEAN and f" key: {OFFSET_KEY.decode()}" in out
+    assert err == (
+        f"kdump: __share_group_state-0/{LOG_NAME}: in the words of Kafka 1.0.1 there is no decoder for share-group-state; "
+        "keys and values are shown as they are\n"
+    )
+
+
+def test_a_release_that_throws_at_a_record_goes_on_behind_it(listed: Lister) -> None:
+    data = batch(records=[record(key=UNKNOWN_KEY, value=b"v"), record(key=OFFSET_KEY, value=OFFSET_VALUE)])
+    status, out, err = listed("__consumer_offsets-0", data, "--decode", "auto", "--release", "1.0.1")
+    assert status == FINDINGS and "offset::g:t:3" in out
+    assert (
+        err.splitlines()[0]
+        == "kdump: __consumer_offsets-0: keys and values are decoded as consumer-offsets, after the name of the directory"
+    )
+    assert err.count("\n") == 2
+
+
+@pytest.mark.parametrize("output", ["kafka", "ndjson", "csv", "table"])
+@pytest.mark.parametrize(
+    ("directory", "words"),
+    [
+        ("__consumer_offsets-7", "decoded as consumer-offsets, after the name of the directory"),
+        ("__transaction_state-0", "decoded as transaction-state, after the name of the directory"),
+        ("__share_group_state-0", "decoded as share-group-state, after the name of the directory"),
+        ("__cluster_metadata-0", "decoded as cluster-metadata, after the name of the directory"),
+        ("__remote_log_metadata-3", "decoded as remote-log-metadata, after the name of the directory"),
+        ("orders-0", "shown as text: by its name it is not the directory of an internal topic"),
+    ],
+)
+def test_the_decoder_that_was_chosen_is_said_once(listed: Lister, directory: str, words: str, output: str) -> None:
+    data = batch(records=[])
+    _, _, err = listed(directory, data, "--decode", "auto", "--output", output)
+    assert err == f"kdump: {directory}: keys and values are {words}\n"
+    if output != "kafka":
+        assert listed(directory, data, "--deep", "--output", output)[2] == ""  # it is the default there
+
+
+def test_a_decoder_of_records_leaves_none_for_their_keys(listed: Lister) -> None:
+    status, _, err = listed("x", COMMITS, "--decode", "consumer-offsets", "--key-decoder", "long")
+    assert status == USAGE and err.count("\n") == 1

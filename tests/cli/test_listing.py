@@ -1,0 +1,737 @@
+"""What `kdump log` and its siblings list, which rows a range leaves out, what counts as damage, and how they end."""
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.cli.commands import main
+from tests.builders import files
+from tests.builders.files import file_name
+from tests.builders.records import TIMESTAMP, abort_record, batch, message, message_set, record, wrapper
+
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
+LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
+    file_name(0, suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+)
+DAY_BEGIN = 1_699_920_000_000  # 2023-11-14 00:00 UTC; TIMESTAMP is of that day
+DAY = 86_400_000
+
+Json = dict[str, Any]  # what json.loads makes of an object
+
+
+class Listed:
+    """Exit code, rows and lines of stderr of a command that was run in this process."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self._capfd = capfd
+        self.err = ""
+        self.out = ""
+
+    def __call__(self, *arguments: str | Path) -> tuple[int, list[Json]]:
+        status = self.text(*arguments[:1], "--output", "ndjson", *arguments[1:])
+        return status, [json.loads(line) for line in self.out.splitlines()]
+
+    def text(self, *arguments: str | Path) -> int:
+        self._capfd.readouterr()
+        status = main([*map(str, arguments)])
+        self.out, self.err = self._capfd.readouterr()
+        return status
+
+
+@pytest.fixture
+def listed(capfd: pytest.CaptureFixture[str]) -> Listed:
+    return Listed(capfd)
+
+
+def _batch(offset: int, *, at: int | None = None, value: bytes = b"value") -> bytes:
+    return batch(records=[record(key=b"key", value=value, timestamp=TIMESTAMP if at is None else at)], base_offset=offset)
+
+
+SIZE = len(_batch(0))
+
+
+def _log(tmp_path: Path, *pieces: bytes) -> Path:
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(pieces))
+    return path
+
+
+def _torn(offset: int) -> bytes:
+    """A batch of which nothing can be read: its length leads nowhere, and its CRC does not fit."""
+    whole = bytearray(_batch(offset))
+    whole[8:12] = struct.pack(">i", 1 << 30)
+    whole[-1] ^= 1
+    return bytes(whole)
+
+
+def _flipped(offset: int) -> bytes:
+    """A batch whose CRC does not fit, and whose length leads on."""
+    whole = bytearray(_batch(offset))
+    whole[-1] ^= 1
+    return bytes(whole)
+
+
+def _spoiled(offset: int) -> bytes:
+    """A batch whose CRC does not fit, though its record can be read."""
+    whole = bytearray(_batch(offset))
+    whole[-3] ^= 1
+    return bytes(whole)
+
+
+# --- damage and ranges
+
+
+@pytest.mark.parametrize(
+    ("to_offset", "count", "status"), [("1", 2, CLEAN), ("2", 3, CLEAN), ("3", 4, FINDINGS), ("9", 4, FINDINGS)]
+)
+@pytest.mark.parametrize("damaged", [_torn, _flipped])
+def test_damage_behind_a_range_is_not_asked_for(
+    tmp_path: Path, listed: Listed, damaged: Any, to_offset: str, count: int, status: int
+) -> None:
+    path = _log(tmp_path, _batch(0), _batch(1), _batch(2), damaged(3))
+    found, rows = listed("log", "--to-offset", to_offset, path)
+    assert (found, len(rows), [row["status"] for row in rows]) == (
+        status,
+        count,
+        ["intact"] * 3 + ["damaged"] if count == 4 else ["intact"] * count,
+    )
+
+
+@pytest.mark.parametrize(
+    ("from_offset", "first", "status"), [("3", 3, CLEAN), ("2", 2, CLEAN), ("1", None, FINDINGS), ("0", 0, FINDINGS)]
+)
+def test_damage_in_front_of_a_range_is_not_asked_for(
+    tmp_path: Path, listed: Listed, from_offset: str, first: int | None, status: int
+) -> None:
+    path = _log(tmp_path, _batch(0), _torn(1), *(_batch(offset) for offset in range(2, 6)))
+    found, rows = listed("log", "--from-offset", from_offset, path)
+    assert (found, rows[0]["baseOffset"]) == (status, first)
+    assert [row["status"] for row in rows].count("damaged") == (status == FINDINGS)
+    assert len(rows) == 6 - int(from_offset)
+
+
+def test_damage_that_ends_where_a_range_begins_is_not_asked_for(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _torn(1), _batch(2))
+    for position, status, count in ((2 * SIZE, CLEAN, 1), (2 * SIZE - 1, FINDINGS, 2), (SIZE, FINDINGS, 2), (0, FINDINGS, 3)):
+        found, rows = listed("log", "--from-position", str(position), path)
+        assert (found, len(rows)) == (status, count)
+
+
+def test_damage_with_nothing_behind_it_may_be_asked_for(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _torn(1))
+    found, rows = listed("log", "--from-offset", "7", path)
+    assert (found, [row["status"] for row in rows]) == (FINDINGS, ["damaged"])
+
+
+@pytest.mark.parametrize("damaged", [_torn, _flipped, _spoiled])
+@pytest.mark.parametrize(("limit", "statuses", "status"), [(1, ["intact"], CLEAN), (2, ["intact", "damaged"], FINDINGS)])
+def test_damaged_rows_count_for_the_limit(
+    tmp_path: Path, listed: Listed, damaged: Any, limit: int, statuses: list[str], status: int
+) -> None:
+    path = _log(tmp_path, _batch(0), damaged(1), _batch(2), _batch(3))
+    found, rows = listed("log", "--limit", str(limit), path)
+    assert (found, [row["status"] for row in rows]) == (status, statuses)
+    found, rows = listed("log", "--deep", "--limit", str(limit), path)
+    assert (found, len(rows)) == (status, limit)
+
+
+def test_the_first_damage_ends_a_listing_that_is_not_to_go_on(tmp_path: Path, listed: Listed) -> None:
+    for damaged in (_torn, _flipped):
+        path = _log(tmp_path, _batch(0), damaged(1), _batch(2), damaged(3))
+        found, rows = listed("log", "--no-keep-going", path)
+        assert (found, [row["status"] for row in rows]) == (FINDINGS, ["intact", "damaged"])
+        assert listed.err.endswith(f"kdump: {path}: the listing ends at damage\n")
+        found, rows = listed("log", path)
+        assert (found, [row["status"] for row in rows].count("damaged")) == (FINDINGS, 2)
+
+
+def test_a_damaged_range_is_told_with_its_bytes(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), b"no batch " * 20, _batch(1))
+    found, rows = listed("log", path)
+    assert found == FINDINGS
+    assert listed.err == f"kdump: {path}: bytes {SIZE} to {SIZE + 179}: bytes that are no batch (garbage-region, 180 bytes)\n"
+    assert (rows[1]["position"], rows[1]["size"], rows[1]["status"], rows[1]["baseOffset"]) == (SIZE, 180, "damaged", None)
+    assert [row["status"] for row in rows] == ["intact", "damaged", "salvaged"]
+
+
+def test_a_wrong_length_is_a_finding_only_where_it_is_asked_for(tmp_path: Path, listed: Listed) -> None:
+    wrong = bytearray(_batch(1))
+    wrong[8:12] = struct.pack(">i", -5)
+    path = _log(tmp_path, _batch(0), bytes(wrong), _batch(2))
+    assert listed("log", path)[0] == FINDINGS
+    assert listed.err == (
+        f"kdump: {path}: bytes {SIZE} to {2 * SIZE - 1}: a record batch says it is -5 bytes long; its CRC fits with {SIZE - 12} "
+        f"(batch-length-mismatch, {SIZE} bytes)\n"
+    )
+    found, rows = listed("log", "--from-offset", "2", path)
+    assert (found, len(rows)) == (CLEAN, 1)
+
+
+# --- ranges
+
+
+@pytest.mark.parametrize(
+    ("options", "offsets"),
+    [
+        ([], [0, 3, 6]),
+        (["--from-offset", "2"], [0, 3, 6]),
+        (["--from-offset", "3"], [3, 6]),
+        (["--to-offset", "3"], [0, 3]),
+        (["--to-offset", "2"], [0]),
+        (["--from-offset", "3", "--to-offset", "3"], [3]),
+        (["--from-time", str(TIMESTAMP + 32)], [3, 6]),
+        (["--from-time", str(TIMESTAMP + 33)], [6]),
+        (["--to-time", str(TIMESTAMP + 30)], [0, 3]),
+        (["--to-time", str(TIMESTAMP + 29)], [0]),
+        (["--from-position", "0"], [0, 3, 6]),
+        (["--from-position", "1"], [3, 6]),
+    ],
+)
+def test_batches_are_listed_that_may_hold_what_is_asked_for(
+    tmp_path: Path, listed: Listed, options: list[str], offsets: list[int]
+) -> None:
+    pieces = [
+        batch(records=[record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)], base_offset=first)
+        for first in (0, 3, 6)
+    ]
+    found, rows = listed("log", *options, _log(tmp_path, *pieces))
+    assert (found, [row["baseOffset"] for row in rows]) == (CLEAN, offsets)
+
+
+@pytest.mark.parametrize(
+    ("options", "offsets"),
+    [
+        (["--from-offset", "2", "--to-offset", "4"], [2, 3, 4]),
+        (["--from-time", str(TIMESTAMP + 2), "--to-time", str(TIMESTAMP + 30)], [2, 3]),
+        (["--to-time", str(TIMESTAMP - 1)], []),
+        (["--limit", "4", "--from-offset", "1"], [1, 2, 3, 4]),
+    ],
+)
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_records_are_listed_that_are_asked_for(
+    tmp_path: Path, listed: Listed, options: list[str], offsets: list[int], codec: Any
+) -> None:
+    pieces = [
+        batch(
+            records=[record(value=b"v", timestamp=TIMESTAMP + 10 * first + row) for row in range(3)],
+            base_offset=first,
+            codec=codec,
+        )
+        for first in (0, 3, 6)
+    ]
+    found, rows = listed("log", "--deep", *options, _log(tmp_path, *pieces))
+    assert (found, [row["offset"] for row in rows]) == (CLEAN, offsets)
+
+
+def test_a_day_ends_before_the_next_midnight(tmp_path: Path, listed: Listed) -> None:
+    times = [DAY_BEGIN - 1, DAY_BEGIN, DAY_BEGIN + DAY - 1, DAY_BEGIN + DAY]
+    path = _log(tmp_path, *(_batch(offset, at=at) for offset, at in enumerate(times)))
+    for options, offsets in (
+        (["--to-time", "2023-11-14"], [0, 1, 2]),
+        (["--from-time", "2023-11-14"], [1, 2, 3]),
+        (["--from-time", "2023-11-14T00:00:00.001"], [2, 3]),
+        (["--to-time", "2023-11-14T00:00:00"], [0, 1]),
+        (["--to-time", "2023-11-14T01:00:00+01:00"], [0, 1]),
+        (["--from-time", "2023-11-14", "--to-time", "2023-11-14"], [1, 2]),
+    ):
+        for depth in ([], ["--deep"]):
+            rows = listed("log", *options, *depth, path)[1]
+            assert [row["offset" if depth else "baseOffset"] for row in rows] == offsets
+
+
+@pytest.mark.parametrize(("text", "is_time"), [("99999999", False), ("100000000", True), ("-100000000", True), ("1" * 19, True)])
+def test_nine_digits_are_milliseconds(tmp_path: Path, listed: Listed, text: str, is_time: bool) -> None:
+    status = listed.text("log", f"--from-time={text}", _log(tmp_path, _batch(0)))
+    assert status == (CLEAN if is_time else USAGE)
+
+
+def test_what_has_no_time_is_of_no_time(tmp_path: Path, listed: Listed) -> None:
+    old = message_set(messages=[message(value=b"v", magic=0)])
+    path = _log(tmp_path, old, _batch(1, at=-1), _batch(2))
+    for options in (["--from-time=-999999999"], ["--to-time", "9999999999999"]):
+        assert [row["lastOffset"] for row in listed("log", *options, path)[1]] == [2]
+    assert len(listed("log", "--from-offset", "0", path)[1]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [
+        (["--from-offset", "3"], (2, 1)),
+        (["--from-offset", "4"], (2, 1)),
+        (["--from-offset", "5"], (1, 0)),
+        (["--to-offset", "2"], (1, 1)),
+        (["--to-offset", "1"], (1, 0)),
+        (["--to-time", str(TIMESTAMP + 10)], (1, 0)),
+        (["--to-time", str(TIMESTAMP + 19)], (1, 0)),
+        (["--to-time", str(TIMESTAMP + 20)], (1, 1)),
+    ],
+)
+def test_a_wrapper_may_hold_what_is_between_it_and_what_stands_before(
+    tmp_path: Path, listed: Listed, options: list[str], counts: tuple[int, int]
+) -> None:
+    inner = [message(value=b"w", timestamp=TIMESTAMP + 10 * row) for row in (2, 3, 4)]
+    path = _log(
+        tmp_path,
+        message_set(messages=[message(value=b"a"), message(value=b"b")]),
+        wrapper(messages=inner, base_offset=2),
+        message_set(messages=[message(value=b"c", timestamp=TIMESTAMP + 90)], base_offset=5),
+    )
+    rows = listed("log", *options, path)[1]
+    records = listed("log", "--deep", *options, path)[1]
+    assert any(row["compresscodec"] != "none" for row in rows) == ("--to-time" in options or counts[1] > 0)
+    first, last = (5, 5) if "--from-offset" in options else (0, 1)
+    assert {row["offset"] for row in records} >= {first, last} or not counts[0]
+
+
+def test_a_wrapper_ends_where_its_offset_says(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, message_set(messages=[message(value=b"a")]), wrapper(messages=[message(value=b"w")] * 3, base_offset=1))
+    for options, codecs in (
+        (["--to-offset", "0"], ["none"]),
+        (["--to-offset", "1"], ["none", "gzip"]),
+        (["--from-offset", "3"], ["gzip"]),
+        (["--from-offset", "4"], []),
+    ):
+        assert [row["compresscodec"].lower() for row in listed("log", *options, path)[1]] == codecs
+
+
+# --- records
+
+
+def test_a_message_with_a_wrong_checksum_inside_a_wrapper_is_a_finding(tmp_path: Path, listed: Listed) -> None:
+    good = message(value=b"a")
+    for second, statuses, status in (
+        (message(value=b"b", crc=1), ["intact", "damaged"], FINDINGS),
+        (message(value=b"b"), ["intact", "intact"], CLEAN),
+    ):
+        found, rows = listed("log", "--deep", _log(tmp_path, wrapper(messages=[good, second])))
+        assert (found, [row["status"] for row in rows]) == (status, statuses)
+
+
+@pytest.mark.parametrize("release", ["2.8.0", "4.3.1"])
+@pytest.mark.parametrize("options", [[], ["--from-offset", "1"], ["--from-offset", "1", "--to-offset", "8"], ["--limit", "8"]])
+def test_ranges_and_limits_show_a_message_past_its_end_as_all_of_the_log_does(
+    tmp_path: Path, listed: Listed, release: str, options: list[str]
+) -> None:
+    messages = [message(key=b"k", value=b"v", value_length=1000 if offset in (1, 3, 6) else None) for offset in range(9)]
+    path = _log(tmp_path, message_set(messages=messages[:5]), wrapper(messages=messages[5:], base_offset=5))
+    assert listed.text("log", "--print-data-log", "--release", release, *options, path) == FINDINGS
+    lines = [line for line in listed.out.splitlines() if line.startswith("| offset: ")]
+    shown = {int(line.split()[2]): " key: k" in line for line in lines}
+    last = 7 if "--limit" in options else 8
+    assert shown == {offset: offset not in (1, 3, 6) for offset in range(1 if "--from-offset" in options else 0, last + 1)}
+    assert [line.split(": ")[2] for line in listed.err.splitlines()] == [f"message with offset {n}" for n in (1, 3, 6)]
+
+
+def test_the_records_behind_one_that_cannot_be_read_are_one_damaged_row(tmp_path: Path, listed: Listed) -> None:
+    bad = batch(records=[record(value=b"a"), record(value=b"b", length=-1)], base_offset=1)
+    found, rows = listed("log", "--deep", _log(tmp_path, _batch(0), bad, _batch(3)))
+    assert found == FINDINGS
+    assert [(row["offset"], row["status"], row["position"]) for row in rows] == [
+        (0, "intact", 0),
+        (1, "intact", SIZE),
+        (None, "damaged", SIZE),
+        (3, "intact", SIZE + len(bad)),
+    ]
+
+
+def test_records_have_the_status_of_their_batch(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
+    found, rows = listed("log", "--deep", path)
+    assert found == FINDINGS
+    assert [(row["offset"], row["status"]) for row in rows][2:] == [(2, "intact"), (None, "damaged"), (3, "salvaged")]
+    assert [row["status"] for row in rows][:2] == ["intact", "damaged"]
+
+
+def test_control_records_that_are_not_decoded_are_counted(tmp_path: Path, listed: Listed) -> None:
+    markers = [
+        batch(records=[one], base_offset=row, is_control=True, is_transactional=True, producer_id=1)
+        for row, one in enumerate([abort_record(), record(key=b"\0"), record(key=b"\0"), abort_record()])
+    ]
+    path = _log(tmp_path, *markers)
+    found, rows = listed("log", "--deep", path)
+    assert (found, len(rows)) == (FINDINGS, 4)
+    assert [row["decodeError"] is None for row in rows] == [True, False, False, True]
+    assert listed.err.startswith(f"kdump: {path}: 2 records not decoded, the first at offset 1: ")
+    assert listed.err.endswith(" (control-key-short)\n")
+    path = _log(tmp_path, *markers[:2])
+    assert listed("log", "--deep", path)[0] == FINDINGS
+    assert listed.err.startswith(f"kdump: {path}: 1 record not decoded, at offset 1: ")
+    assert listed("log", "--deep", _log(tmp_path, markers[0]))[0] == CLEAN
+
+
+@pytest.mark.parametrize(("decode", "decoded"), [("none", False), ("auto", True), ("string", True)])
+def test_control_records_are_decoded_unless_nothing_is(tmp_path: Path, listed: Listed, decode: str, decoded: bool) -> None:
+    path = _log(tmp_path, batch(records=[abort_record()], is_control=True, is_transactional=True, producer_id=1))
+    status, rows = listed("log", "--deep", "--decode", decode, path)
+    assert (status, rows[0]["decodedValue"] is not None or rows[0]["decodedKey"] is not None) == (CLEAN, decoded)
+
+
+def test_integers_that_are_none_are_told(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, batch(records=[record(key=b"\0\0\0\7", value=b"\0\0\0\7"), record(value=b"abc")]))
+    status, rows = listed("log", "--decode", "integer", path)
+    assert (status, [row["decodedValue"] for row in rows]) == (FINDINGS, [7, None])
+    assert listed("log", "--deep", path)[0] == CLEAN
+
+
+# --- exit codes
+
+
+def test_what_cannot_be_examined_weighs_more_than_damage(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _torn(1))
+    assert listed("log", path)[0] == FINDINGS
+    status, rows = listed("log", tmp_path / "missing.log", path)
+    assert (status, len(rows)) == (NOT_EXAMINED, 2)
+    status, rows = listed("log", path, tmp_path / "missing.log")
+    assert (status, len(rows)) == (NOT_EXAMINED, 2)
+    assert listed.err.count("\n") == 2
+
+
+def test_a_limit_that_is_reached_is_no_finding(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _batch(1))
+    for limit, count in ((1, 1), (2, 2), (3, 2)):
+        status, rows = listed("log", "--limit", str(limit), path, path)
+        assert (status, len(rows)) == (CLEAN, min(limit, 4)), count
+    status, rows = listed("log", "--limit", "1", path, tmp_path / "missing.log")
+    assert (status, len(rows)) == (CLEAN, 1)  # nobody looked for it
+
+
+def test_strict_keeps_stderr_empty_and_the_exit_code(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _torn(1))
+    assert (listed("log", "--strict-stderr", path)[0], listed.err) == (FINDINGS, "")
+    assert (listed("log", "--strict-stderr", tmp_path / "missing.log")[0], listed.err) == (NOT_EXAMINED, "")
+
+
+# --- the table for people
+
+
+def test_a_wrong_checksum_is_bad_in_the_table(tmp_path: Path, listed: Listed) -> None:
+    path = _log(tmp_path, _batch(0), _flipped(1), _batch(2), b"no batch " * 20, _batch(3))
+    assert listed.text("log", "--output", "table", path) == FINDINGS
+    lines = [line.split() for line in listed.out.splitlines()[3:]]
+    assert [(line[0], line[-2], line[-1]) for line in lines] == [
+        ("0", "ok", "intact"),
+        (str(SIZE), "BAD", "damaged"),
+        (str(2 * SIZE), "ok", "intact"),
+        (str(3 * SIZE), "-", "damaged"),
+        (str(3 * SIZE + 180), "ok", "salvaged"),
+    ]
+    assert lines[3] == [str(3 * SIZE), "-", "-", "-", "-", "180", "-", "-", "-", "-", "damaged"]
+
+
+def test_the_table_shows_producers_flags_and_messages_without_first_offset(tmp_path: Path, listed: Listed) -> None:
+    pieces = [
+        batch(records=[record()], producer_id=0, producer_epoch=3, base_sequence=0, is_transactional=True),
+        batch(records=[abort_record()], base_offset=1, producer_id=0, producer_epoch=3, is_transactional=True, is_control=True),
+        batch(records=[record(timestamp=-1)], base_offset=2),
+    ]
+    assert listed.text("log", "--output", "table", _log(tmp_path, *pieces)) == CLEAN
+    lines = [line.split() for line in listed.out.splitlines()[3:]]
+    assert lines[0][1:5] == ["0", "-", "0", "1"]
+    assert lines[0][-4:] == ["0/3", "txn", "ok", "intact"]
+    assert lines[1][-5:] == ["0/3", "txn", "control", "ok", "intact"]
+    assert lines[2][5:7] == ["-", "CreateTime"] and lines[2][-4:] == ["-", "-", "ok", "intact"]
+    listed.text("log", "--output", "table", _log(tmp_path, wrapper(messages=[message(value=b"w")] * 3)))
+    assert listed.out.splitlines()[3].split()[:3] == ["0", "2", "-"]
+
+
+# --- offset indexes
+
+
+def _beside(tmp_path: Path, name: str, data: bytes, *pieces: bytes) -> Path:
+    _log(tmp_path, *pieces)
+    (tmp_path / name).write_bytes(data)
+    return tmp_path / name
+
+
+def _two(first: int, *, at: int = TIMESTAMP) -> bytes:
+    return batch(records=[record(value=b"v", timestamp=at), record(value=b"w", timestamp=at + 5)], base_offset=first)
+
+
+TWO = len(_two(0))
+
+
+@pytest.mark.parametrize(
+    ("entry", "log_offset", "problem"),
+    [
+        ((2, TWO), 3, ""),
+        ((3, TWO), 3, ""),
+        ((5, TWO), 3, ""),  # that of an append of several batches
+        ((1, TWO), 3, "the batch there ends at offset 3"),
+        ((9, TWO), 3, ""),
+        ((10, TWO), 3, "the batch there ends at offset 3"),
+        ((3, TWO + 1), None, "no batch is there"),
+        ((3, 5 * TWO), None, "no batch is there"),
+        ((3, -1), None, "no batch is there"),
+    ],
+)
+def test_an_entry_leads_to_the_batch_that_holds_its_offset(
+    tmp_path: Path, listed: Listed, entry: tuple[int, int], log_offset: int | None, problem: str
+) -> None:
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=[entry]), *(_two(first) for first in range(0, 10, 2)))
+    status, (row,) = listed("index", path)
+    assert (status, row["offset"], row["position"], row["logOffset"]) == (FINDINGS if problem else CLEAN, *entry, log_offset)
+    assert row["status"] == ("damaged" if problem else "intact")
+    offset, position = entry
+    words = f"kdump: {path}: entry for offset {offset} points to byte {position}: {problem}\n"
+    assert listed.err == (words if problem else "")
+
+
+@pytest.mark.parametrize(("last", "status"), [(63, CLEAN), (64, FINDINGS)])
+def test_an_append_is_followed_over_64_batches(tmp_path: Path, listed: Listed, last: int, status: int) -> None:
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(last, 0)]), *(_batch(offset) for offset in range(70)))
+    assert listed("index", path)[0] == status
+
+
+def test_entries_are_listed_up_to_the_zeros_and_within_the_range(tmp_path: Path, listed: Listed) -> None:
+    entries = [(offset, offset * SIZE) for offset in range(1, 8)]
+    path = _beside(
+        tmp_path, INDEX, files.offset_index(entries=entries, zero_entry_count=5), *(_batch(offset) for offset in range(8))
+    )
+    for options, offsets in (
+        ([], range(1, 8)),
+        (["--limit", "3"], range(1, 4)),
+        (["--limit", "7"], range(1, 8)),
+        (["--from-offset", "3"], range(3, 8)),
+        (["--to-offset", "3"], range(1, 4)),
+        (["--from-offset", "3", "--limit", "2"], range(3, 5)),
+    ):
+        status, rows = listed("index", *options, path)
+        assert (status, [row["offset"] for row in rows]) == (CLEAN, list(offsets))
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "data", "size"),
+    [
+        ("index", INDEX, files.offset_index(entries=[(1, SIZE)]), 8),
+        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1)]), 12),
+        ("txnindex", TXN_INDEX, files.transaction_index(entries=[files.aborted_transaction(last_offset=1)]), 34),
+    ],
+)
+def test_an_entry_that_is_cut_off_is_a_finding(
+    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes, size: int
+) -> None:
+    path = _beside(tmp_path, name, data, _batch(0), _batch(1))
+    assert listed(command, path)[0] == CLEAN
+    path.write_bytes(data + b"\1")
+    status, rows = listed(command, path)
+    assert (status, len(rows)) == (FINDINGS, 1)
+    assert listed.err == f"kdump: {path}: {size + 1} bytes are no multiple of {size}: the last entry is cut off\n"
+
+
+# --- time indexes
+
+
+@pytest.mark.parametrize(
+    ("entry", "latest", "problem"),
+    [
+        ((5, 3), TIMESTAMP + 5, ""),
+        ((5, 2), TIMESTAMP + 5, ""),
+        ((4, 3), TIMESTAMP + 5, f"the largest timestamp of its batch is {TIMESTAMP + 5}"),
+        ((5, 10), None, "no batch holds that offset"),
+    ],
+)
+def test_a_time_is_compared_with_the_batch_of_its_offset(
+    tmp_path: Path, listed: Listed, entry: tuple[int, int], latest: int | None, problem: str
+) -> None:
+    time, offset = entry
+    data = files.time_index(entries=[(TIMESTAMP + time, offset)])
+    path = _beside(tmp_path, TIME_INDEX, data, *(_two(first) for first in range(0, 10, 2)))
+    status, (row,) = listed("timeindex", path)
+    assert (status, row["status"]) == ((FINDINGS, "damaged") if problem else (CLEAN, "intact"))
+    assert row["logTimestamp"] == latest
+    words = f"kdump: {path}: entry for offset {offset}, timestamp {TIMESTAMP + time}: {problem}\n"
+    assert listed.err == (words if problem else "")
+
+
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        ((15, 5), ""),
+        ((5, 5), f"comes after an entry for timestamp {TIMESTAMP + 5}"),
+        ((4, 5), f"comes after an entry for timestamp {TIMESTAMP + 5}"),
+        ((15, 1), "comes after an entry for offset 3"),
+    ],
+)
+def test_times_rise_and_offsets_do_not_fall(tmp_path: Path, listed: Listed, second: tuple[int, int], problem: str) -> None:
+    time, offset = second
+    data = files.time_index(entries=[(TIMESTAMP + 5, 3), (TIMESTAMP + time, offset)])
+    path = _beside(tmp_path, TIME_INDEX, data, *(_two(first, at=TIMESTAMP + (first > 3) * 10) for first in range(0, 10, 2)))
+    status, rows = listed("timeindex", path)
+    assert (status, [row["status"] for row in rows]) == (
+        (FINDINGS, ["intact", "damaged"]) if problem else (CLEAN, ["intact", "intact"])
+    )
+    assert (f": {problem}\n" in listed.err) if problem else listed.err == ""
+
+
+def test_times_are_listed_within_the_range_and_the_limit(tmp_path: Path, listed: Listed) -> None:
+    entries = [(TIMESTAMP + offset, offset) for offset in range(1, 8)]
+    path = _beside(
+        tmp_path,
+        TIME_INDEX,
+        files.time_index(entries=entries, zero_entry_count=5),
+        *(_batch(offset, at=TIMESTAMP + offset) for offset in range(8)),
+    )
+    for options, offsets in (
+        ([], range(1, 8)),
+        (["--limit", "3"], range(1, 4)),
+        (["--from-offset", "3"], range(3, 8)),
+        (["--to-offset", "3"], range(1, 4)),
+        (["--from-time", str(TIMESTAMP + 3)], range(3, 8)),
+        (["--to-time", str(TIMESTAMP + 3)], range(1, 4)),
+    ):
+        status, rows = listed("timeindex", *options, path)
+        assert (status, [row["offset"] for row in rows]) == (CLEAN, list(offsets))
+
+
+# --- transaction indexes and snapshots
+
+
+def test_aborted_transactions_are_listed_that_reach_into_the_range(tmp_path: Path, listed: Listed) -> None:
+    entries = [files.aborted_transaction(producer_id=row, first_offset=10 * row, last_offset=10 * row + 5) for row in range(3)]
+    path = tmp_path / TXN_INDEX
+    path.write_bytes(files.transaction_index(entries=entries))
+    for options, producers in (
+        ([], [0, 1, 2]),
+        (["--from-offset", "15"], [1, 2]),
+        (["--from-offset", "16"], [2]),
+        (["--to-offset", "10"], [0, 1]),
+        (["--to-offset", "9"], [0]),
+        (["--limit", "2"], [0, 1]),
+    ):
+        status, rows = listed("txnindex", *options, path)
+        assert (status, [row["producerId"] for row in rows]) == (CLEAN, producers)
+        assert {row["status"] for row in rows} == {"intact"}
+
+
+def test_a_transaction_of_another_version_is_a_finding(tmp_path: Path, listed: Listed) -> None:
+    path = tmp_path / TXN_INDEX
+    path.write_bytes(files.transaction_index(entries=[files.aborted_transaction(version=1), files.aborted_transaction()]))
+    status, rows = listed("txnindex", path)
+    assert (status, [row["status"] for row in rows]) == (FINDINGS, ["damaged", "intact"])
+    assert listed.err == f"kdump: {path}: entry of producer 1 has version 1, only 0 is known\n"
+
+
+def test_producers_are_listed_up_to_the_limit(tmp_path: Path, listed: Listed) -> None:
+    path = tmp_path / SNAPSHOT
+    entries = [files.producer_entry(producer_id=row, last_sequence=7, offset_delta=2, last_offset=9) for row in range(3)]
+    path.write_bytes(files.producer_snapshot(entries=entries))
+    for options, count in (([], 3), (["--limit", "2"], 2), (["--limit", "3"], 3)):
+        status, rows = listed("snapshot", *options, path)
+        assert (status, [row["producerId"] for row in rows]) == (CLEAN, list(range(count)))
+    assert [
+        rows[0][name] for name in ("firstSequence", "lastSequence", "lastOffset", "offsetDelta", "currentTxnFirstOffset")
+    ] == [
+        5,
+        7,
+        9,
+        2,
+        None,
+    ]
+    path.write_bytes(files.producer_snapshot(entries=[files.producer_entry(last_offset=-1, current_txn_first_offset=0)]))
+    status, (row,) = listed("snapshot", path)
+    assert (row["lastSequence"], row["lastOffset"], row["currentTxnFirstOffset"]) == (None, None, 0)
+
+
+# --- what paths name
+
+
+def test_a_checkpoint_may_be_listed_as_a_log_and_a_log_as_a_checkpoint(tmp_path: Path, listed: Listed) -> None:
+    (tmp_path / "5.checkpoint").write_bytes(_batch(0))
+    _log(tmp_path, _batch(0))
+    assert listed("log", tmp_path / "5.checkpoint")[0] == CLEAN
+    assert listed("checkpoint", tmp_path / LOG)[0] == CLEAN
+    assert listed.text("index", tmp_path / LOG) == USAGE
+
+
+def test_directories_without_such_files_do_not_spoil_a_pattern(tmp_path: Path, listed: Listed) -> None:
+    for name in ("a-0", "a-1"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "a-1" / LOG).write_bytes(_batch(0))
+    assert listed("log", f"{tmp_path}/a-*")[0] == CLEAN
+    assert listed("log", tmp_path / "a-0")[0] == NOT_EXAMINED
+    assert listed("log", f"{tmp_path}/a-0*")[0] == NOT_EXAMINED
+    assert listed("log", f"{tmp_path}/b-*")[0] == NOT_EXAMINED
+
+
+# --- edges of ranges and limits
+
+
+def test_damage_is_not_asked_for_where_the_batch_behind_it_begins_the_range(tmp_path: Path, listed: Listed) -> None:
+    wide = batch(records=[record(value=b"v")] * 3, base_offset=2)
+    path = _log(tmp_path, _batch(0), _torn(1), wide, _batch(5))
+    for from_offset, status, count in (("3", CLEAN, 2), ("2", CLEAN, 2), ("1", FINDINGS, 3)):
+        found, rows = listed("log", "--from-offset", from_offset, path)
+        assert (found, len(rows)) == (status, count)
+
+
+def test_the_time_of_an_append_is_that_of_all_its_records(tmp_path: Path, listed: Listed) -> None:
+    for kind, count in (("CreateTime", 1), ("LogAppendTime", 0)):
+        one = batch(
+            records=[record(value=b"v", timestamp=TIMESTAMP)],
+            max_timestamp=TIMESTAMP + 100,
+            timestamp_type=kind,  # type: ignore[arg-type]  # one of its literals
+        )
+        path = _log(tmp_path, one)
+        assert len(listed("log", "--to-time", str(TIMESTAMP + 50), path)[1]) == count
+        assert len(listed("log", "--to-time", str(TIMESTAMP + 100), path)[1]) == 1
+        assert len(listed("log", "--from-time", str(TIMESTAMP + 100), path)[1]) == 1
+        deep = listed("log", "--deep", "--from-time", str(TIMESTAMP + 50), path)[1]
+        assert len(deep) == (kind == "LogAppendTime")
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "data"),
+    [
+        ("index", INDEX, files.offset_index(entries=[(1, SIZE), (2, 2 * SIZE + 1)])),
+        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1), (TIMESTAMP, 2)])),
+        (
+            "txnindex",
+            TXN_INDEX,
+            files.transaction_index(entries=[files.aborted_transaction(), files.aborted_transaction(version=1)]),
+        ),
+    ],
+)
+def test_a_bad_entry_behind_the_limit_is_no_finding(tmp_path: Path, listed: Listed, command: str, name: str, data: bytes) -> None:
+    path = _beside(tmp_path, name, data, _batch(0), _batch(1), _batch(2))
+    for limit, status, count in (("1", CLEAN, 1), ("2", FINDINGS, 2), ("3", FINDINGS, 2)):
+        found, rows = listed(command, "--limit", limit, path)
+        assert (found, len(rows)) == (status, count)
+
+
+def test_an_entry_of_old_messages_leads_to_the_message_with_its_offset(tmp_path: Path, listed: Listed) -> None:
+    old = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
+    entries = [(1, len(old[0])), (2, len(old[0] + old[1]))]
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=entries), *old)
+    status, rows = listed("index", path)
+    assert (status, [row["logOffset"] for row in rows]) == (CLEAN, [1, 2])
+    path = _beside(tmp_path, INDEX, files.offset_index(entries=[(1, 0), (3, len(old[0]))]), *old)
+    status, rows = listed("index", path)
+    assert (status, [row["logOffset"] for row in rows]) == (FINDINGS, [0, 1])
+
+
+def test_a_time_of_an_offset_between_batches_is_a_finding(tmp_path: Path, listed: Listed) -> None:
+    path = _beside(tmp_path, TIME_INDEX, files.time_index(entries=[(TIMESTAMP + 5, 3)]), _two(0), _two(5))
+    status, (row,) = listed("timeindex", path)
+    assert (status, row["logTimestamp"]) == (FINDINGS, None)
+    assert listed.err.endswith(": no batch holds that offset\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "data", "lines"),
+    [
+        ("index", INDEX, files.offset_index(entries=[(1, SIZE)]), [f"offset: 1 position: {SIZE}"]),
+        ("timeindex", TIME_INDEX, files.time_index(entries=[(TIMESTAMP, 1)]), [f"timestamp: {TIMESTAMP} offset: 1"]),
+        ("log", LOG, b"", ["Log starting offset: 0"]),
+    ],
+)
+def test_kafkas_lines_name_the_file_first(
+    tmp_path: Path, listed: Listed, command: str, name: str, data: bytes, lines: list[str]
+) -> None:
+    path = _beside(tmp_path, name, data, _batch(0), _batch(1))
+    if name == LOG:
+        path.write_bytes(b"")
+    assert listed.text(command, path) == CLEAN
+    assert listed.out.splitlines() == [f"Dumping {path}", *lines]

@@ -1,0 +1,151 @@
+"""`-o FILE`: the output of any command goes into a file, which overwrites none; the form is `--output`."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kdump.cli import commands
+from kdump.cli.commands import main
+from tests.builders import files
+from tests.builders.records import batch, record
+
+CLEAN, FINDINGS, USAGE = 0, 1, 2
+LOG_NAME = "00000000000000000000.log"
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """A partition whose second batch has a flipped bit."""
+    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(3)]
+    batches[1] = batches[1][:-1] + bytes([batches[1][-1] ^ 1])
+    return files.write_partition(tmp_path, segments={0: batches})
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (["log"], FINDINGS),
+        (["log", "--output", "ndjson"], FINDINGS),
+        (["log", "--output", "table"], FINDINGS),
+        (["check", "--output", "csv"], FINDINGS),
+        (["forecast", "--output", "table"], FINDINGS),
+        (["explain", "crc-mismatch"], CLEAN),
+        (["schema", "finding"], CLEAN),
+        (["releases", "2.0.1"], CLEAN),
+    ],
+)
+def test_a_file_holds_what_stdout_had(
+    command: list[str], status: int, partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    paths = [str(partition)] if command[0] in ("log", "check", "forecast") else []
+    assert main([*command, *paths]) == status
+    printed = capfd.readouterr().out
+    assert main([*command, *paths, "-o", str(tmp_path / "out")]) == status
+    assert capfd.readouterr().out == ""
+    assert (tmp_path / "out").read_text() == printed != ""
+    assert not list(tmp_path.glob("*incomplete*"))
+
+
+def test_a_dash_is_stdout(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", str(partition), "-o", "-"]) == FINDINGS
+    assert capfd.readouterr().out.startswith("Dumping ")
+
+
+def test_no_file_is_overwritten(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = partition / LOG_NAME
+    before = log.read_bytes()
+    assert main(["check", str(partition), "-o", str(log)]) == USAGE
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", f"kdump: {log} exists, and is not overwritten; name another file with -o, or remove this one\n")
+    assert log.read_bytes() == before
+
+
+def test_a_command_line_that_is_wrong_leaves_no_file(partition: Path, tmp_path: Path) -> None:
+    assert main(["check", str(partition), "-o", str(tmp_path / "out"), "--ignore", "crc-mismatsch"]) == USAGE
+    assert main(["explain", "no-such-fault", "-o", str(tmp_path / "out")]) == USAGE
+    assert sorted(path.name for path in tmp_path.iterdir()) == [partition.name]
+
+
+def test_a_file_in_a_directory_that_is_missing_is_an_error_of_the_command_line(
+    partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "missing" / "out"
+    assert main(["log", str(partition), "-o", str(path)]) == USAGE
+    assert capfd.readouterr() == ("", f"kdump: -o {path}: No such file or directory\n")
+
+
+def test_a_name_that_is_empty_is_none(partition: Path) -> None:
+    assert main(["log", str(partition), "-o", ""]) == USAGE
+
+
+def test_a_file_system_without_links_has_files_all_the_same(
+    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_source: str, _target: str) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert main(["log", str(partition), "-o", str(tmp_path / "out")]) == FINDINGS
+    assert (tmp_path / "out").read_text().startswith("Dumping ")
+    assert not list(tmp_path.glob("*incomplete*"))
+
+
+def test_a_file_that_came_meanwhile_stays(partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = os.link
+
+    def late(source: str, target: str) -> None:
+        Path(target).write_text("mine")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", late)
+    assert main(["log", str(partition), "-o", str(tmp_path / "out")]) == USAGE
+    assert (tmp_path / "out").read_text() == "mine"
+    assert not list(tmp_path.glob("*incomplete*"))
+
+
+def test_a_device_is_written_to(partition: Path) -> None:
+    assert main(["log", str(partition), "-o", os.devnull]) == FINDINGS
+
+
+# --- what -o was once
+
+
+@pytest.mark.parametrize(
+    ("command", "form"),
+    [
+        ("log", "ndjson"),
+        ("log", "parquet"),
+        ("index", "csv"),
+        ("check", "json"),
+        ("forecast", "table"),
+        ("releases", "ndjson"),
+    ],
+)
+def test_a_form_where_a_file_belongs_is_answered_with_the_option_for_forms(
+    command: str, form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "-o", form, "1.0.0"]) == USAGE
+    help = f"the format is --output {form} (for a file of this name: -o ./{form}); see `kdump {command} --help`"
+    assert capfd.readouterr() == ("", f"kdump: -o is a file now; {help}\n")
+
+
+def test_a_form_and_a_file_by_two_short_options_are_answered_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", "-o", "parquet", "-o", str(tmp_path / "x"), "x.log"]) == USAGE
+    assert "the format is --output parquet" in capfd.readouterr().err
+
+
+def test_a_file_may_have_the_name_of_a_form_where_the_form_is_given(
+    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(partition), "-o", "json", "--output", "json"]) == FINDINGS
+    assert json.loads((tmp_path / "json").read_text())["findings"]
+
+
+@pytest.mark.parametrize("name", sorted(commands.kdump.commands))
+def test_every_command_names_its_file_alike(name: str) -> None:
+    options = {option.name: option.opts for option in commands.kdump.commands[name].params}
+    assert options["file"] == ["-o"]
+    assert options.get("output", ["--output"]) == ["--output"]

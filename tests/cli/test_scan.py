@@ -1,0 +1,529 @@
+"""`kdump scan` without Spark, and files of Parquet and Arrow from `kdump log`."""
+
+import gzip
+import importlib.util
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import zstandard
+
+from kdump.checks.catalogue import FLEET, SCAN
+from kdump.cli.commands import main
+from kdump.cli.scanning.engine import chosen
+from kdump.errors import KdumpError
+from kdump.spark import session
+from kdump.spark.session import NoJava
+from tests.builders.checksums import crc32c
+from tests.builders.compression import Codec
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
+from tests.campaigns import damage
+from tests.support import HANG, wait_until, with_interrupts
+
+pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
+
+TABLES = {"files", "batches", "index", "timeindex", "txn_index", "producers", "segments", "checkpoints", "findings"}
+
+
+@pytest.fixture
+def brokers(tmp_path: Path) -> Path:
+    """Two brokers with two partitions each; a batch of one is damaged."""
+    for broker in (1, 2):
+        for partition in (0, 1):
+            batches = [batch(records=[record(key=b"k", value=b"v" * 100)] * 3, base_offset=3 * number) for number in range(5)]
+            if (broker, partition) == (2, 1):
+                batches[3] = batches[3][:-2] + b"xx"
+            write_partition(tmp_path / "data" / f"broker={broker}", topic="a", partition=partition, segments={0: batches})
+        (tmp_path / "data" / f"broker={broker}" / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    return tmp_path / "data"
+
+
+def _scan(brokers: Path, out: Path, *options: str) -> int:
+    return main(["scan", str(brokers), "--out", str(out), "--engine", "local", *options])
+
+
+def _table(out: Path, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(out / table).to_pylist()
+    return rows
+
+
+def test_a_scan_leaves_a_folder_of_parquet_for_each_table(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _scan(brokers, tmp_path / "out", "--output", "json") == 1
+    summary = json.loads(capsys.readouterr().out)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES | {"kdump.json"}
+    assert (summary["batches"], summary["records"], summary["errors"], summary["exitCode"]) == (20, 60, 2, 1)
+    assert summary["findings"][:2] == [
+        {"code": "crc-mismatch", "severity": "error", "count": 1},
+        {"code": "replica-divergence", "severity": "error", "count": 1},
+    ]
+    (topic,) = summary["topics"]
+    assert (topic["topic"], topic["partitions"], topic["replicas"], topic["records"], topic["errors"]) == ("a", 2, 4, 30, 2)
+    assert summary["tables"]["batches"] == 20
+    assert {row["broker"] for row in _table(tmp_path / "out", "batches")} == {"1", "2"}
+    metadata = pq.ParquetFile(next((tmp_path / "out" / "batches").glob("*.parquet"))).metadata
+    assert metadata.row_group(0).column(0).compression == "ZSTD"
+    assert json.loads((tmp_path / "out" / "kdump.json").read_text())["paths"] == [str(brokers)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("savings", "measured"), [("sample", True), ("all", True), ("none", False)])
+def test_a_scan_tells_what_codecs_save(tmp_path: Path, capsys: pytest.CaptureFixture[str], savings: str, measured: bool) -> None:
+    packed = batch(records=[record(value=bytes(1000))], codec="lz4")
+    write_partition(tmp_path / "data", topic="a", partition=0, segments={0: [packed, batch(records=[record()], base_offset=1)]})
+    _scan(tmp_path / "data", tmp_path / "out", "--output", "json", "--savings", savings)
+    lz4, none = json.loads(capsys.readouterr().out)["codecs"]
+    assert (none["codec"], none["saved"]) == ("none", 0.0 if measured else None)
+    size = len(packed)
+    assert lz4 == {
+        "codec": "lz4",
+        "batches": 1,
+        "size": size,
+        "measured": size if measured else 0,
+        "uncompressed": 1070 if measured else None,
+        "saved": 1 - size / 1070 if measured else None,
+    }
+    _scan(tmp_path / "data", tmp_path / "again", "--savings", savings)
+    lines = capsys.readouterr().out.splitlines()
+    (heading,) = [row for row, line in enumerate(lines) if line.startswith("codec ")]
+    assert lines[heading + 1].split() == [
+        *("lz4", "1", str(size), "bytes"),
+        *(("1.04", "KiB", f"{100 * (1 - size / 1070):.0f}", "%") if measured else ("-", "-")),
+    ]
+
+
+def test_records_are_a_table_where_they_are_asked_for(brokers: Path, tmp_path: Path) -> None:
+    _scan(brokers / "broker=1", tmp_path / "out", "--records", "--jobs", "2", "--target-bytes", "1k")
+    assert sorted((row["partition"], row["offset"]) for row in _table(tmp_path / "out", "records")) == [
+        (partition, offset) for partition in (0, 1) for offset in range(15)
+    ]
+
+
+def test_findings_are_those_of_check(brokers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status = main(["check", str(brokers), "--output", "ndjson"])
+    checked = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert _scan(brokers, tmp_path / "out") == status == 1
+    keys = ("code", "severity", "path", "start", "end", "message", "expected", "found")
+    found = [tuple(row[key] for key in keys) for row in _table(tmp_path / "out", "findings") if row["code"] not in FLEET | SCAN]
+    assert sorted(found, key=str) == sorted(
+        (tuple(row[key] for key in keys) for row in checked if row["kind"] == "finding"), key=str
+    )
+
+
+def test_a_clean_broker_ends_with_0_and_says_so(brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _scan(brokers / "broker=1", tmp_path / "out") == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1].startswith("11 files, ")
+    assert "10 batches, 30 records in " in out
+    assert out.endswith(f'Ask on: spark.read.parquet("{tmp_path / "out"}/findings")\nVerdict: clean. Exit status 0.\n')
+
+
+def test_where_there_is_nothing_a_scan_does_not_call_it_clean(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    assert _scan(tmp_path / "data", tmp_path / "out") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tables", "batch"], "there is no table 'batch'"),
+        (["--master", "local[2]"], "--master and --conf are for --engine spark"),
+        (["--conf", "x"], "--conf takes NAME=VALUE"),
+        (["--target-bytes", "much"], "targetBytes is a number of bytes"),
+        (["--partitions", "x"], "partitions is like 0,4-7"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    assert _scan(brokers, tmp_path / "out", *options) == 2
+    assert words in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_nothing_is_overwritten_and_what_fails_leaves_nothing(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    assert _scan(brokers, tmp_path / "out") == 2
+    assert "exists, and is not overwritten" in capsys.readouterr().err
+    assert _scan(tmp_path / "nothing", tmp_path / "new") == 2
+    assert "no such file" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
+
+
+def test_all_tables_but_the_findings_are_of_one_list_of_files(brokers: Path, tmp_path: Path) -> None:
+    seen: dict[str, bool] = {}
+
+    def write_tables(given: Any, *_: Any) -> None:
+        seen.update({options.table: bool(options.file_list) for options in given})
+        raise KdumpError("enough")
+
+    with mock.patch("kdump.pipeline.local.write_tables", write_tables):
+        assert _scan(brokers, tmp_path / "out") == 3
+    assert seen == {table: table != "findings" for table in TABLES}
+
+
+def test_a_scan_that_fails_on_its_way_is_not_examined_and_leaves_nothing(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error, words in (
+        (KdumpError("no room", path="x"), "kdump: x: no room\n"),
+        (MemoryError(), "kdump: out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)\n"),
+    ):
+        with mock.patch("kdump.cli.scanning.run._write", side_effect=error):
+            assert _scan(brokers, tmp_path / "out") == 3
+        assert capsys.readouterr().err == words
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_an_interrupt_ends_a_scan_and_leaves_nothing(tmp_path: Path) -> None:
+    large = batch(records=[record(value=b"v" * 20)] * 1000)
+    for number in range(40):
+        path = tmp_path / "data" / f"a-{number}" / file_name(0, ".log")
+        path.parent.mkdir(parents=True)
+        path.write_bytes(large * 40)
+    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--engine", "local", "--records"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, preexec_fn=with_interrupts) as scan:
+        wait_until(lambda: list(tmp_path.glob(".out.incomplete-*/batches")))
+        scan.send_signal(signal.SIGINT)
+        _, err = scan.communicate(timeout=HANG)
+    assert (scan.returncode, err) == (130, b"kdump: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+# --- Export
+
+
+@pytest.fixture
+def partition(brokers: Path) -> Path:
+    return brokers / "broker=2" / "a-1"
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    table = pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_a_log_becomes_a_file(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str) -> None:
+    path = tmp_path / f"batches.{form}"
+    assert main(["log", str(partition), "--output", form, "-o", str(path)]) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "the CRC of a record batch does not fit (crc-mismatch)" in err
+    rows = _read(path)
+    assert [(row["topic"], row["partition"], row["baseOffset"], row["status"]) for row in rows] == [
+        ("a", 1, 0, "intact"),
+        ("a", 1, 3, "intact"),
+        ("a", 1, 6, "intact"),
+        ("a", 1, 9, "damaged"),
+        ("a", 1, 12, "intact"),
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"batches.{form}", "data"]
+
+
+def test_records_become_a_file_up_to_ranges_and_limits(partition: Path, tmp_path: Path) -> None:
+    path = tmp_path / "records.parquet"
+    command = [
+        "log",
+        "--deep",
+        "--output",
+        "parquet",
+        "-o",
+        str(path),
+        "--from-offset",
+        "2",
+        "--to-offset",
+        "8",
+        "--limit",
+        "4",
+        "--strict-stderr",
+    ]
+    assert main([*command, str(partition / file_name(0, ".log"))]) == 0
+    assert [(row["offset"], row["key"], row["valueSize"]) for row in _read(path)] == [(n, b"k", 100) for n in (2, 3, 4, 5)]
+
+
+def test_a_file_is_not_overwritten(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_text("mine")
+    assert main(["log", str(partition), "--output", "parquet", "-o", str(path)]) == 2
+    assert "exists, and is not overwritten" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+    assert main(["log", str(partition), "--output", "parquet"]) == 2
+    assert "parquet needs a file: --output parquet -o FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["--decode", "string"], ["--from-position", "5"], ["--skip-record-metadata"]])
+def test_what_a_file_cannot_hold_is_refused(
+    partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    assert main(["log", str(partition), "--output", "arrow", "-o", str(tmp_path / "x"), *options]) == 2
+    assert f"{options[0]} has no part in arrow" in capsys.readouterr().err
+
+
+def test_an_export_ends_at_damage_where_it_is_told_to(partition: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    assert main(["log", str(partition), "--output", "parquet", "-o", str(path), "--no-keep-going", "--strict-stderr"]) == 1
+    assert [(row["baseOffset"], row["status"]) for row in _read(path)] == [
+        (0, "intact"),
+        (3, "intact"),
+        (6, "intact"),
+        (9, "damaged"),  # as in the other forms
+    ]
+
+
+FORMS = ("kafka", "ndjson", "csv", "table", "parquet", "arrow")
+
+
+def _said(capfd: pytest.CaptureFixture[str], path: Path, form: str, *options: str) -> tuple[int, str]:
+    """The exit code of a listing in this form, and what it says on stderr."""
+    capfd.readouterr()
+    with tempfile.TemporaryDirectory() as folder:
+        file = ["-o", f"{folder}/file"] if form in ("parquet", "arrow") else []
+        code = main(["log", str(path), "--output", form, *file, *options])
+    return code, capfd.readouterr().err
+
+
+def _one(base_offset: int) -> bytes:
+    """A batch of one record, of 69 bytes."""
+    return batch(records=[record(value=b"v")], base_offset=base_offset)
+
+
+def _lengthened(data: bytes) -> bytes:
+    """A batch with a wrong length, for which its CRC does not stand in."""
+    return data[:8] + (int.from_bytes(data[8:12], "big") + 7).to_bytes(4, "big") + data[12:]
+
+
+def _records_cut(data: bytes) -> bytes:
+    """A batch of magic 2 with a CRC that fits, the count of which promises more records than there are."""
+    changed = bytearray(data)
+    changed[57:61] = (9).to_bytes(4, "big")
+    changed[17:21] = crc32c(bytes(changed[21:])).to_bytes(4, "big")
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("middle", "options", "words"),
+    [
+        (_lengthened(_one(1)), [], "bytes 69 to 137: a record batch says it is 64 bytes long; its CRC fits with 57"),
+        (_lengthened(_one(1)), ["--deep"], "(batch-length-mismatch, 69 bytes)"),
+        (_one(1)[:-1] + b"x", [], "byte 69: the CRC of a record batch does not fit (crc-mismatch)"),
+        (_records_cut(_one(1)), ["--deep"], "byte 69: "),
+        (batch(records=[record(value=b"v")], base_offset=1, magic=3), [], "byte 69: record batch of unknown magic 3 (bad-magic)"),
+        (b"\0" * 69, [], "(zero-hole, 69 bytes)"),
+        (
+            wrapper(base_offset=1, codec="gzip", messages=[message(), message(value=b"b", crc=1)]),
+            ["--deep"],
+            "byte 69: message with offset 2: its CRC does not fit (crc-mismatch)",
+        ),
+    ],
+    ids=["length", "length-deep", "crc", "records", "magic", "zeros", "message"],
+)
+def test_no_form_keeps_silent_about_damage(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], middle: bytes, options: list[str], words: str, form: str
+) -> None:
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(_one(0) + middle + _one(3))
+    code, err = _said(capfd, path, form, *options)
+    assert (code, err.count("\n")) == (1, 1)
+    assert words in err
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_damage_that_is_not_asked_for_is_no_matter_in_any_form(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], form: str
+) -> None:
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(b"".join(_one(n) for n in range(3)) + b"torn")
+    assert _said(capfd, path, form, "--to-offset", "1") == (0, "")
+    assert _said(capfd, path, form, "--limit", "2") == (0, "")
+    path.write_bytes(_one(0) + _one(1)[:-1] + b"x" + _one(2))
+    assert _said(capfd, path, form, "--from-offset", "2") == (0, "")
+
+
+def _logs() -> list[bytes]:
+    """Logs of all magics, some compressed, one with transactions."""
+    records = [record(key=b"key", value=b"value %d" % n) for n in range(4)]
+    codecs: list[Codec] = ["gzip", "lz4", "zstd", "snappy"]
+    commit = batch(
+        records=[commit_record()], base_offset=8, is_control=True, is_transactional=True, producer_id=7, producer_epoch=1
+    )
+    plain = [batch(records=records, base_offset=4 * n) for n in range(4)]
+    packed = [batch(records=records, base_offset=4 * n, codec=codec) for n, codec in enumerate(codecs)]
+    old = [message_set(messages=[message(magic=n % 2, value=b"value") for n in range(5)])]
+    wrapped = [wrapper(magic=1, codec="gzip", messages=[message(value=b"v")] * 4, base_offset=4 * k) for k in range(3)]
+    return [b"".join(entries) for entries in (plain, packed, [*plain[:2], commit], old, wrapped)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_exit_code_and_messages_do_not_depend_on_the_form(tmp_path: Path, capfd: pytest.CaptureFixture[str], seed: int) -> None:
+    chance = random.Random(seed)
+    logs = _logs()
+    log = damage.damage(".log", logs[seed % len(logs)], chance.choice(logs), chance)
+    path = tmp_path / file_name(0, ".log")
+    path.write_bytes(log.data)
+    first, last = sorted(chance.choices(range(20), k=2))
+    for options in ([], ["--deep"], ["--from-offset", str(first)], ["--deep", "--to-offset", str(last)], ["--no-keep-going"]):
+        said = {form: _said(capfd, path, form, *options) for form in FORMS}
+        assert len({code for code, _ in said.values()}) == 1, (log.what, options, said)
+        is_empty = all("nothing is in this range" in err for _, err in said.values())
+        assert is_empty or all((code == 0) == (err == "") for code, err in said.values()), (log.what, options, said)
+        if "--deep" in options:
+            del said["kafka"]  # control records are told in Kafka's own words there
+        assert len({err for _, err in said.values()}) == 1, (log.what, options, said)
+
+
+# --- which engine, and no tables
+
+
+BY_SPARK = "Scanning with Spark on 2 cores of this machine; --engine local does without Spark."
+
+
+def _no_java() -> str | None:
+    raise NoJava("Spark needs Java 17 or newer, and there is none", remedy="`pip install 'kdump[java]'` brings one")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Sets whether there is Spark, and a Java for it."""
+
+    def install(*, spark: bool, java: bool = True) -> None:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if spark else None)
+        monkeypatch.setattr(session, "java_home", (lambda: None) if java else _no_java)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("spark", "java", "options", "engine", "line"),
+    [
+        (False, True, {}, "local", "Scanning with 2 processes of this machine; for Spark: pip install 'kdump[spark,java]'."),
+        (True, True, {}, "spark", BY_SPARK),
+        (
+            True,
+            False,
+            {},
+            "local",
+            "Scanning with 2 processes of this machine, though Spark is installed: Spark needs Java 17 or newer, and there is"
+            " none; `pip install 'kdump[java]'` brings one.",
+        ),
+        (True, True, {"asked_for": "local"}, "local", "Scanning with 2 processes of this machine; --engine spark takes Spark."),
+        (True, False, {"asked_for": "spark"}, "spark", BY_SPARK),
+        (False, False, {"conf": ["a=b"]}, "spark", BY_SPARK),
+        (
+            False,
+            False,
+            {"master": "spark://h:1"},
+            "spark",
+            "Scanning with Spark at spark://h:1; --engine local does without Spark.",
+        ),
+    ],
+)
+def test_spark_scans_where_somebody_asked_for_it(
+    installed: Callable[..., None], spark: bool, java: bool, options: dict[str, Any], engine: str, line: str
+) -> None:
+    installed(spark=spark, java=java)
+    given: dict[str, Any] = {"asked_for": None, "master": None, "conf": [], "cores": 2, **options}
+    assert chosen(given.pop("asked_for"), **given) == (engine, line)
+
+
+@pytest.mark.parametrize("option", [["--master", "local"], ["--conf", "a=b"]])
+def test_settings_of_spark_are_refused_beside_the_other_engine(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    assert _scan(brokers, tmp_path / "out", *option) == 2
+    assert "--master and --conf are for --engine spark" in capsys.readouterr().err
+
+
+def test_a_scan_without_out_shows_the_same_summary_and_leaves_nothing(
+    brokers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    command = ["scan", str(brokers), "--engine", "local", "--jobs", "1"]
+    summaries = []
+    for options in ([], ["--out", str(tmp_path / "out")]):
+        assert main([*command, *options, "--output", "json"]) == 1
+        summaries.append(json.loads(capsys.readouterr().out))
+    assert [summary.pop("out") for summary in summaries] == [None, str(tmp_path / "out")]
+    assert [summary.pop("seconds") > 0 for summary in summaries] == [True, True]
+    assert summaries[0] == summaries[1] and summaries[0]["errors"] == 2
+    assert main(command) == 1
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "Scanning with 1 process of this machine; --engine spark takes Spark."
+    assert last == "Verdict: damaged. Exit status 1."
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--records", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
+        (["--tables", "batches", "--engine", "local"], "--tables and --records say which tables are kept; --out DIR says where"),
+        (["--master", "spark://h:7077"], "a scan by a cluster needs a directory that its processes find; --out DIR names it"),
+    ],
+)
+def test_what_needs_a_place_for_tables_asks_for_one(
+    brokers: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    assert main(["scan", str(brokers), *options]) == 2
+    assert capsys.readouterr().err == f"kdump: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "pack", "words"),
+    [
+        (
+            "00000000000000000007.log.gz",
+            gzip.compress,
+            "It begins like a file of gzip: `gunzip -c 00000000000000000007.log.gz | kdump check -`",
+        ),
+        (
+            "00000000000000000007.log.zst",
+            zstandard.compress,
+            "It begins like a file of zstd: `zstd -dc 00000000000000000007.log.zst | kdump check -`",
+        ),
+        ("segment.bak", bytes, "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."),
+    ],
+)
+def test_a_scan_offers_of_a_file_that_it_does_not_know_what_a_check_does(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, pack: Callable[[bytes], bytes], words: str
+) -> None:
+    partition = write_partition(tmp_path / "data", topic="a", partition=1, segments={0: [_one(0)]})
+    (partition / name).write_bytes(pack(_one(7)))
+    assert main(["scan", str(tmp_path / "data"), "--engine", "local"]) == 3
+    scanned = capfd.readouterr().out
+    assert main(["check", str(tmp_path / "data")]) == 3
+    checked = capfd.readouterr().out
+    assert all(words in " ".join(out.split()) for out in (scanned, checked))
+    assert f"error    file-not-recognized  a-1 on broker data, {name}\n" in scanned
+
+
+def test_without_arrow_the_extra_is_named(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    modules = ("kdump.cli.listing.export", "kdump.cli.scanning.run")
+    with mock.patch.dict(sys.modules):
+        for name in modules:
+            sys.modules.pop(name, None)
+        sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
+        assert main(["log", str(partition), "--output", "parquet", "-o", str(tmp_path / "x")]) == 2
+        assert "pip install 'kdump[arrow]'" in capsys.readouterr().err
+        assert _scan(partition, tmp_path / "out") == 2
+        assert "pip install 'kdump[arrow]'" in capsys.readouterr().err

@@ -1,0 +1,153 @@
+"""`kdump checkpoint` of checkpoints in lines of text, in all forms, and what it says of lines that are no entries."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kdump.cli.commands import main
+
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
+NAMES = (
+    "recovery-point-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+)
+OFFSETS = "0\n3\norders 0 1200\norders 1 80\n__consumer_offsets 12 7\n"
+EPOCHS = "0\n2\n0 0\n3 77\n"
+
+Run = Callable[..., tuple[int, str, str]]  # arguments to exit code, stdout, stderr
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        status = main(["checkpoint", *map(str, arguments)])
+        captured = capfd.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def _file(folder: Path, text: str | bytes, name: str = NAMES[0]) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_offsets_of_partitions_are_listed_as_lines(tmp_path: Path, run: Run, name: str) -> None:
+    path = _file(tmp_path, OFFSETS, name)
+    assert run(path) == (
+        CLEAN,
+        f"Dumping {path}\n"
+        "topic: orders partition: 0 offset: 1200\n"
+        "topic: orders partition: 1 offset: 80\n"
+        "topic: __consumer_offsets partition: 12 offset: 7\n",
+        "",
+    )
+
+
+def test_leader_epochs_are_listed_as_lines(tmp_path: Path, run: Run) -> None:
+    path = _file(tmp_path, EPOCHS, "leader-epoch-checkpoint")
+    assert run(path)[1] == f"Dumping {path}\nepoch: 0 startOffset: 0\nepoch: 3 startOffset: 77\n"
+
+
+def test_rows_carry_the_line_and_its_status_in_every_form(tmp_path: Path, run: Run) -> None:
+    path = _file(tmp_path, "0\n2\norders 0 1200\norders zero 5\n")
+    status, out, err = run("--output", "ndjson", path)
+    assert status == FINDINGS
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"topic": "orders", "partition": 0, "offset": 1200, "line": 3, "status": "intact", "file": str(path)},
+        {"topic": None, "partition": None, "offset": None, "line": 4, "status": "damaged", "file": str(path)},
+    ]
+    assert err == f"kdump: {path}: the partition in line 4 is no number of 32 bits\n"
+    assert list(csv.reader(io.StringIO(run("--output", "csv", path)[1]))) == [
+        ["topic", "partition", "offset", "line", "status", "file"],
+        ["orders", "0", "1200", "3", "intact", str(path)],
+        ["", "", "", "4", "damaged", str(path)],
+    ]
+    assert [line.split() for line in run("--output", "table", path)[1].splitlines()[3:]] == [
+        ["orders", "0", "1200", "3", "intact"],
+        ["-", "-", "-", "4", "damaged"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1\n0\n", "line 1: version 1, where 0 is known"),
+        ("x\n0\n", "line 1 has to be the version, and is no number"),
+        ("0\nx\n", "line 2 has to be the count of entries, and is no number"),
+        ("0\n5\norders 0 1\n", "line 2 says that 5 entries follow, and 1 do"),
+        ("0\n", "line 1: the file ends after the version, without a count"),
+        ("0\n1\norders 0\n", "line 3 has 2 words, not 3"),
+        ("0\n1\norders 0 9223372036854775808\n", "the offset in line 3 is no number of 64 bits"),
+        ("0\n1\norders 0 \0\n", "line 3: zero bytes stand where text should be"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, run: Run, text: str, said: str) -> None:
+    path = _file(tmp_path, text)
+    status, _, err = run(path)
+    assert (status, err) == (FINDINGS, f"kdump: {path}: {said}\n")
+
+
+def test_a_bad_header_is_no_row(tmp_path: Path, run: Run) -> None:
+    status, out, _ = run("--output", "ndjson", _file(tmp_path, "1\n0\n"))
+    assert (status, out) == (FINDINGS, "")
+
+
+def test_a_file_of_hardly_any_entries_was_not_examined(tmp_path: Path, run: Run) -> None:
+    status, _, err = run(_file(tmp_path, "no entry\n" * 5000))
+    assert status == NOT_EXAMINED
+    assert "bytes were read, for hardly a line is an entry" in err.splitlines()[-1]
+
+
+def test_an_empty_file_and_one_without_entries_are_clean(tmp_path: Path, run: Run) -> None:
+    for text in ("", "0\n0\n"):
+        assert run(_file(tmp_path, text))[0] == CLEAN
+
+
+def test_a_directory_stands_for_its_checkpoints(tmp_path: Path, run: Run) -> None:
+    for name in NAMES[:2]:
+        _file(tmp_path, OFFSETS, name)
+    _file(tmp_path / "orders-0", EPOCHS, "leader-epoch-checkpoint")
+    assert run(tmp_path)[1].count("Dumping ") == 2
+    assert "startOffset: 77" in run(tmp_path / "orders-0")[1]
+    assert "startOffset: 77" in run(tmp_path / "*" / "leader-epoch-*")[1]
+
+
+def test_a_copy_of_another_name_is_known_by_how_it_begins(tmp_path: Path, run: Run) -> None:
+    assert "offset: 1200" in run(_file(tmp_path, OFFSETS, "copy.txt"))[1]
+    assert "startOffset: 77" in run(_file(tmp_path, EPOCHS, "copy.bak"))[1]
+
+
+def test_snapshots_of_kraft_are_listed_as_before(run: Run) -> None:
+    folder = Path(__file__).parent.parent.parent / "golden_outputs/cases/cluster-metadata-quorum-of-three-4.3.0"
+    status, out, _ = run(folder)
+    assert status == CLEAN and "00000000000000000000-0000000000.checkpoint" in out and "baseOffset: 0" in out
+
+
+def test_offsets_narrow_and_a_limit_ends_the_listing(tmp_path: Path, run: Run) -> None:
+    path = _file(tmp_path, OFFSETS)
+    assert run("--from-offset", 50, "--to-offset", 100, path)[1].splitlines()[1:] == ["topic: orders partition: 1 offset: 80"]
+    assert run("--limit", 1, path)[1].splitlines()[1:] == ["topic: orders partition: 0 offset: 1200"]
+
+
+@pytest.mark.parametrize(
+    "options", [["--deep"], ["--from-time", "2026-01-01"], ["--from-position", "1"], ["--output", "parquet", "-o", "x.parquet"]]
+)
+def test_what_only_batches_have_is_refused(tmp_path: Path, run: Run, options: list[str]) -> None:
+    status, out, err = run(*options, _file(tmp_path, OFFSETS))
+    assert (status, out) == (USAGE, "") and "a checkpoint in lines of text has none" in err
+
+
+def test_files_of_different_rows_are_not_put_into_one_table(tmp_path: Path, run: Run) -> None:
+    offsets, epochs = _file(tmp_path, OFFSETS), _file(tmp_path, EPOCHS, "leader-epoch-checkpoint")
+    status, out, err = run("--output", "csv", offsets, epochs)
+    assert (status, out) == (USAGE, "") and "list them one after the other" in err

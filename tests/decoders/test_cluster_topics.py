@@ -1,0 +1,93 @@
+"""The topics of a cluster, as the log and the snapshots of __cluster_metadata have them."""
+
+from pathlib import Path
+
+from kdump.decoders.cluster_topics import Topics, topics_in
+from tests.builders.cluster_metadata import ABORT, BEGIN, END, moved, removed, replicas, topic, uuid
+from tests.builders.files import partition_metadata
+from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
+
+ORDERS, PAYMENTS, SALES = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "fbEk9fWoRRa0gVfRQgJaSA"
+NO_OP = b"\1\x14\0\0"
+
+
+def _metadata(folder: Path) -> Path:
+    path = folder / "__cluster_metadata-0"
+    path.mkdir()
+    (path / "partition.metadata").write_bytes(partition_metadata())
+    return path
+
+
+def _log(path: Path, base_offset: int, *values: bytes) -> Path:
+    file = path / f"{base_offset:020}.log"
+    batches = [batch(base_offset=base_offset + row, records=[record(value=value)]) for row, value in enumerate(values)]
+    file.write_bytes(b"".join(batches))
+    return file
+
+
+def _snapshot(path: Path, end_offset: int, *values: bytes) -> None:
+    header = batch(records=[snapshot_header_record()], is_control=True)
+    footer = batch(base_offset=1 + len(values), records=[snapshot_footer_record()], is_control=True)
+    data = batch(base_offset=1, records=[record(value=value) for value in values])
+    (path / f"{end_offset:020}-0000000001.checkpoint").write_bytes(header + data + footer)
+
+
+def _told(topics: Topics | None) -> dict[str, dict[int, list[int]]]:
+    assert topics is not None
+    return {
+        name: {partition: nodes for (other, partition), nodes in topics.replicas.items() if other == topic_id}
+        for topic_id, name in topics.names.items()
+    }
+
+
+def test_records_are_replayed_in_order(tmp_path: Path) -> None:
+    values = [topic("orders", ORDERS), NO_OP, replicas(ORDERS, 0, 1, 2), replicas(ORDERS, 1, 2), moved(ORDERS, 0, 3)]
+    _log(_metadata(tmp_path), 0, *values, topic("sales", SALES), replicas(SALES, 0, 1), removed(SALES))
+    topics = topics_in(str(tmp_path))
+    assert _told(topics) == {"orders": {0: [3], 1: [2]}}
+    assert topics is not None
+    assert (topics.id_of("orders"), topics.id_of("sales")) == (uuid(ORDERS), None)
+
+
+def test_a_change_that_keeps_the_replicas_changes_none(tmp_path: Path) -> None:
+    _log(_metadata(tmp_path), 0, topic("orders", ORDERS), replicas(ORDERS, 0, 1), moved(ORDERS, 0))
+    assert _told(topics_in(str(tmp_path))) == {"orders": {0: [1]}}
+
+
+def test_the_newest_snapshot_stands_for_all_before_its_end(tmp_path: Path) -> None:
+    path = _metadata(tmp_path)
+    _snapshot(path, 2, topic("sales", SALES))
+    _snapshot(path, 5, topic("orders", ORDERS), replicas(ORDERS, 0, 1))
+    _log(path, 3, topic("payments", PAYMENTS), removed(ORDERS), topic("sales", SALES))
+    assert _told(topics_in(str(tmp_path))) == {"orders": {0: [1]}, "sales": {}}
+
+
+def test_records_of_an_aborted_transaction_do_not_count(tmp_path: Path) -> None:
+    path = _metadata(tmp_path)
+    _log(
+        path,
+        0,
+        BEGIN,
+        topic("orders", ORDERS),
+        END,
+        BEGIN,
+        topic("sales", SALES),
+        removed(ORDERS),
+        ABORT,
+        topic("payments", PAYMENTS),
+    )
+    assert _told(topics_in(str(tmp_path))) == {"orders": {}, "payments": {}}
+
+
+def test_metadata_that_is_not_whole_says_nothing(tmp_path: Path) -> None:
+    assert topics_in(str(tmp_path)) is None
+    path = _metadata(tmp_path)
+    assert topics_in(str(tmp_path)) is None
+    file = _log(path, 5, topic("orders", ORDERS))  # what was before is not here
+    assert topics_in(str(tmp_path)) is None
+    file.unlink()
+    file = _log(path, 0, topic("orders", ORDERS), topic("sales", SALES))
+    data = file.read_bytes()
+    assert _told(topics_in(str(tmp_path))) == {"orders": {}, "sales": {}}
+    file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert topics_in(str(tmp_path)) is None

@@ -1,0 +1,422 @@
+"""Offsets and group metadata as the offsets decoder shows them; what is expected is what Kafka's tools print."""
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+
+from kdump import dropin
+from kdump.errors import CorruptData
+from kdump.output.kafka import topic_records
+from kdump.releases.profile import profile_of
+from tests.builders.messages import UUID, int16, int32, int64, sized, string, tagged
+from tests.builders.records import message, message_set
+
+LOG = "00000000000000000000.log"
+
+OFFSET_KEY = int16(1) + string("g1") + string('t"1') + int32(3)
+OFFSET_KEY_JSON = '{"type":"1","data":{"group":"g1","topic":"t\\"1","partition":3}}'
+GROUP_KEY = int16(2) + string("g1")
+ASSIGNMENT = int16(0) + int32(1) + string("foo") + int32(2) + int32(0) + int32(1) + sized(b"\x0a\xff")
+
+
+def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> tuple[str | None, str | None]:
+    return topic_records.decoder_of(profile_of(release), "offsets-decoder")(5, key, value)
+
+
+def _thrown(key: bytes | None, value: bytes | None, release: str = "1.0.1") -> tuple[str, str]:
+    profile = profile_of(release)
+    with pytest.raises(CorruptData) as caught:
+        _decoded(key, value, release)
+    words = profile.words(caught.value.code)
+    return words.exception, (words.message or "").format(**caught.value.values)
+
+
+def _group(assignment: bytes, protocol_type: str = "consumer") -> bytes:
+    member = string("m1") + string("c") + string("/1.2.3.4") + int32(2000) + sized(b"") + sized(assignment)
+    return int16(0) + string(protocol_type) + int32(9) + string("range") + string("m1") + int32(1) + member
+
+
+@pytest.mark.parametrize(
+    ("value", "payload"),
+    [
+        (
+            int16(0) + int64(42) + string("") + int64(7),
+            '{"version":"0","data":{"offset":42,"metadata":"","commitTimestamp":7}}',
+        ),
+        (
+            int16(1) + int64(42) + string("m") + int64(7) + int64(8),
+            '{"version":"1","data":{"offset":42,"metadata":"m","commitTimestamp":7,"expireTimestamp":8}}',
+        ),
+        (
+            int16(2) + int64(42) + string("m") + int64(7),
+            '{"version":"2","data":{"offset":42,"metadata":"m","commitTimestamp":7}}',
+        ),
+        (
+            int16(3) + int64(42) + int32(7) + string("m") + int64(8),
+            '{"version":"3","data":{"offset":42,"leaderEpoch":7,"metadata":"m","commitTimestamp":8}}',
+        ),
+        (
+            int16(4) + int64(42) + int32(7) + b"\2m" + int64(8) + tagged(_0=UUID),
+            '{"version":"4","data":{"offset":42,"leaderEpoch":7,"metadata":"m","commitTimestamp":8,'
+            '"topicId":"AAAAAAAAAAEAAAAAAAAAAg"}}',
+        ),
+    ],
+    ids=range(5),
+)
+def test_an_offset_commit_of_any_version_is_json(value: bytes, payload: str) -> None:
+    assert _decoded(OFFSET_KEY, value) == (OFFSET_KEY_JSON, payload)
+
+
+def test_the_older_type_of_offset_commits_has_values_of_all_versions_before_4_1() -> None:
+    key, value = int16(0) + OFFSET_KEY[2:], int16(1) + int64(42) + string("m") + int64(7) + int64(8)
+    shown = '{"version":"1","data":{"offset":42,"metadata":"m","commitTimestamp":7,"expireTimestamp":8}}'
+    assert _decoded(key, value, "4.0.2") == (OFFSET_KEY_JSON.replace('"1"', '"0"', 1), shown)
+    unknown = "Error at offset 5, skipping. Found an unknown record version 1 for 0 type"
+    assert _decoded(key, value, "4.1.0") == (unknown, None)
+
+
+def test_a_null_value_is_a_tombstone() -> None:
+    assert _decoded(OFFSET_KEY, None) == (OFFSET_KEY_JSON, "<DELETE>")
+
+
+def test_a_missing_key_ends_the_run() -> None:
+    assert _thrown(None, b"", "4.3.1") == (
+        "java.lang.RuntimeException",
+        "Failed to decode message at offset 5 using the specified decoder (message had a missing key)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        (int16(77), b"", "Unknown record type 77 at offset 5, skipping."),
+        (b"\0", b"", "Error at offset 5, skipping. Could not read version from key's buffer."),
+        (OFFSET_KEY, b"", "Error at offset 5, skipping. Could not read version from value's buffer."),
+        (OFFSET_KEY, int16(5), "Error at offset 5, skipping. Found an unknown record version 5 for 1 type"),
+        (
+            OFFSET_KEY,
+            int16(0) + int64(1) + b"\0",
+            "Error at offset 5, skipping. Could not read record with version 0 from value's buffer due to: null.",
+        ),
+        (
+            OFFSET_KEY,
+            int16(0) + int64(1) + int16(-1),
+            "Error at offset 5, skipping. Could not read record with version 0 from value's buffer due to: "
+            "non-nullable field metadata was serialized as null.",
+        ),
+        (
+            int16(2) + int16(9) + b"g",
+            b"",
+            "Error at offset 5, skipping. Could not read record with version 2 from key's buffer due to: "
+            "Error reading byte array of 9 byte(s): only 1 byte(s) available.",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_place_of_the_key(key: bytes, value: bytes, text: str) -> None:
+    assert _decoded(key, value) == (text, None)
+
+
+def test_an_assignment_is_shown_as_what_it_says() -> None:
+    assert _decoded(GROUP_KEY, _group(ASSIGNMENT)) == (
+        '{"type":"2","data":{"group":"g1"}}',
+        '{"version":"0","data":{"protocolType":"consumer","generation":9,"protocol":"range","leader":"m1","members":'
+        '[{"memberId":"m1","clientId":"c","clientHost":"/1.2.3.4","sessionTimeout":2000,"subscription":"",'
+        '"assignment":{"assignedPartitions":[{"topic":"foo","partitions":[0,1]}],"userData":"Cv8="}}]}}',
+    )
+
+
+def test_topics_assigned_twice_are_shown_twice() -> None:
+    twice = int16(0) + int32(2) + 2 * (string("foo") + int32(0)) + int32(-1)
+    shown = _decoded(GROUP_KEY, _group(twice))[1]
+    assert '[{"topic":"foo","partitions":[]},{"topic":"foo","partitions":[]}],"userData":null' in str(shown)
+
+
+@pytest.mark.parametrize(("assignment", "protocol_type"), [(ASSIGNMENT[:-3], "consumer"), (ASSIGNMENT, "connect")])
+def test_an_assignment_that_is_none_is_shown_as_bytes(assignment: bytes, protocol_type: str) -> None:
+    assert '"assignment":"AAAAAAABAANmb28AAAAC' in str(_decoded(GROUP_KEY, _group(assignment, protocol_type))[1])
+
+
+def test_a_null_that_is_no_default_is_shown() -> None:
+    key = int16(5) + string("g") + string("m")
+    value = int16(0) + b"\0\0\2c\2h\1\0" + int32(5) + b"\0"
+    assert '"classicMemberMetadata":null' in str(_decoded(key, value + tagged(_0=b"\0"))[1])
+    assert "classicMemberMetadata" not in str(_decoded(key, value + tagged())[1])
+
+
+# --- 1.0.1
+
+
+def test_offsets_of_1_0_1_are_text() -> None:
+    assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("m") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42:m")
+    assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("") + int64(7), "1.0.1") == ('offset::g1:t"1:3', "42")
+    assert _decoded(OFFSET_KEY, None, "1.0.1") == (None, None)
+
+
+def test_groups_of_1_0_1_have_their_members_in_one_text() -> None:
+    head = '{"protocolType":"consumer","protocol":"range","generationId":9,"assignment":"{m1='
+    assert _decoded(GROUP_KEY, _group(ASSIGNMENT), "1.0.1") == ('{"metadata":"g1"}', head + '[foo-0, foo-1]:AFF}"}')
+    assert _decoded(GROUP_KEY, _group(b"\0\x0f", "x"), "1.0.1")[1] == head.replace("consumer", "x") + 'F}"}'
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "exception", "message"),
+    [
+        (int16(77), b"", "kafka.common.KafkaException", "Unknown offset schema version 77"),
+        (OFFSET_KEY, int16(2), "kafka.common.KafkaException", "Unknown offset schema version 2"),
+        (GROUP_KEY, int16(2), "kafka.common.KafkaException", "Unknown group metadata version 2"),
+        (
+            OFFSET_KEY,
+            int16(0) + b"\0",
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Error reading field 'offset': java.nio.BufferUnderflowException",
+        ),
+        (
+            OFFSET_KEY,
+            int16(0) + int64(0) + string("") + b"\0",
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Error reading field 'timestamp': java.nio.BufferUnderflowException",
+        ),
+        (
+            GROUP_KEY,
+            _group(b"abc")[:-1],
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Error reading field 'members': Error reading field 'assignment': "
+            "Error reading bytes of size 3, only 2 bytes available",
+        ),
+    ],
+)
+def test_what_1_0_1_cannot_read_ends_its_run(key: bytes, value: bytes, exception: str, message: str) -> None:
+    assert _thrown(key, value) == (exception, message)
+
+
+# --- 0.9.0.1 to 0.10.2.2
+
+SCHEMA_EXCEPTION = "org.apache.kafka.common.protocol.types.SchemaException"
+
+
+def _group_of(*members: tuple[str, bytes], protocol_type: str = "consumer", protocol: bytes = string("range")) -> bytes:
+    rows = [string(name) + string("c") + string("/1.2.3.4") + int32(2000) + sized(b"") + sized(data) for name, data in members]
+    return int16(0) + string(protocol_type) + int32(9) + protocol + string("m1") + int32(len(rows)) + b"".join(rows)
+
+
+def _assigned(topic: str, partition: int, user_data: bytes = sized(b"")) -> bytes:
+    return int16(0) + int32(1) + string(topic) + int32(1) + int32(partition) + user_data
+
+
+@pytest.mark.parametrize("release", ["0.9.0.1", "0.10.0.0", "0.10.1.0", "0.10.2.2"])
+def test_offsets_before_0_11_are_text(release: str) -> None:
+    assert _decoded(OFFSET_KEY, int16(0) + int64(42) + string("m") + int64(7), release) == ('offset::g1:t"1:3', "42:m")
+    assert _decoded(OFFSET_KEY, int16(1) + int64(-1) + string("") + int64(7) + int64(8), release) == ('offset::g1:t"1:3', "-1")
+    assert _decoded(int16(3), None, release) == (None, None)
+
+
+def test_members_before_0_11_come_in_the_order_of_a_hash_map() -> None:
+    names = [f"consumer-{number}-{7919 * number}" for number in range(5)]
+    value = _group_of(*((name, _assigned("t", number)) for number, name in enumerate(names)))
+    assert _decoded(GROUP_KEY, value, "0.9.0.1") == (
+        "metadata::g1",
+        "consumer:range:9:{consumer-1-7919=[t-1],consumer-0-0=[t-0],consumer-3-23757=[t-3],consumer-4-31676=[t-4],"
+        "consumer-2-15838=[t-2]}",
+    )
+
+
+def test_a_member_that_comes_twice_is_the_later_one() -> None:
+    value = _group_of(("m2", _assigned("t", 1)), ("m1", _assigned("t", 2)), ("m2", _assigned("u", 7)))
+    assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == "consumer:range:9:{m2=[u-7],m1=[t-2]}"
+
+
+def test_members_of_other_protocols_have_bytes_as_one_number() -> None:
+    value = _group_of(("m1", b""), ("m2", b"\0\x0f"), ("m3", b"\xff\0"), protocol_type="connect")
+    assert _decoded(GROUP_KEY, value, "0.10.2.2")[1] == "connect:range:9:{m3=FF00,m2=F,m1=}"
+
+
+def test_bytes_before_0_10_1_end_the_run() -> None:
+    failure = ("java.util.IllegalFormatConversionException", "x != scala.math.BigInt")
+    assert _thrown(GROUP_KEY, _group(ASSIGNMENT), "0.9.0.1") == failure
+    assert _thrown(GROUP_KEY, _group(b"\0", "connect"), "0.10.0.1") == failure
+    assert _decoded(GROUP_KEY, _group(b"", "connect"), "0.10.0.1")[1] == "connect:range:9:{m1=}"
+    assert _decoded(GROUP_KEY, _group(ASSIGNMENT), "0.10.1.0")[1] == "consumer:range:9:{m1=[foo-0, foo-1]:AFF}"
+
+
+def test_a_group_without_members_has_its_protocol_type_before_0_10_1() -> None:
+    assert _decoded(GROUP_KEY, _group_of(), "0.10.0.1")[1] == "consumer:range:9:{}"
+    assert _decoded(GROUP_KEY, _group_of(), "0.10.1.0")[1] == ":range:9:{}"
+
+
+def test_a_group_may_have_no_protocol_from_0_10_1_on() -> None:
+    value = _group_of(protocol=int16(-1))
+    assert _thrown(GROUP_KEY, value, "0.9.0.1") == (SCHEMA_EXCEPTION, "Error reading field 'protocol': -1")
+    negative = "Error reading field 'protocol': String length -1 cannot be negative"
+    assert _thrown(GROUP_KEY, value, "0.10.0.1") == (SCHEMA_EXCEPTION, negative)
+    assert _decoded(GROUP_KEY, value, "0.10.1.0")[1] == ":null:9:{}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "release", "exception", "message"),
+    [
+        (
+            None,
+            b"",
+            "0.10.2.2",
+            "org.apache.kafka.common.KafkaException",
+            "Failed to decode message using offset topic decoder (message had a missing key)",
+        ),
+        (int16(-1), b"", "0.9.0.1", "kafka.common.KafkaException", "Unknown offset schema version -1"),
+        (OFFSET_KEY, int16(2), "0.10.2.2", "kafka.common.KafkaException", "Unknown offset schema version 2"),
+        (GROUP_KEY, int16(1), "0.10.0.1", "kafka.common.KafkaException", "Unknown group metadata version 1"),
+        (
+            GROUP_KEY,
+            int16(1),
+            "0.10.1.0",
+            SCHEMA_EXCEPTION,
+            "Error reading field 'protocol_type': java.nio.BufferUnderflowException",
+        ),
+        (OFFSET_KEY[:5], b"", "0.9.0.1", SCHEMA_EXCEPTION, "Error reading field 'group': java.nio.BufferUnderflowException"),
+        (
+            OFFSET_KEY[:5],
+            b"",
+            "0.10.0.0",
+            SCHEMA_EXCEPTION,
+            "Error reading field 'group': Error reading string of length 2, only 1 bytes available",
+        ),
+        (
+            GROUP_KEY,
+            _group(b"abc")[:-1],
+            "0.9.0.1",
+            SCHEMA_EXCEPTION,
+            "Error reading field 'members': Error reading field 'assignment': newLimit > capacity: (3 > 2)",
+        ),
+        (
+            GROUP_KEY,
+            _group(b"")[:-4] + int32(-2),
+            "0.9.0.1",
+            SCHEMA_EXCEPTION,
+            "Error reading field 'members': Error reading field 'assignment': newLimit < 0: (-2 < 0)",
+        ),
+        (GROUP_KEY, _group(int16(0) + int32(-1)), "0.9.0.1", SCHEMA_EXCEPTION, "Error reading field 'topic_partitions': -1"),
+        (GROUP_KEY, _group(int16(-5)), "0.10.2.2", SCHEMA_EXCEPTION, "Unsupported subscription version: -5"),
+        (
+            GROUP_KEY,
+            _group(_assigned("t", 1, int32(-1))),
+            "0.10.2.2",
+            "java.lang.NullPointerException",
+            'Cannot invoke "java.nio.ByteBuffer.limit()" because "buffer" is null',
+        ),
+    ],
+    ids=range(12),
+)
+def test_what_cannot_be_read_ends_a_run_before_0_11(
+    key: bytes | None, value: bytes, release: str, exception: str, message: str
+) -> None:
+    assert _thrown(key, value, release) == (exception, message)
+
+
+# --- Values that reach past their message
+
+
+def _printed(folder: Path, release: str, key: bytes | None) -> tuple[str, str]:
+    (folder / LOG).write_bytes(message_set(messages=[message(key=key, value=b"abc", value_length=1000, magic=0)]))
+    arguments = ["--release", release, "--offsets-decoder", "--print-data-log", "--deep-iteration", "--files", LOG]
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    with contextlib.chdir(folder):
+        dropin.main(["--strict-stderr", *arguments], stdout, stderr)
+    return stdout.getvalue().decode().partition("\n")[2], stderr.getvalue().decode()
+
+
+def test_a_key_is_read_before_its_value(tmp_path: Path) -> None:
+    assert _printed(tmp_path, "0.10.2.2", int16(9)) == (
+        "Starting offset: 0\noffset: 0 position: 0 NoTimestampType: -1 isvalid: true payloadsize: 1000 magic: 0 "
+        "compresscodec: NONE crc: 1382499110 keysize: 2",
+        'Exception in thread "main" kafka.common.KafkaException: Unknown offset schema version 9\n',
+    )
+    too_long = 'Exception in thread "main" java.lang.IllegalArgumentException: newLimit > capacity: (1000 > 3)\n'
+    assert _printed(tmp_path, "0.10.2.2", OFFSET_KEY)[1] == too_long
+    assert _printed(tmp_path, "1.0.1", OFFSET_KEY)[1] == too_long
+    unknown = 'Exception in thread "main" kafka.common.KafkaException: Unknown offset schema version 9\n'
+    assert _printed(tmp_path, "1.0.1", int16(9))[1] == unknown
+
+
+def test_a_value_that_reaches_past_its_message_does_not_end_a_run_with_json(tmp_path: Path) -> None:
+    stdout, stderr = _printed(tmp_path, "4.3.1", int16(9))
+    assert stdout.endswith("key: Error at offset 0, skipping. newLimit > capacity: (1000 > 3)\n")
+    assert stderr == ""
+
+
+# --- what other releases know
+
+
+def test_record_types_are_known_from_and_up_to_a_release() -> None:
+    early, state = int16(9) + string("g"), int16(15) + string("g")
+    assert _decoded(early, int16(0) + b"\1\0", "3.9.1") == ("Unknown record type 9 at offset 5, skipping.", None)
+    assert _decoded(early, int16(0) + b"\1\0", "4.0.1")[1] == '{"version":"0","data":{"topics":[]}}'
+    assert _decoded(early, int16(0) + b"\1\0", "4.1.1") == ("Unknown record type 9 at offset 5, skipping.", None)
+    initialized = '{"version":"0","data":{"initializedTopics":[],"deletingTopics":[]}}'
+    assert _decoded(state, int16(0) + b"\1\1\0", "4.0.1")[1] == initialized
+
+
+def test_versions_of_offsets_of_the_oldest_type_are_not_limited_before_4_1() -> None:
+    key, value = int16(0) + string("g") + string("t") + int32(1), int16(3) + int64(5) + int32(6) + string("") + int64(7)
+    payload = '{"version":"3","data":{"offset":5,"leaderEpoch":6,"metadata":"","commitTimestamp":7}}'
+    assert _decoded(key, value, "4.0.1")[1] == payload
+    assert _decoded(key, value, "4.1.1")[0] == "Error at offset 5, skipping. Found an unknown record version 3 for 0 type"
+
+
+def test_common_structs_are_read_in_any_version_where_versions_are_not_checked() -> None:
+    key = int16(8) + string("g") + string("m")
+    value = int16(2) + int32(1) + int32(2) + b"\3\2" + UUID + b"\1" + tagged() + b"\1" + tagged()
+    assert _decoded(key, value, "3.9.1")[1] == (
+        '{"version":"2","data":{"memberEpoch":1,"previousMemberEpoch":2,"state":3,"assignedPartitions":'
+        '[{"topicId":"AAAAAAAAAAEAAAAAAAAAAg","partitions":[]}],"partitionsPendingRevocation":[]}}'
+    )
+    assert _decoded(key, value, "4.0.1")[0] == "Error at offset 5, skipping. Found an unknown record version 2 for 8 type"
+
+
+def _members(*members: tuple[str, str | None, bytes], protocol_type: str = "connect") -> bytes:
+    texts = b""
+    for member_id, instance, subscription in members:
+        texts += string(member_id) + (int16(-1) if instance is None else string(instance)) + string("c") + string("h")
+        texts += int32(7) + int32(9) + sized(subscription) + sized(b"")
+    head = int16(3) + string(protocol_type) + int32(3) + string("range") + string("L") + int64(5)
+    return head + int32(len(members)) + texts
+
+
+def test_a_group_that_goes_on_behind_a_repeated_member_ends_the_run() -> None:
+    repeated = _members(("A", None, b""), ("A", None, b""), ("B", None, b""))
+    assert _thrown(GROUP_KEY, repeated, "3.7.2") == ("java.lang.AssertionError", "assertion failed")
+    last = _members(("A", None, b""), ("B", None, b""), ("A", None, b""))
+    assert str(_decoded(GROUP_KEY, last, "3.7.2")[1]).endswith('"assignment":"{A=,B=}"}')
+
+
+def test_a_group_with_one_instance_twice_ends_the_run_from_3_0_on() -> None:
+    value = _members(("A", "i", b""), ("B", "i", b""))
+    assert str(_decoded(GROUP_KEY, value, "2.8.1")[1]).endswith('"assignment":"{A=,B=}"}')
+    assert _thrown(GROUP_KEY, value, "3.0.1") == (
+        "java.lang.IllegalStateException",
+        "Static member with groupInstanceId=i cannot be added to group g1 since it is already a member",
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "subscription", "exception", "message"),
+    [
+        ("2.7.2", int16(0) + int32(-1), "java.lang.RuntimeException", "non-nullable field topics was serialized as null"),
+        (
+            "3.7.2",
+            int16(0) + int32(0) + int32(5) + b"ab",
+            "java.lang.IllegalArgumentException",
+            "newLimit > capacity: (5 > 2)",
+        ),
+        # such a subscription is not what is wrong here: the tool goes on to the assignment, which is empty
+        (
+            "3.7.2",
+            int16(0),
+            "org.apache.kafka.common.protocol.types.SchemaException",
+            "Buffer underflow while parsing consumer protocol's header",
+        ),
+    ],
+)
+def test_subscriptions_are_read_though_not_shown(release: str, subscription: bytes, exception: str, message: str) -> None:
+    value = _members(("A", None, subscription), protocol_type="consumer")
+    assert _thrown(GROUP_KEY, value, release) == (exception, message)

@@ -1,0 +1,140 @@
+"""Control records: the types in their keys, the meaning of their values, and what a release prints of them."""
+
+import struct
+
+import pytest
+
+from kdump.decoders import control_record
+from kdump.errors import CorruptData
+from kdump.output.kafka import record_contents
+from kdump.releases.profile import profile_of
+from tests.builders.records import (
+    Record,
+    Voter,
+    abort_record,
+    commit_record,
+    kraft_version_record,
+    kraft_voters_record,
+    leader_change_record,
+    snapshot_footer_record,
+    snapshot_header_record,
+)
+from tests.builders.records import (
+    control_record as build,
+)
+
+pytestmark = pytest.mark.both_kernels
+
+LATEST = profile_of("4.3.1")
+OLD = profile_of("1.0.1")
+
+
+def _text(record: Record, release: str = "4.3.1") -> str:
+    return record_contents.control_text(record.key, record.value, profile_of(release))
+
+
+def _code(record: Record, release: str = "4.3.1") -> str:
+    with pytest.raises(CorruptData) as caught:
+        _text(record, release)
+    return caught.value.code
+
+
+# --- keys
+
+
+def test_the_type_stands_behind_the_version_of_the_key() -> None:
+    assert control_record.type_of(b"\0\0\0\1") == 1
+    assert control_record.type_of(b"\0\0\xff\xff") == -1
+
+
+def test_greater_versions_and_longer_keys_are_read_like_version_0() -> None:
+    assert control_record.type_of(b"\0\7\0\1") == 1
+    assert control_record.type_of(b"\0\0\0\1more") == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "values"),
+    [
+        (None, "control-key-null", {}),
+        (b"", "control-key-short", {"size": 0}),
+        (b"\0\0\0", "control-key-short", {"size": 3}),
+        (b"\xff\xff\0\0", "control-version-negative", {"version": -1}),
+        (b"\xff\xff\0", "control-key-short", {"size": 3}),
+    ],
+)
+def test_a_key_that_is_none_is_a_fault(key: bytes | None, code: str, values: dict[str, int]) -> None:
+    with pytest.raises(CorruptData) as caught:
+        control_record.type_of(key)
+    assert (caught.value.code, caught.value.values) == (code, values)
+
+
+# --- transaction markers
+
+
+def test_markers_show_the_epoch_of_their_coordinator() -> None:
+    assert _text(commit_record(coordinator_epoch=42)) == " endTxnMarker: COMMIT coordinatorEpoch: 42"
+    assert _text(abort_record(coordinator_epoch=-1)) == " endTxnMarker: ABORT coordinatorEpoch: -1"
+
+
+def test_a_marker_of_a_greater_version_is_read_like_version_0() -> None:
+    assert _text(commit_record(coordinator_epoch=42, version=9)) == " endTxnMarker: COMMIT coordinatorEpoch: 42"
+    assert control_record.coordinator_epoch_of(b"\0\0\0\0\0\7more") == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "old_code"),
+    [
+        (None, "control-value-null", "control-value-null"),
+        (b"", "marker-value-short", "marker-value-short"),
+        (b"\0\0\0\0\0", "marker-value-short", "marker-value-short"),
+        (b"\xff\xff\0\0\0\0", "marker-version-negative", "marker-version-negative"),
+        (b"\xff\xff\0\0", "marker-version-negative", "marker-value-short"),
+    ],
+)
+def test_a_marker_that_is_none_is_a_fault(value: bytes | None, code: str, old_code: str) -> None:
+    assert _code(build(control_type=1, value=value)) == code
+    assert _code(build(control_type=1, value=value), "1.0.1") == old_code
+
+
+# --- the records of a KRaft quorum
+
+
+def test_a_leader_change_has_a_colon_and_the_others_have_none() -> None:
+    assert _text(leader_change_record()) == (
+        ' LeaderChange: {"version":0,"leaderId":1,"voters":[{"voterId":1}],"grantingVoters":[{"voterId":1}]}'
+    )
+    assert _text(snapshot_header_record(last_contained_log_timestamp=1_700_000_000_000)) == (
+        ' SnapshotHeader {"version":0,"lastContainedLogTimestamp":1700000000000}'
+    )
+    assert _text(snapshot_footer_record()) == ' SnapshotFooter {"version":0}'
+    assert _text(kraft_version_record(kraft_version=1)) == ' KRaftVersion {"version":0,"kRaftVersion":1}'
+
+
+def test_the_voters_of_a_quorum() -> None:
+    voters = [Voter(voter_id=1, voter_directory_id=struct.pack(">qq", 1, 2))]
+    assert _text(kraft_voters_record(voters=voters)) == (
+        ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAEAAAAAAAAAAg",'
+        '"endpoints":[{"name":"CONTROLLER","host":"localhost","port":9093}],'
+        '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
+    )
+
+
+def test_the_fields_shown_are_those_of_the_version_that_a_record_claims() -> None:
+    assert '"voterDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"' in _text(leader_change_record(version=1, message_version=0))
+    assert "voterDirectoryId" not in _text(leader_change_record(version=0))
+
+
+def test_a_message_that_is_cut_is_a_fault() -> None:
+    assert _code(build(control_type=3, value=b"\0\0\0")) == "message-underflow"
+    assert _code(build(control_type=4, value=None)) == "control-message-null"
+
+
+def test_other_types_are_unknown() -> None:
+    assert _text(build(control_type=7)) == " controlType: UNKNOWN(7)"
+    assert _text(build(control_type=-1, value=None)) == " controlType: UNKNOWN(-1)"
+
+
+def test_an_old_release_knows_only_markers() -> None:
+    assert _text(commit_record(coordinator_epoch=42), "1.0.1") == " endTxnMarker: COMMIT coordinatorEpoch: 42"
+    for control_type in (2, 3, 6):
+        assert _text(build(control_type=control_type), "1.0.1") == f" controlType: UNKNOWN({control_type})"

@@ -1,0 +1,115 @@
+"""Transactions and share groups as their decoders show them; what is expected is what Kafka's tools print."""
+
+import pytest
+
+from kdump.errors import CorruptData
+from kdump.output.kafka import topic_records
+from kdump.releases.profile import profile_of
+from tests.builders.messages import UUID, compact_string, int8, int16, int32, int64, string, tagged
+
+KEY = int16(0) + string("tx")
+
+
+def _value(state: int = 1, partitions: int = 2) -> bytes:
+    topic = string("t") + int32(partitions) + b"".join(int32(partition) for partition in range(partitions))
+    return int16(0) + int64(10) + int16(2) + int32(60000) + int8(state) + int32(1) + topic + int64(7) + int64(6)
+
+
+def _decoded(key: bytes | None, value: bytes | None, release: str = "4.3.1") -> tuple[str | None, str | None]:
+    return topic_records.decoder_of(profile_of(release), "transaction-log-decoder")(5, key, value)
+
+
+def test_a_transaction_is_json() -> None:
+    assert _decoded(KEY, _value()) == (
+        '{"type":"0","data":{"transactionalId":"tx"}}',
+        '{"version":"0","data":{"producerId":10,"producerEpoch":2,"transactionTimeoutMs":60000,"transactionStatus":1,'
+        '"transactionPartitions":[{"topic":"t","partitionIds":[0,1]}],"transactionLastUpdateTimestampMs":7,'
+        '"transactionStartTimestampMs":6}}',
+    )
+
+
+def test_tagged_fields_stand_where_they_are_declared() -> None:
+    value = int16(1) + int64(10) + int16(2) + int32(0) + int8(0) + b"\0" + int64(7) + int64(6)
+    assert _decoded(KEY, value + tagged(_0=int64(5), _1=int64(6), _2=int16(2), _3=int16(3)))[1] == (
+        '{"version":"1","data":{"producerId":10,"previousProducerId":5,"nextProducerId":6,"producerEpoch":2,'
+        '"nextProducerEpoch":3,"transactionTimeoutMs":0,"transactionStatus":0,"transactionPartitions":null,'
+        '"transactionLastUpdateTimestampMs":7,"transactionStartTimestampMs":6,"clientTransactionVersion":2}}'
+    )
+
+
+def test_transactions_of_1_0_1_are_text() -> None:
+    assert _decoded(KEY, _value(), "1.0.1") == (
+        "transactionalId=tx",
+        "producerId:10,producerEpoch:2,state=Ongoing,partitions=Set(t-1, t-0),txnLastUpdateTimestamp=7,txnTimeoutMs=60000",
+    )
+    assert "state=Empty,partitions=Set()," in str(_decoded(KEY, _value(0), "1.0.1")[1])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        (None, _value(), "transaction-log-key-null"),
+        (KEY, None, "transaction-log-value-null"),
+        (int16(1), _value(), "transaction-log-key-version-unknown"),
+        (KEY, int16(1), "transaction-log-version-unknown"),
+        (KEY, _value(8), "transaction-log-state-unknown"),
+    ],
+)
+def test_what_1_0_1_cannot_read_ends_its_run(key: bytes | None, value: bytes | None, code: str) -> None:
+    with pytest.raises(CorruptData) as caught:
+        _decoded(key, value, "1.0.1")
+    assert caught.value.code == code
+
+
+def test_transactions_are_fenced_in_a_state_of_their_own_from_0_11_0_2_on() -> None:
+    assert "state=PrepareEpochFence," in str(_decoded(KEY, _value(7), "0.11.0.2")[1])
+    for release in ("0.11.0.0", "0.11.0.1"):
+        with pytest.raises(CorruptData) as caught:
+            _decoded(KEY, _value(7), release)
+        assert (caught.value.code, caught.value.values["state"]) == ("transaction-log-state-unknown", 7)
+
+
+def test_a_snapshot_of_a_share_group_is_json() -> None:
+    decoder = topic_records.decoder_of(profile_of("4.3.1"), "share-group-state-decoder")
+    key = int16(0) + string("g") + UUID + int32(1)
+    batch = int64(1) + int64(2) + int8(1) + int16(3) + tagged()
+    value = int16(0) + int32(1) + int32(2) + int32(3) + int64(4) + int64(5) + int64(6) + b"\2" + batch + tagged()
+    assert decoder(0, key, value) == (
+        '{"type":"0","data":{"groupId":"g","topicId":"AAAAAAAAAAEAAAAAAAAAAg","partition":1}}',
+        '{"version":"0","data":{"snapshotEpoch":1,"stateEpoch":2,"leaderEpoch":3,"startOffset":4,"createTimestamp":5,'
+        '"writeTimestamp":6,"stateBatches":[{"firstOffset":1,"lastOffset":2,"deliveryState":1,"deliveryCount":3}]}}',
+    )
+
+
+def test_a_snapshot_of_a_share_group_of_4_0_is_shorter() -> None:
+    decoder = topic_records.decoder_of(profile_of("4.0.1"), "share-group-state-decoder")
+    key = int16(0) + string("g") + UUID + int32(1)
+    batches = b"\2" + int64(1) + int64(2) + int8(1) + int16(3) + tagged()
+    value = int16(0) + int16(-2) + int32(2) + int32(3) + int64(4) + batches + tagged()
+    assert decoder(0, key, value)[1] == (
+        '{"type":"0","data":{"snapshotEpoch":65534,"stateEpoch":2,"leaderEpoch":3,"startOffset":4,'
+        '"stateBatches":[{"firstOffset":1,"lastOffset":2,"deliveryState":1,"deliveryCount":3}]}}'
+    )
+
+
+def _flexible_value(**fields: bytes) -> bytes:
+    partitions = b"\2" + compact_string("t") + b"\2" + int32(0) + tagged()
+    return int16(1) + int64(10) + int16(2) + int32(60000) + int8(1) + partitions + int64(7) + int64(6) + tagged(**fields)
+
+
+def test_a_release_reads_only_the_tags_that_it_knows() -> None:
+    text = "producerId:10,producerEpoch:2,state=Ongoing,partitions=[t-0],txnLastUpdateTimestamp=7,txnTimeoutMs=60000"
+    assert _decoded(KEY, _flexible_value(_2=int16(3)), "3.9.1")[1] == text
+    assert _decoded(KEY, _flexible_value(_2=int16(2)), "4.0.1")[1] == text
+    assert _decoded(KEY, _flexible_value(_3=b"z"), "4.0.1")[1] == text
+    assert _decoded(KEY, _flexible_value(_3=b"z"), "4.1.1")[0] == (
+        "Error at offset 5, skipping. Could not read record with version 1 from value's buffer due to: null."
+    )
+
+
+def test_a_feature_level_that_is_none_ends_the_run_of_4_0() -> None:
+    with pytest.raises(CorruptData) as caught:
+        _decoded(KEY, _flexible_value(_2=int16(3)), "4.0.1")
+    words = profile_of("4.0.1").words(caught.value.code)
+    assert words.exception == "java.lang.IllegalArgumentException"
+    assert str(words.message).format(**caught.value.values) == "No feature:transaction.version with feature level 3"

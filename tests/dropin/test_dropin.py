@@ -1,0 +1,809 @@
+"""The drop-in form: what a user of Kafka's tool sees, from the command line to the exit code."""
+
+import contextlib
+import hashlib
+import io
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import kdump
+from kdump import dropin
+from kdump.output.blocks import Blocks
+from tests.builders.compression import snappy_xerial
+from tests.builders.files import (
+    aborted_transaction,
+    offset_index,
+    producer_entry,
+    producer_snapshot,
+    time_index,
+    transaction_index,
+)
+from tests.builders.records import Message, batch, message, message_set, record, transaction_marker, wrapper
+
+ROOT = Path(kdump.__file__).parent.parent
+LOG = "00000000000000000000.log"
+T = 1_700_000_000_000
+
+
+class Printed(NamedTuple):
+    """What a run gave."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def _run(folder: Path, *arguments: str, is_terminal: bool = False) -> Printed:
+    """Run the drop-in form in this process, in a folder."""
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    with contextlib.chdir(folder):
+        exit_code = dropin.main(list(arguments), stdout, stderr, is_terminal=is_terminal)
+    return Printed(exit_code, stdout.getvalue().decode(), stderr.getvalue().decode())
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "kdump", *arguments]
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def _process(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:  # options of subprocess.run
+    return subprocess.run(
+        _command(*arguments),
+        cwd=folder,
+        env=ENVIRONMENT,
+        check=False,
+        timeout=60,
+        stderr=options.pop("stderr", subprocess.PIPE),
+        **options,
+    )
+
+
+ONE_BATCH_LINE = (
+    "baseOffset: 0 lastOffset: 0 count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
+    "partitionLeaderEpoch: 0 isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty position: 0 "
+    "CreateTime: 1700000000000 size: 76 magic: 2 compresscodec: none crc: 3680410845 isvalid: true\n"
+)
+ONE_BATCH = batch(records=[record(key=b"key", value=b"value")])
+
+
+def _with_log(folder: Path, data: bytes = ONE_BATCH, name: str = LOG) -> Path:
+    (folder / name).write_bytes(data)
+    return folder
+
+
+# --- worked examples
+
+
+def test_a_batch_of_76_bytes(tmp_path: Path) -> None:
+    assert len(ONE_BATCH) == 76
+    printed = _run(_with_log(tmp_path), "--files", LOG)
+    assert printed == (0, f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}", "")
+    printed = _run(tmp_path, "--print-data-log", "--files", LOG)
+    assert printed.stdout.splitlines()[3:] == [
+        "| offset: 0 CreateTime: 1700000000000 keySize: 3 valueSize: 5 sequence: -1 headerKeys: [] key: key payload: value"
+    ]
+
+
+def test_a_message_of_42_bytes(tmp_path: Path) -> None:
+    data = message_set(messages=[message(key=b"key", value=b"value")])
+    assert len(data) == 42
+    printed = _run(_with_log(tmp_path, data), "--print-data-log", "--files", LOG)
+    assert printed == (
+        0,
+        f"Dumping {LOG}\nLog starting offset: 0\n"
+        "offset: 0 position: 0 CreateTime: 1700000000000 size: 42 magic: 1 compresscodec: none crc: 1792040376 isvalid: true\n"
+        "| offset: 0 CreateTime: 1700000000000 keySize: 3 valueSize: 5 isValid: true crc: 1792040376 key: key payload: value\n",
+        "",
+    )
+
+
+def test_ten_records_in_191_bytes(tmp_path: Path) -> None:
+    data = batch(records=[record(value=b"value%d" % number) for number in range(10)])
+    assert len(data) == 191
+    printed = _run(_with_log(tmp_path, data), "--deep-iteration", "--print-data-log", "--files", LOG)
+    assert printed.exit_code == 0
+    assert [line.rpartition(" ")[2] for line in printed.stdout.splitlines()[3:]] == [f"value{number}" for number in range(10)]
+
+
+def test_the_same_batch_in_the_words_of_1_0_1(tmp_path: Path) -> None:
+    printed = _run(_with_log(tmp_path), "--release", "1.0.1", "--files", LOG)
+    assert printed == (
+        0,
+        f"Dumping {LOG}\nStarting offset: 0\n"
+        "baseOffset: 0 lastOffset: 0 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
+        "partitionLeaderEpoch: 0 isTransactional: false position: 0 CreateTime: 1700000000000 isvalid: true size: 76 "
+        "magic: 2 compresscodec: NONE crc: 3680410845\n",
+        "",
+    )
+
+
+def test_a_transaction_and_its_marker(tmp_path: Path) -> None:
+    data = batch(
+        records=[record(value=b"v")], is_transactional=True, producer_id=7, producer_epoch=1, base_sequence=0
+    ) + transaction_marker(base_offset=1, producer_id=7, producer_epoch=1, coordinator_epoch=42)
+    printed = _run(_with_log(tmp_path, data), "--deep-iteration", "--files", LOG)
+    assert printed.stdout.splitlines()[-1] == (
+        "| offset: 1 CreateTime: 1700000000000 keySize: 4 valueSize: 6 sequence: -1 headerKeys: [] "
+        "endTxnMarker: COMMIT coordinatorEpoch: 42"
+    )
+
+
+def test_null_and_empty_keys_and_payloads(tmp_path: Path) -> None:
+    data = batch(records=[record(key=b"", value=b""), record(key=None, value=b""), record(key=b"", value=None), record()])
+    lines = _run(_with_log(tmp_path, data), "--print-data-log", "--files", LOG).stdout.splitlines()[3:]
+    assert [line.partition("[]")[2] for line in lines] == [" key:  payload: ", " payload: ", " key: ", ""]
+
+
+def test_without_metadata_a_record_without_contents_is_an_empty_line(tmp_path: Path) -> None:
+    data = batch(records=[record(key=b"k", value=b"v"), record(value=b"v"), record(key=b"k"), record()]) + transaction_marker()
+    printed = _run(_with_log(tmp_path, data), "--print-data-log", "--skip-record-metadata", "--files", LOG)
+    lines = printed.stdout.splitlines()
+    assert lines[3:7] == ["| key: k payload: v", "| payload: v", "| key: k", ""]
+    assert lines[8:] == [""]
+
+
+def test_text_goes_out_as_it_is_to_a_pipe_and_escaped_to_a_terminal(tmp_path: Path) -> None:
+    _with_log(tmp_path, batch(records=[record(key=b"a\nb", value=b"\x1b[31m\xffe\xcc\x81")]))
+    assert _run(tmp_path, "--print-data-log", "--files", LOG).stdout.endswith(" key: a\nb payload: \x1b[31m\ufffde\u0301\n")
+    shown = _run(tmp_path, "--print-data-log", "--files", LOG, is_terminal=True).stdout
+    assert shown.endswith(" key: a\\nb payload: \\x1b[31m\ufffde\u0301\n")
+
+
+# --- files
+
+
+def test_files_are_dumped_in_the_order_given(tmp_path: Path) -> None:
+    for offset in (0, 5, 9):
+        _with_log(tmp_path, b"", f"{offset:020}.log")
+    files = [f"{offset:020}.log" for offset in (9, 0, 5, 0)]
+    printed = _run(tmp_path, "--files", ",".join(files))
+    assert printed.stdout == "".join(f"Dumping {file}\nLog starting offset: {int(file[:20])}\n" for file in files)
+
+
+def test_stdout_and_stderr_come_in_the_order_of_events(tmp_path: Path) -> None:
+    _with_log(tmp_path)
+    both = tmp_path / "both"
+    with both.open("wb") as stream:
+        done = _process(tmp_path, "--files", f"{LOG},unknown.txt,{LOG}", stdout=stream, stderr=stream)
+    assert done.returncode == 0
+    dump = f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}"
+    assert both.read_text() == f"{dump}Dumping unknown.txt\nIgnoring unknown file unknown.txt\n{dump}"
+
+
+@pytest.mark.parametrize(
+    ("files", "paths"),
+    [
+        ("a.txt", ["a.txt"]),
+        ("a.txt,,b.txt", ["a.txt", "", "b.txt"]),
+        ("a.txt,,", ["a.txt"]),
+        (",a.txt", ["", "a.txt"]),
+        (" a.txt, b.txt", [" a.txt", " b.txt"]),
+        ("", [""]),
+        (",", []),
+        ("a.log.deleted,a.index.swap,noext", ["a.log.deleted", "a.index.swap", "noext"]),
+        ("x//y///a.txt,b.txt/", ["x/y/a.txt", "b.txt"]),
+    ],
+)
+def test_unknown_files_are_ignored_with_a_word_on_stderr(tmp_path: Path, files: str, paths: list[str]) -> None:
+    assert _run(tmp_path, "--files", files) == (
+        0,
+        "".join(f"Dumping {path}\n" for path in paths),
+        "".join(f"Ignoring unknown file {path}\n" for path in paths),
+    )
+
+
+def test_an_empty_log_has_a_heading_only(tmp_path: Path) -> None:
+    assert _run(_with_log(tmp_path, b""), "--files", LOG).stdout == f"Dumping {LOG}\nLog starting offset: 0\n"
+
+
+def test_trailing_bytes_are_counted(tmp_path: Path) -> None:
+    printed = _run(_with_log(tmp_path, ONE_BATCH + ONE_BATCH[:50]), "--files", LOG)
+    assert printed == (
+        0,
+        f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}Found 50 invalid bytes at the end of {LOG}\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize(("max_bytes", "batches"), [("0", 0), ("75", 0), ("76", 1), ("77", 1), ("152", 2), ("2147483647", 3)])
+def test_max_bytes_limits_what_is_looked_at(tmp_path: Path, max_bytes: str, batches: int) -> None:
+    _with_log(tmp_path, ONE_BATCH * 3)
+    printed = _run(tmp_path, "--max-bytes", max_bytes, "--files", LOG)
+    assert (printed.exit_code, printed.stdout.count("baseOffset"), printed.stderr) == (0, batches, "")
+
+
+def test_with_max_bytes_no_trailing_bytes_are_found(tmp_path: Path) -> None:
+    _with_log(tmp_path, ONE_BATCH + b"xyz")
+    assert "Found" not in _run(tmp_path, "--max-bytes", "79", "--files", LOG).stdout
+    assert "Found 3 invalid bytes" in _run(tmp_path, "--max-bytes", "2147483647", "--files", LOG).stdout
+
+
+def test_a_gap_in_offsets_is_reported_at_the_end(tmp_path: Path) -> None:
+    _with_log(tmp_path, batch(records=[record(), record(offset_delta=7)], base_offset=5))
+    printed = _run(tmp_path, "--deep-iteration", "--files", LOG)
+    assert printed.exit_code == 0
+    assert printed.stderr == f"Non-consecutive offsets in {tmp_path}/{LOG}\n  -1 is followed by 5\n  5 is followed by 12\n"
+
+
+def _segment(folder: Path) -> Path:
+    """The example of an index with a mismatch: four batches, and an entry beside the last offset of one."""
+    batches = [batch(records=[record(value=bytes(50))] * 3, base_offset=100 + 3 * row) for row in range(4)]
+    size = len(batches[0])
+    (folder / "00000000000000000100.log").write_bytes(b"".join(batches))
+    entries = [(104, size), (108, 2 * size), (109, 3 * size)]
+    (folder / "00000000000000000100.index").write_bytes(offset_index(entries=entries, base_offset=100))
+    times = time_index(entries=[(T, 102), (T + 5, 105), (T + 5, 107)], base_offset=100)
+    (folder / "00000000000000000100.timeindex").write_bytes(times)
+    (folder / "00000000000000000100.txnindex").write_bytes(
+        transaction_index(entries=[aborted_transaction(producer_id=7, first_offset=1, last_offset=2, last_stable_offset=3)])
+    )
+    (folder / "00000000000000000112.snapshot").write_bytes(
+        producer_snapshot(
+            entries=[
+                producer_entry(producer_id=1, producer_epoch=2, last_sequence=10, last_offset=100, offset_delta=3, timestamp=T),
+                producer_entry(producer_id=2, last_sequence=-1, last_offset=-1, timestamp=-1, current_txn_first_offset=42),
+            ]
+        )
+    )
+    return folder
+
+
+def test_an_offset_index_and_its_mismatches(tmp_path: Path) -> None:
+    printed = _run(_segment(tmp_path), "--files", "00000000000000000100.index")
+    size = (tmp_path / "00000000000000000100.log").stat().st_size // 4
+    assert printed == (
+        0,
+        "Dumping 00000000000000000100.index\n"
+        f"offset: 104 position: {size}\noffset: 108 position: {2 * size}\noffset: 109 position: {3 * size}\n",
+        f"Mismatches in :{tmp_path}/00000000000000000100.index\n"
+        "  Index offset: 109, log offset: 111\n  Index offset: 104, log offset: 105\n",
+    )
+    assert _run(tmp_path, "--verify-index-only", "--files", "00000000000000000100.index") == (
+        0,
+        "Dumping 00000000000000000100.index\n",
+        printed.stderr,
+    )
+
+
+def test_a_time_index_and_what_is_wrong_with_it(tmp_path: Path) -> None:
+    path = f"{_segment(tmp_path)}/00000000000000000100.timeindex"
+    assert _run(tmp_path, "--files", "00000000000000000100.timeindex") == (
+        0,
+        "Dumping 00000000000000000100.timeindex\n"
+        "timestamp: 1700000000000 offset: 102\ntimestamp: 1700000000005 offset: 105\ntimestamp: 1700000000005 offset: 107\n",
+        f"Found timestamp mismatch in :{path}\n"
+        "  Index timestamp: 1700000000005, log timestamp: 1700000000000\n"
+        f"The following indexed offsets are not found in :{path}\n"
+        "Indexed offset: 107, found log offset: 108\n",
+    )
+
+
+def test_a_sanity_check_is_all_that_is_done(tmp_path: Path) -> None:
+    _segment(tmp_path)
+    for name in ("00000000000000000100.index", "00000000000000000100.timeindex"):
+        expected = (0, f"Dumping {name}\n{name} passed sanity check.\n", "")
+        assert _run(tmp_path, "--index-sanity-check", "--files", name) == expected
+
+
+def test_a_transaction_index(tmp_path: Path) -> None:
+    name = "00000000000000000100.txnindex"
+    expected = f"Dumping {name}\nversion: 0 producerId: 7 firstOffset: 1 lastOffset: 2 lastStableOffset: 3\n"
+    assert _run(_segment(tmp_path), "--files", name) == (0, expected, "")
+
+
+def test_a_producer_snapshot(tmp_path: Path) -> None:
+    name = "00000000000000000112.snapshot"
+    assert _run(_segment(tmp_path), "--files", name).stdout.splitlines()[1:] == [
+        "producerId: 1 producerEpoch: 2 coordinatorEpoch: -1 currentTxnFirstOffset: OptionalLong.empty lastTimestamp: "
+        "1700000000000 firstSequence: 7 lastSequence: 10 lastOffset: 100 offsetDelta: 3 timestamp: 1700000000000",
+        "producerId: 2 producerEpoch: 0 coordinatorEpoch: -1 currentTxnFirstOffset: OptionalLong[42] lastTimestamp: -1",
+    ]
+
+
+def test_a_corrupt_producer_snapshot_is_a_word_on_stderr_and_the_run_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "5.snapshot").write_bytes(producer_snapshot(crc=7))
+    printed = _run(_with_log(tmp_path, b""), "--files", f"5.snapshot,{LOG}")
+    assert printed == (
+        0,
+        f"Dumping 5.snapshot\nDumping {LOG}\nLog starting offset: 0\n",
+        "Snapshot is corrupt (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n",
+    )
+
+
+def test_0_11_0_0_ends_at_a_producer_snapshot_of_another_version(tmp_path: Path) -> None:
+    (tmp_path / "5.snapshot").write_bytes(producer_snapshot(version=2))
+    (tmp_path / "6.snapshot").write_bytes(producer_snapshot(crc=7))
+    printed = _run(tmp_path, "--release", "0.11.0.0", "--strict-stderr", "--files", "6.snapshot,5.snapshot,6.snapshot")
+    assert printed == (
+        1,
+        "Dumping 6.snapshot\nDumping 5.snapshot\n",
+        "Snapshot file '6.snapshot' is corrupted (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n"
+        'Exception in thread "main" java.lang.IllegalArgumentException: Unhandled snapshot file version 2\n',
+    )
+    assert _run(tmp_path, "--release", "0.11.0.1", "--files", "5.snapshot").exit_code == 0
+
+
+def test_0_11_0_0_names_a_corrupt_producer_snapshot_as_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "6.snapshot").write_bytes(producer_snapshot(crc=7))
+    assert _run(tmp_path, "--release", "0.11.0.0", "--files", "./a//6.snapshot").stderr == (
+        "Snapshot file './a/6.snapshot' is corrupted (CRC is no longer valid). Stored crc: 7. Computed crc: 1214729159\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("0.8.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
+        ("0.8.2.2", "kafka.message.InvalidMessageException: Message found with corrupt size (-5)"),
+        ("0.9.0.0", "kafka.message.InvalidMessageException: Message found with corrupt size (-5) in deep iterator"),
+        (
+            "0.10.2.0",
+            "org.apache.kafka.common.errors.CorruptRecordException: Record size is less than the minimum record overhead (14)",
+        ),
+    ],
+)
+def test_old_releases_say_it_when_a_size_inside_a_wrapper_is_negative(tmp_path: Path, release: str, message: str) -> None:
+    no_message = (1).to_bytes(8, "big") + (-5).to_bytes(4, "big", signed=True) + bytes(30)
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", magic=0), no_message], magic=0))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
+    assert (printed.exit_code, printed.stderr) == (1, f'Exception in thread "main" {message}\n')
+
+
+def test_from_0_10_2_to_0_10_2_2_a_wrapper_of_magic_0_leaves_no_timestamp_type_inside(tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", timestamp=7)], magic=0))
+    for release, timestamp in (
+        ("0.10.1.1", "CreateTime: 7"),
+        ("0.10.2.0", "NoTimestampType: 7"),
+        ("0.10.2.2", "NoTimestampType: 7"),
+    ):
+        printed = _run(tmp_path, "--release", release, "--deep-iteration", "--files", LOG)
+        assert printed.stdout.splitlines()[2] == (
+            f"offset: 0 position: 0 {timestamp} isvalid: true payloadsize: 1 magic: 1 compresscodec: "
+            f"{'NoCompressionCodec' if release == '0.10.1.1' else 'NONE'} crc: 3580811664"
+        )
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("2.0.1", "java.lang.IllegalArgumentException: Unknown compression type id: 4"),
+        ("2.1.0", "org.apache.kafka.common.record.InvalidRecordException: Inner messages must not be compressed"),
+    ],
+)
+def test_zstd_inside_a_wrapper_is_unknown_before_2_1(tmp_path: Path, release: str, message: str) -> None:
+    (tmp_path / LOG).write_bytes(wrapper(messages=[Message(value=b"a", attributes=4)]))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--deep-iteration", "--files", LOG)
+    assert printed.stderr == f'Exception in thread "main" {message}\n'
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("3.5.0", "java.lang.NegativeArraySizeException: -1"),
+        ("3.5.1", "org.xerial.snappy.SnappyError: [INVALID_CHUNK_SIZE] chunkSize is too big or negative : -1"),
+    ],
+)
+def test_a_first_snappy_block_of_negative_size_needs_no_memory(tmp_path: Path, release: str, message: str) -> None:
+    payload = snappy_xerial(b"") + b"\xff\xff\xff\xff"
+    (tmp_path / LOG).write_bytes(batch(codec="snappy", payload=payload, records_count=1))
+    printed = _run(tmp_path, "--strict-stderr", "--release", release, "--print-data-log", "--files", LOG)
+    assert printed.stderr == f'Exception in thread "main" {message}\n'
+
+
+def test_0_8_0_creates_missing_logs_where_there_is_a_folder_for_them(tmp_path: Path) -> None:
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "7.log").exit_code == 0
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "gone/7.log").stderr == (
+        'Exception in thread "main" java.io.FileNotFoundException: gone/7.log (No such file or directory)\n'
+    )
+    assert _run(tmp_path, "--release", "0.8.0", "--files", "a.b/7.index").stderr == (
+        'Exception in thread "main" java.io.IOException: No such file or directory\n'
+    )
+
+
+def test_old_names_of_decoders_are_deprecated_in_3_8_and_3_9_only(tmp_path: Path) -> None:
+    options = (
+        "--value-decoder-class",
+        "kafka.serializer.DefaultDecoder",
+        "--key-decoder-class",
+        "kafka.serializer.StringDecoder",
+    )
+    said = [
+        "kafka.serializer.DefaultDecoder is deprecated. Please use org.apache.kafka.tools.api.DefaultDecoder instead",
+        "kafka.serializer.StringDecoder is deprecated. Please use org.apache.kafka.tools.api.StringDecoder instead",
+    ]
+    _with_log(tmp_path)
+    for release, lines in (("3.7.2", []), ("3.8.0", said), ("3.9.2", said)):
+        printed = _run(tmp_path, "--release", release, *options, "--files", LOG)
+        assert printed.stdout.splitlines()[1:-3] == lines
+        assert printed.exit_code == 0
+    assert _run(tmp_path, "--release", "4.0.0", *options, "--files", LOG).exit_code == 1
+
+
+def test_the_headings_of_kraft_snapshots(tmp_path: Path) -> None:
+    for name, heading in [
+        ("bootstrap.checkpoint", "KRaft bootstrap snapshot"),
+        ("00000000000000000100-0000000007.checkpoint", "Snapshot end offset: 100, epoch: 7"),
+    ]:
+        assert _run(_with_log(tmp_path, b"", name), "--files", name).stdout == f"Dumping {name}\n{heading}\n"
+
+
+# --- where the tool ends
+
+
+def test_the_tool_ends_at_damage_and_a_hint_shows_how_to_go_on(tmp_path: Path) -> None:
+    _with_log(tmp_path, ONE_BATCH + bytes(30))
+    thrown = (
+        'Exception in thread "main" org.apache.kafka.common.errors.CorruptRecordException: '
+        f"Found record size 0 smaller than minimum record overhead (14) in file {LOG}.\n"
+    )
+    stdout = f"Dumping {LOG}\nLog starting offset: 0\n{ONE_BATCH_LINE}"
+    printed = _run(tmp_path, "--files", f"{LOG},{LOG}")
+    assert (printed.exit_code, printed.stdout) == (1, stdout)
+    assert printed.stderr.startswith(thrown)
+    (hint,) = printed.stderr.removeprefix(thrown).splitlines()
+    assert hint.startswith("kdump: ")
+    assert LOG in hint
+    assert _run(tmp_path, "--strict-stderr", "--files", f"{LOG},{LOG}") == (1, stdout, thrown)
+
+
+@pytest.mark.parametrize("release", ["0.8.2.0", "0.11.0.1", "3.3.0", "4.3.1"])
+def test_an_index_that_is_a_directory_is_named_as_it_was_given(tmp_path: Path, release: str) -> None:
+    _with_log(tmp_path, name="8.log")
+    (tmp_path / "8.index").mkdir()
+    thrown = 'Exception in thread "main" java.io.FileNotFoundException: {} (Is a directory)\n'
+    for given in ("8.index", "./8.index", str(tmp_path / "8.index")):
+        assert _run(tmp_path, "--release", release, "--files", given).stderr == thrown.format(given)
+
+
+def test_an_index_that_a_time_index_needs_is_named_by_its_absolute_path(tmp_path: Path) -> None:
+    _with_log(tmp_path, name="8.log")
+    (tmp_path / "8.index").mkdir()
+    (tmp_path / "8.timeindex").mkdir()
+    thrown = 'Exception in thread "main" java.io.FileNotFoundException: {} (Is a directory)\n'
+    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format(tmp_path / "8.index")
+    (tmp_path / "8.index").rmdir()
+    (tmp_path / "8.index").write_bytes(offset_index(entries=[(9, 0)], base_offset=8))
+    assert _run(tmp_path, "--files", "8.timeindex").stderr == thrown.format("8.timeindex")
+
+
+def test_where_the_tool_ends_no_reports_are_made(tmp_path: Path) -> None:
+    _with_log(tmp_path, batch(records=[record()], base_offset=5) + bytes(30))
+    printed = _run(tmp_path, "--strict-stderr", "--deep-iteration", "--files", LOG)
+    assert printed.exit_code == 1
+    assert "Non-consecutive" not in printed.stderr
+
+
+def test_a_batch_line_ends_where_its_codec_is_wanted(tmp_path: Path) -> None:
+    printed = _run(_with_log(tmp_path, batch(records=[record()], attributes=7)), "--strict-stderr", "--files", LOG)
+    assert printed.stdout.endswith(" isControl: false deleteHorizonMs: OptionalLong.empty")
+    assert printed.stderr == 'Exception in thread "main" java.lang.IllegalArgumentException: Unknown compression type id: 7\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (LOG, f"java.nio.file.NoSuchFileException: {LOG}"),
+        ("5.index", "java.nio.file.NoSuchFileException: {folder}/5.log"),
+        ("5.timeindex", "java.nio.file.NoSuchFileException: {folder}/5.log"),
+        ("5.snapshot", "java.nio.file.NoSuchFileException: 5.snapshot"),
+        ("abc.log", 'java.lang.NumberFormatException: For input string: "abc"'),
+        ("short.checkpoint", "java.lang.StringIndexOutOfBoundsException: begin 0, end 20, length 16"),
+    ],
+)
+def test_a_file_that_is_missing_or_misnamed_ends_the_tool(tmp_path: Path, name: str, message: str) -> None:
+    printed = _run(tmp_path, "--strict-stderr", "--files", name)
+    assert printed.exit_code == 1
+    assert printed.stderr == f'Exception in thread "main" {message.format(folder=tmp_path)}\n'
+
+
+def test_a_missing_transaction_index_is_empty(tmp_path: Path) -> None:
+    assert _run(tmp_path, "--files", "5.txnindex") == (0, "Dumping 5.txnindex\n", "")
+
+
+@pytest.mark.parametrize("name", ["5.index", "5.timeindex"])
+def test_a_missing_index_beside_its_log_ends_the_tool(tmp_path: Path, name: str) -> None:
+    _with_log(tmp_path, b"", "5.log")
+    printed = _run(tmp_path, "--strict-stderr", "--files", name)
+    assert printed == (
+        1,
+        f"Dumping {name}\n",
+        'Exception in thread "main" java.lang.IllegalArgumentException: Invalid max index size: -1\n',
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        *((name, os.mkdir) for name in ("5.log", "5.index", "5.timeindex", "5.txnindex", "5.snapshot")),
+        *((name, os.mkfifo) for name in ("5.log", "5.index", "5.timeindex", "5.txnindex")),
+        ("5.snapshot", os.mkfifo),
+    ],
+)
+def test_what_is_no_file_ends_the_tool_with_one_line(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
+    if name != "5.log":
+        _with_log(tmp_path, b"", "5.log")
+    if name == "5.timeindex":
+        (tmp_path / "5.index").touch()
+    make(tmp_path / name)
+    printed = _run(tmp_path, "--strict-stderr", "--files", name)
+    assert printed.exit_code == 1
+    assert printed.stderr.startswith('Exception in thread "main" ')
+    assert printed.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["5.log", "5.index", "5.timeindex", "5.txnindex", "5.snapshot"])
+def test_a_file_that_may_not_be_read_ends_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for sibling in ("5.log", "5.index", "5.timeindex", "5.txnindex", "5.snapshot"):
+        (tmp_path / sibling).touch()
+    whole_open = os.open
+
+    def refuse(path: str, *arguments: Any) -> int:
+        if str(path).endswith(name):
+            raise PermissionError(13, "Permission denied")
+        return whole_open(path, *arguments)
+
+    monkeypatch.setattr(os, "open", refuse)
+    printed = _run(tmp_path, "--strict-stderr", "--files", name)
+    assert printed.exit_code == 1
+    mapped = "java.io.FileNotFoundException: " if name in ("5.index", "5.timeindex") else "java.nio.file.AccessDeniedException: "
+    assert printed.stderr.startswith('Exception in thread "main" ' + mapped)
+
+
+# --- the command line
+
+
+def test_without_files_the_help_screen_is_shown(tmp_path: Path) -> None:
+    printed = _run(tmp_path, "--deep-iteration")
+    assert (printed.exit_code, printed.stdout) == (1, "")
+    assert printed.stderr.startswith('Missing required argument "[files]"\nOption ')
+
+
+def test_help_wins_over_version(tmp_path: Path) -> None:
+    printed = _run(tmp_path, "--version", "--help")
+    assert (printed.exit_code, printed.stdout) == (1, "")
+    assert printed.stderr.startswith("This tool helps to parse a log file and dump its contents to the console")
+
+
+def test_the_version_is_that_of_the_release(tmp_path: Path) -> None:
+    assert _run(tmp_path, "--version") == (0, "4.3.1\n", "")
+    assert _run(tmp_path, "--version", "--release", "4.3.0") == (0, "4.3.0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "message"),
+    [
+        ("0.8.2.0", "kafka.serializer.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
+        ("3.7.2", "org.apache.kafka.tools.api.Decoder", "ClassNotFoundException: {}"),
+        ("3.8.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>(kafka.utils.VerifiableProperties)"),
+        ("4.0.0", "kafka.serializer.Decoder", "ClassNotFoundException: {}"),
+        ("4.0.0", "org.apache.kafka.tools.api.Decoder", "NoSuchMethodException: {}.<init>()"),
+        ("4.1.0", "org.apache.kafka.tools.api.Decoder", "Could not find a public no-argument constructor for {}"),
+    ],
+)
+def test_what_decoders_implement_is_no_decoder(tmp_path: Path, release: str, name: str, message: str) -> None:
+    printed = _run(_with_log(tmp_path), "--release", release, "--print-data-log", "--value-decoder-class", name, "--files", LOG)
+    assert printed.exit_code == 1
+    assert printed.stderr.endswith(message.format(name) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--nope",), "joptsimple.UnrecognizedOptionException: nope is not a recognized option"),
+        (("--files",), "joptsimple.OptionMissingRequiredArgumentException: Option files requires an argument"),
+        (
+            ("--files", "a", "--files", "b"),
+            "joptsimple.MultipleArgumentsForOptionException: Found multiple arguments for option files, but you asked for "
+            "only one",
+        ),
+    ],
+)
+def test_a_wrong_command_line_ends_the_tool(tmp_path: Path, arguments: Sequence[str], message: str) -> None:
+    assert _run(tmp_path, *arguments) == (1, "", f'Exception in thread "main" {message}\n')
+
+
+def test_a_wrong_number_is_found_behind_the_first_line(tmp_path: Path) -> None:
+    printed = _run(_with_log(tmp_path), "--strict-stderr", "--max-bytes", "abc", "--files", LOG)
+    assert (printed.exit_code, printed.stdout) == (1, f"Dumping {LOG}\n")
+    assert "Cannot parse argument 'abc' of option max-bytes" in printed.stderr
+
+
+def test_a_wrong_number_is_found_before_the_name_of_an_index_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "abc.index").write_bytes(b"")
+    printed = _run(tmp_path, "--release", "2.7.2", "--strict-stderr", "--max-message-size", "0x10", "--files", "abc.index")
+    assert (printed.exit_code, printed.stdout) == (1, "Dumping abc.index\n")
+    assert "Cannot parse argument '0x10' of option max-message-size" in printed.stderr
+
+
+def test_an_unknown_release_is_an_error_of_usage(tmp_path: Path) -> None:
+    printed = _run(tmp_path, "--release", "9.9.9", "--files", LOG)
+    assert (printed.exit_code, printed.stdout) == (2, "")
+    assert printed.stderr.startswith("kdump: --release 9.9.9 is not known")
+    assert printed.stderr.count("\n") == 1
+    assert _run(tmp_path, "--files", LOG, "--release").exit_code == 2
+    assert _run(tmp_path, "--files", LOG, "--release=").exit_code == 2
+
+
+def test_our_options_may_stand_anywhere_but_in_place_of_a_value(tmp_path: Path) -> None:
+    _with_log(tmp_path, b"")
+    for arguments in (["--release", "1.0.1", "--files", LOG], ["--files", LOG, "--release=1.0.1"]):
+        assert "\nStarting offset: 0\n" in _run(tmp_path, *arguments).stdout
+    assert _run(tmp_path, "--files", "--release").stdout == "Dumping --release\n"
+    assert _run(tmp_path, "--files", "--strict-stderr").stdout == "Dumping --strict-stderr\n"
+    assert "\nLog starting" in _run(tmp_path, "--files", LOG, "--", "--release", "1.0.1").stdout
+
+
+def test_a_release_that_is_no_text_is_an_error_of_usage_too(tmp_path: Path) -> None:
+    assert _run(tmp_path, "--release", "\udcff", "--files", LOG).exit_code == 2
+
+
+def test_a_name_that_is_no_text_goes_out_as_it_came_in(tmp_path: Path) -> None:
+    name = os.fsdecode(b"5.\xff.log")
+    _with_log(tmp_path, b"", name)
+    done = _process(tmp_path, "--files", name, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (0, b"Dumping 5.\xff.log\nLog starting offset: 5\n")
+
+
+# --- output that cannot be written
+
+MANY = ONE_BATCH * 3000
+
+
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        for data in (ONE_BATCH, MANY):
+            done = _process(_with_log(tmp_path, data), "--files", LOG, stdout=full)
+            assert done.returncode == 4
+            assert done.stderr == b"kdump: cannot write the output: No space left on device\n"
+
+
+def test_a_closed_stdout_is_told_in_one_line(tmp_path: Path) -> None:
+    _with_log(tmp_path)
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *_command("--files", LOG)],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert done.stderr.startswith(b"kdump: cannot write the output: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    _with_log(tmp_path, MANY)
+    done = subprocess.run(
+        ["sh", "-c", '"$@"; echo "exit code $?" >&2', "sh", *_command("--files", LOG)],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr == b"exit code 0\n"
+    script = '{ "$@"; echo "exit code $?" >&2; } | head -n 1'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *_command("--files", LOG)], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, check=False
+    )
+    assert (done.stdout, done.stderr) == (f"Dumping {LOG}\n".encode(), b"exit code 0\n")
+
+
+def test_a_disk_that_fills_up_in_the_middle_of_a_block_is_told(tmp_path: Path) -> None:
+    _with_log(tmp_path)
+    output = tmp_path / "output"
+    with output.open("wb") as stream:
+        done = _process(
+            tmp_path, "--files", LOG, stdout=stream, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        )
+    assert output.stat().st_size == 100
+    assert done.returncode == 4
+
+
+def test_a_stream_that_takes_a_block_in_pieces_gets_all_of_it() -> None:
+    class Reluctant(io.BytesIO):
+        def write(self, data: Any) -> int:
+            return super().write(bytes(data)[:7])
+
+    stream = Reluctant()
+    blocks = Blocks(stream)
+    blocks.write("more than seven bytes\n")
+    blocks.flush()
+    assert stream.getvalue() == b"more than seven bytes\n"
+
+
+def test_a_closed_stderr_keeps_no_output_back(tmp_path: Path) -> None:
+    _with_log(tmp_path)
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" 2>&-', "sh", *_command("--files", LOG)],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.endswith(ONE_BATCH_LINE.encode())
+
+
+# --- the input is only read
+
+
+def _snapshot(folder: Path) -> dict[str, tuple[int, int, int, str]]:
+    return {
+        str(path.relative_to(folder)): (
+            path.stat().st_size,
+            path.stat().st_mtime_ns,
+            path.stat().st_mode,
+            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
+        )
+        for path in [folder, *sorted(folder.rglob("*"))]
+        if path != folder or path.stat()
+    }
+
+
+ALL_FILES = (
+    "00000000000000000100.log,00000000000000000100.index,00000000000000000100.timeindex,"
+    "00000000000000000100.txnindex,00000000000000000112.snapshot"
+)
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--print-data-log"], ["--verify-index-only"], ["--index-sanity-check"], ["--release", "1.0.1"]], ids=" ".join
+)
+def test_a_run_changes_and_creates_no_file(tmp_path: Path, options: list[str]) -> None:
+    _segment(tmp_path)
+    # Kafka cuts partial entries off
+    with (tmp_path / "00000000000000000100.index").open("ab") as index:
+        index.write(b"abc")
+    before = _snapshot(tmp_path)
+    _run(tmp_path, *options, "--files", ALL_FILES)
+    assert _snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["5.index", "5.timeindex", "5.txnindex", "6.log", "6.snapshot", "6.index"])
+def test_a_missing_file_is_not_created(tmp_path: Path, name: str) -> None:
+    _with_log(tmp_path, b"", "5.log")
+    before = _snapshot(tmp_path)
+    for release in ("1.0.1", "4.3.1"):
+        _run(tmp_path, "--release", release, "--files", name)
+    assert _snapshot(tmp_path) == before
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@pytest.mark.parametrize("files", [ALL_FILES, "00000000000000000999.index", "00000000000000000100.log,9.timeindex"])
+def test_a_run_opens_nothing_for_writing(tmp_path: Path, files: str) -> None:
+    folder = tmp_path / "partition-0"
+    folder.mkdir()
+    _segment(folder)
+    trace = tmp_path / "trace"
+    calls = "open,openat,creat,truncate,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,chmod,fchmod,fchmodat"
+    done = subprocess.run(
+        ["strace", "-f", "-o", str(trace), "-e", f"trace={calls}", *_command("--print-data-log", "--files", files)],
+        cwd=folder,
+        env={**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        check=False,
+    )
+    if not trace.exists() or b"ptrace" in done.stderr:
+        pytest.skip("strace may not trace here")
+    lines = [line.partition(" ")[2].strip() for line in trace.read_text().splitlines()]
+    traced = [line for line in lines if not line.startswith(("+++", "---"))]
+    assert any(".log" in line or ".index" in line for line in traced)
+    for line in traced:
+        assert line.startswith("open"), line
+        assert "O_WRONLY" not in line, line
+        assert "O_RDWR" not in line, line
+        assert "O_CREAT" not in line, line
+        assert "O_TRUNC" not in line, line
+        if f"{folder}" in line or ".log" in line or "index" in line and "O_NONBLOCK" in line:
+            assert "O_RDONLY" in line, line

@@ -1,0 +1,268 @@
+"""Several processes at one log: whatever becomes of them, what is printed is what one process prints."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kdump.binary.source import Source
+from kdump.dropin import parallel_text
+from kdump.errors import Unreadable
+from kdump.output.blocks import Blocks
+from kdump.output.kafka.native_lines import KernelText
+from kdump.workers import cores
+from tests import kernels
+from tests.builders.records import batch, record
+from tests.kernels import Sizes
+from tests.support import HANG, wait_until, with_interrupts
+
+pytestmark = pytest.mark.both_kernels
+
+LOG_NAME = "00000000000000000000.log"
+SEVERAL = Sizes(piece=20_000, out=3000)
+MANY_PIECES = Sizes(piece=4_000, out=3000)  # so that each process has much to say
+
+PROGRAM = """
+import sys
+from kdump import dropin
+from kdump.dropin import logs
+from kdump.cli.main import main
+from kdump.binary.source import Source
+from kdump.errors import Unreadable
+from kdump.dropin import parallel_text
+from kdump.output.blocks import Blocks
+
+logs._WORTH_JOBS = 1
+parallel_text._LEAST.update(dict.fromkeys(parallel_text._LEAST, 1))
+parallel_text._UNIT = 50_000
+parallel_text._SLOT_SIZE = 8192
+sys.argv[0] = "kdump"
+sys.exit(main())
+"""
+"""kdump, for which small logs are worth several processes, that have little memory."""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log in which every hundredth offset is missing."""
+    path = tmp_path / LOG_NAME
+    count = 4000
+    path.write_bytes(b"".join(batch(records=[record(value=b"v" * 40)], base_offset=row + row // 100) for row in range(count)))
+    return path
+
+
+def _start(log: Path, stdout: int) -> "subprocess.Popen[bytes]":
+    """kdump in a session of its own, at work at much data."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "--jobs", "3", "--deep-iteration", "--files", ",".join([str(log)] * 200)],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=with_interrupts,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)},
+    )
+
+
+def _processes(session: int) -> set[int]:
+    """The processes of a session that have not ended."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("message", [1, 2, 5, 9])
+@pytest.mark.parametrize("way", [[], ["--deep-iteration"]], ids=["shallow", "deep"])
+def test_nothing_is_lost_or_doubled_when_processes_are_killed(
+    log: Path, monkeypatch: pytest.MonkeyPatch, message: int, way: list[str]
+) -> None:
+    """The process that writes takes one piece, so that the others have enough to say, whoever is faster on this machine."""
+    wanted = kernels.printed([*way, "--files", log])
+    writer = os.getpid()
+    lost = []
+    to_end, say, take_piece = parallel_text._Run.to_end, parallel_text._SharedOutlet._say, parallel_text.Worker.take_piece
+    said = 0
+
+    def take_one_here(worker: parallel_text.Worker) -> bool:
+        return take_piece(worker) and os.getpid() != writer
+
+    def noting_to_end(run: parallel_text._Run) -> None:
+        to_end(run)
+        lost.append(run.is_lost)
+
+    def saying_for_a_while(outlet: parallel_text._SharedOutlet, *what: int) -> None:
+        nonlocal said
+        said += 1
+        say(outlet, *what)
+        if said == message:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(parallel_text.Worker, "take_piece", take_one_here)
+    monkeypatch.setattr(parallel_text._Run, "to_end", noting_to_end)
+    monkeypatch.setattr(parallel_text._SharedOutlet, "_say", saying_for_a_while)
+    assert kernels.printed([*way, "--files", log], MANY_PIECES) == wanted
+    assert True in lost
+
+
+def test_text_of_a_piece_that_was_written_already_does_not_come_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other processes have all the pieces, and one dies in the middle of the first."""
+    wanted = kernels.printed(["--deep-iteration", "--files", log])
+    writer = os.getpid()
+    left_out = []
+    say, take_piece, leave_out = parallel_text._SharedOutlet._say, parallel_text.Worker.take_piece, Blocks.leave_out
+
+    def take_none_here(worker: parallel_text.Worker) -> bool:
+        return os.getpid() != writer and take_piece(worker)
+
+    def say_once(outlet: parallel_text._SharedOutlet, *what: int) -> None:
+        say(outlet, *what)
+        if outlet._piece[0] == 0:
+            assert what[0] == parallel_text._MORE
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def noting_leave_out(blocks: Blocks, size: int) -> None:
+        left_out.append(size)
+        leave_out(blocks, size)
+
+    monkeypatch.setattr(parallel_text.Worker, "take_piece", take_none_here)
+    monkeypatch.setattr(parallel_text._SharedOutlet, "_say", say_once)
+    monkeypatch.setattr(Blocks, "leave_out", noting_leave_out)
+    assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(out=400)) == wanted
+    assert left_out
+    assert left_out[0] > 0
+
+
+@pytest.mark.parametrize("what", ["fork", "pipe"])
+def test_one_process_does_it_where_there_can_be_no_others(log: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    wanted = kernels.printed(["--deep-iteration", "--files", log])
+
+    def fails() -> None:
+        raise BlockingIOError("there are too many")
+
+    monkeypatch.setattr(os, what, fails)
+    assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
+
+
+def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = kernels.printed(["--deep-iteration", "--files", log])
+    writer = os.getpid()
+    show = parallel_text.Worker._show
+
+    def fails_elsewhere(worker: parallel_text.Worker, start: int, end: int) -> int:
+        if os.getpid() != writer:
+            raise MemoryError
+        return show(worker, start, end)
+
+    monkeypatch.setattr(parallel_text.Worker, "_show", fails_elsewhere)
+    assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
+
+
+def test_text_in_front_of_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, read_into = Source.read, Source.read_into
+    bad = log.stat().st_size // 2
+
+    def check(source: Source, position: int, size: int) -> None:
+        if position <= bad < position + size:
+            raise Unreadable("file-io-error", "Input/output error", path=source.path, position=position)
+
+    def failing_read(source: Source, position: int, count: int) -> bytes:
+        check(source, position, count)
+        return read(source, position, count)
+
+    def failing_read_into(source: Source, buffer: memoryview, position: int) -> int:
+        check(source, position, len(buffer))
+        return read_into(source, buffer, position)
+
+    monkeypatch.setattr(Source, "read", failing_read)
+    monkeypatch.setattr(Source, "read_into", failing_read_into)
+    monkeypatch.setattr(KernelText, "leap_through", lambda text, source: None)  # it reads without the source
+    by_one = kernels.printed(["--deep-iteration", "--files", log], Sizes(window=10_000))
+    printed = kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(window=10_000))
+    assert (printed.exit_code, printed.stderr.count(b"Input/output error")) == (by_one.exit_code, 1)
+    assert len(printed.stdout) > 0.4 * len(kernels.printed(["--deep-iteration", "--files", log, "--max-bytes", str(bad)]).stdout)
+    assert by_one.stdout.startswith(printed.stdout) or printed.stdout.startswith(by_one.stdout)
+
+
+@needs_proc
+def test_a_full_disk_ends_all_processes(log: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        run = _start(log, full.fileno())
+    _, stderr = run.communicate(timeout=HANG)
+    assert (run.returncode, stderr) == (4, b"kdump: cannot write the output: No space left on device\n")
+    wait_until(lambda: not _processes(run.pid))
+
+
+@needs_proc
+def test_a_reader_that_has_seen_enough_ends_all_processes_quietly(log: Path) -> None:
+    run = _start(log, subprocess.PIPE)
+    assert run.stdout is not None
+    assert run.stderr is not None
+    run.stdout.read(500_000)
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    run.stderr.close()
+    assert run.wait(timeout=HANG) == 0
+    wait_until(lambda: not _processes(run.pid))
+
+
+@needs_proc
+@pytest.mark.parametrize("whom", ["all", "writer"])
+def test_an_interrupt_ends_all_processes(log: Path, whom: str) -> None:
+    run = _start(log, subprocess.PIPE)
+    wait_until(lambda: len(_processes(run.pid)) == 3)
+    if whom == "all":  # as a terminal does it
+        os.killpg(run.pid, signal.SIGINT)
+    else:
+        run.send_signal(signal.SIGINT)
+    assert run.stderr is not None
+    assert run.stderr.read() == b"kdump: interrupted\n"  # nobody reads stdout: but for the interrupt, this had no end
+    assert run.wait(timeout=HANG) == 130
+    wait_until(lambda: not _processes(run.pid))
+    run.communicate()
+
+
+@needs_proc
+def test_no_process_outlives_the_one_that_writes(log: Path) -> None:
+    run = _start(log, subprocess.PIPE)
+    wait_until(lambda: len(_processes(run.pid)) == 3)
+    run.kill()
+    run.communicate()
+    wait_until(lambda: not _processes(run.pid))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="asks which cores there are")
+@pytest.mark.parametrize(
+    ("last_minute", "running", "jobs"),
+    [
+        (0.0, b"0.00 0.00 0.00 1/200 4711", 4),
+        (9.5, b"9.50 2.00 1.00 1/200 4711", 4),  # they have ended
+        (0.2, b"0.20 0.00 0.00 4/200 4711", 4),  # they are not what goes on here
+        (1.8, b"1.80 1.00 1.00 2/200 4711", 4),
+        (3.0, b"3.00 1.00 1.00 4/200 4711", 2),
+        (8.0, b"8.00 8.00 8.00 9/200 4711", 1),
+        (2.0, b"", 3),  # a system that does not tell who is running now
+    ],
+)
+def test_cores_on_which_others_are_busy_are_left_to_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last_minute: float, running: bytes, jobs: int
+) -> None:
+    told = tmp_path / "loadavg"
+    told.write_bytes(running)
+    monkeypatch.setattr(cores, "_LOAD", str(told))
+    monkeypatch.setattr(os, "getloadavg", lambda: (last_minute, 0.0, 0.0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
+
+    assert cores.jobs_here() == jobs

@@ -1,0 +1,858 @@
+"""Forecasts against starts of the real log managers, and the command that tells them."""
+
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kdump
+from kdump.binary.source import Source
+from kdump.errors import Unreadable, UsageError
+from kdump.reading import salvage
+from kdump.releases import broker_startup as start_rules
+from tests import restarts
+from tests.builders.files import offset_index
+from tests.builders.records import batch, record
+from tests.restarts import comparison
+from tests.restarts.built import STRAY
+
+Key = tuple[str, str, str, int]
+"""A start: release, case, stop, recovery point."""
+
+Starts = dict[Key, dict[str, Any]]
+
+DIFFERENCES: dict[Key, str] = {}
+"""Starts that are foretold otherwise, with the reason."""
+
+WITH_ALL_FILES = (
+    "restart-crc-and-snapshot/orders-0",
+    "restart-txnindex-order/orders-0",
+    "restart-swap-one/orders-0",
+    "magic1-gzip-0.10.2.2",
+)
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def directories(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("restarts")
+    restarts.unpack(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def starts() -> Starts:
+    """The recorded starts by release, case, stop and recovery point."""
+    return {(line["release"], line["case"], line["stop"], line["recoveryPoint"]): line for line in restarts.starts()}
+
+
+@pytest.mark.parametrize("release", ["2.8.2", "3.9.1", "4.3.1"])
+def test_every_recorded_start_is_foretold(directories: Path, starts: Starts, release: str) -> None:
+    """All that a forecast says: what a broker did, and for the reason what it said."""
+    lines = {key: line for key, line in starts.items() if key[0] == release}
+    wrong = [
+        (key, *found)
+        for key, line in lines.items()
+        if key not in DIFFERENCES
+        for found in comparison.differences(line, comparison.forecast_of(line, directories))
+    ]
+    assert not wrong, wrong[:5]
+    assert len(lines) > 2800
+
+
+# For each rule and each release at which it changes: two starts whose forecasts become wrong if the release is moved by one. The
+# first is a start of that release, for a move up; the second a start of the release before, for a move down. None: nothing shows
+# such a move.
+WITNESSES: dict[tuple[str, str], tuple[tuple[str, str, int] | None, tuple[str, str, int] | None]] = {
+    ("FINDS_BY_FIRST_OFFSET", "4.3.1"): (("grid-v1-zstd", "unclean", 0), ("grid-v1-zstd", "unclean", 0)),
+    ("CHECKS_MARKER_SIZE", "4.3.1"): (
+        ("restart-control-value-short/orders-0", "unclean", 0),
+        ("restart-control-value-short/orders-0", "unclean", 0),
+    ),
+    ("SWAPS_BY_RENAMING", "3.9.1"): (
+        ("restart-swap-bad/orders-0", "clean", 90),
+        ("restart-swap-bad/orders-0", "clean", 90),
+    ),
+    ("NOTES_EPOCHS_OF_RESCANS", "3.9.1"): (
+        ("built-negative-offset-without-index", "clean", 0),
+        ("built-negative-offset-without-index", "clean", 0),
+    ),
+    ("TELLS_OF_EVERY_RESCAN", "3.9.1"): (
+        ("restart-name-width/orders-0", "unclean", 0),
+        ("restart-swap-bad/orders-0", "unclean", 0),
+    ),
+    ("GOES_OFFLINE", "3.9.1"): (
+        ("restart-epochs-count/orders-0", "clean", 90),
+        ("restart-epochs-count/orders-0", "clean", 90),
+    ),
+    ("BAD_NUMBERS_OF_EPOCHS_ARE_LINES", "3.9.1"): (
+        ("restart-epochs-words/orders-0", "clean", 90),
+        ("restart-epochs-words/orders-0", "clean", 90),
+    ),
+    ("TAKES_NEWER_METADATA", "3.9.1"): (
+        ("restart-metadata-version/orders-0", "clean", 90),
+        ("restart-metadata-version/orders-0", "clean", 90),
+    ),
+    ("SURVIVES_LOST_TRANSACTIONS", "3.9.1"): (("mutant-41-039", "unclean", 0), ("mutant-41-039", "unclean", 0)),
+    ("KEEPS_DELETED_CHECKPOINTS", "3.9.1"): (
+        ("built-checkpoint-deleted", "clean", 0),
+        ("built-checkpoint-deleted", "clean", 0),
+    ),
+    ("KNOWS_STRAYS", "3.9.1"): (
+        (f"built-stray/{STRAY}", "clean", 0),
+        (f"built-stray/{STRAY}", "clean", 0),
+    ),
+    # From 3.9.1 on nothing throws it: a segment that waits to be swapped in is not recovered.
+    ("EXCEPTION_NAMES", "3.9.1"): (None, ("built-swap-too-wide", "clean", 0)),
+}
+
+OF_LOG_DIRECTORIES = {("BAD_PROPERTIES_ARE_OFFLINE", "3.9.1"), ("IS_ALWAYS_KRAFT", "4.3.1")}
+"""Rules that no start of a single partition shows: test_forecast_log_directories.py has what whole brokers do."""
+
+RELEASES = ("2.8.2", "3.9.1", "4.3.1")
+
+
+def test_every_rule_of_starts_has_a_witness() -> None:
+    timelines = {name: value for name, value in vars(start_rules).items() if name.isupper() and isinstance(value, dict)}
+    boundaries = {(name, since) for name, timeline in timelines.items() for since in list(timeline)[1:]}
+    assert boundaries == set(WITNESSES) | OF_LOG_DIRECTORIES
+    assert all(up or down for up, down in WITNESSES.values())
+
+
+@pytest.mark.parametrize(("name", "since"), WITNESSES)
+def test_a_rule_that_begins_one_release_off_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+    directories: Path,
+    starts: Starts,
+    name: str,
+    since: str,
+) -> None:
+    timeline = getattr(start_rules, name)
+    row = RELEASES.index(since)
+    up, down = WITNESSES[name, since]
+    after = RELEASES[row + 1] if row + 1 < len(RELEASES) else "999.0.0"
+    for witness, moved_to, changed in ((up, after, since), (down, RELEASES[row - 1], RELEASES[row - 1])):
+        if witness is not None:
+            line = starts[changed, *witness]
+            with monkeypatch.context() as patch:
+                assert comparison.differences(line, comparison.forecast_of(line, directories)) == []
+                moved = {moved_to if first == since else first: value for first, value in timeline.items()}
+                patch.setattr(start_rules, name, moved)
+                assert comparison.differences(line, comparison.forecast_of(line, directories)) != []
+
+
+def _partition(folder: Path, *segments: tuple[int, list[bytes]], name: str = "orders-0") -> Path:
+    """A partition directory: base offsets, and batches."""
+    path = folder / name
+    path.mkdir(parents=True)
+    for base_offset, batches in segments:
+        (path / f"{base_offset:020}.log").write_bytes(b"".join(batches))
+        (path / f"{base_offset:020}.index").write_bytes(b"")
+        (path / f"{base_offset:020}.timeindex").write_bytes(b"")
+    return path
+
+
+def _batch(offset: int, **fields: Any) -> bytes:
+    return batch(base_offset=offset, records=[record(value=b"v")], **fields)
+
+
+def _only(path: Path | str, **options: Any) -> Any:
+    (row,) = kdump.forecast(path, **options)
+    return row
+
+
+def _damaged(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def test_an_unclean_start_cuts_at_the_first_bad_batch_and_deletes_later_segments(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    row = _only(path, after="unclean", recovery_point="zero")
+    size = len(_batch(0))
+    assert (row.outcome, row.log_end, row.bytes_lost, row.lost_records) == ("cut", 1, 3 * size, 2)
+    assert row.segments_gone == ["00000000000000000003.log"]
+    assert row.lost_offsets == [[2, 3]]
+    assert row.segments == [[0, size]]
+    assert [tuple(change.values()) for change in row.files] == [
+        ("00000000000000000000.log", "truncated", None, 3 * size, size),
+        ("00000000000000000003.index", "renamed", "00000000000000000003.index.deleted", 0, 0),
+        ("00000000000000000003.log", "renamed", "00000000000000000003.log.deleted", size, size),
+        ("00000000000000000003.timeindex", "renamed", "00000000000000000003.timeindex.deleted", 0, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("covering", "lost"),
+    [
+        ([], [[6, 12]]),
+        ([(6, 1)], [[7, 12]]),
+        ([(12, 1)], [[6, 11]]),
+        ([(8, 2)], [[6, 7], [10, 12]]),
+        ([(0, 3), (3, 4), (9, 1)], [[7, 8], [10, 12]]),
+        ([(5, 1), (13, 1)], [[6, 12]]),
+        ([(4, 20)], []),
+    ],
+)
+def test_offsets_that_other_batches_cover_are_not_lost(
+    tmp_path: Path, covering: list[tuple[int, int]], lost: list[list[int]]
+) -> None:
+    """A segment is cut at a damaged batch; what stands before that holds some of the offsets after it."""
+    kept = [batch(base_offset=first, records=[record(value=b"other")] * count) for first, count in covering]
+    cut = [_damaged(_batch(5)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
+    row = _only(_partition(tmp_path, (0, [*kept, *cut])), after="unclean", recovery_point=0)
+    assert (row.outcome, row.lost_records, row.lost_offsets) == ("cut", 7, lost)
+
+
+@pytest.mark.parametrize("ending", [b"", b"no batch " * 9])
+def test_a_segment_that_stays_covers_offsets_however_it_ends(tmp_path: Path, ending: bytes) -> None:
+    """A segment without index is scanned and cut, and later ones stay."""
+    cut = [_batch(0), _damaged(_batch(1)), batch(base_offset=6, records=[record(value=b"v")] * 7)]
+    path = _partition(tmp_path, (0, cut), (5, [batch(base_offset=8, records=[record(value=b"other")] * 2), ending]))
+    (path / "00000000000000000000.index").unlink()
+    row = _only(path, after="clean")
+    assert (row.outcome, row.lost_offsets) == ("rescan", [[6, 7], [10, 12]])
+
+
+@pytest.mark.parametrize(("base_offsets", "made"), [([], ["00000000000000000000.log"]), ([5], [])])
+def test_a_directory_that_is_to_be_deleted_gets_a_log_only_where_it_has_none(
+    tmp_path: Path, base_offsets: list[int], made: list[str]
+) -> None:
+    segments = [(base, [_batch(base)]) for base in base_offsets]
+    row = _only(_partition(tmp_path, *segments, name=f"orders-0.{'a' * 32}-delete"), after="clean")
+    assert (row.outcome, row.log_end, [change["name"] for change in row.files]) == ("keep", None, made)
+
+
+@pytest.mark.parametrize(
+    ("lost", "offsets"),
+    [
+        ([6, 7, 8], [[6, 8]]),
+        ([6, 8, 9, 12], [[6, 6], [8, 9], [12, 12]]),
+        ([9, 6], [[6, 6], [9, 9]]),
+        ([7, 6, 7], [[6, 7]]),
+    ],
+)
+def test_offsets_that_are_lost_are_told_as_ranges_in_their_order(
+    tmp_path: Path, lost: list[int], offsets: list[list[int]]
+) -> None:
+    path = _partition(tmp_path, (5, [_damaged(_batch(5)), *(_batch(offset) for offset in lost)]))
+    row = _only(path, after="unclean", recovery_point=0)
+    assert (row.outcome, row.lost_offsets) == ("cut", offsets)
+
+
+@pytest.mark.parametrize(("noted", "points"), [("0\n1\norders 0 5\n", [5, 5]), ("0\n0\n", [0, 0]), (None, [8, 0, 8])])
+def test_a_forecast_names_the_recovery_point_that_is_noted_or_assumed(
+    tmp_path: Path, noted: str | None, points: list[int]
+) -> None:
+    path = _partition(tmp_path, (0, [_batch(offset) for offset in range(8)]))
+    if noted is not None:
+        (tmp_path / "recovery-point-offset-checkpoint").write_text(noted)
+    rows = list(kdump.forecast(path))
+    assert [row.after for row in rows] == ["clean", *["unclean"] * (len(points) - 1)]
+    assert [row.recovery_point for row in rows] == points
+    assert [row.recovery_point_is_assumed for row in rows] == [noted is None] * len(points)
+
+
+def test_files_that_go_and_logs_that_are_made_are_among_the_files(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "00000000000000000007.index").write_bytes(b"")
+    row = _only(path, after="clean")
+    assert [tuple(change.values()) for change in row.files] == [("00000000000000000007.index", "deleted", None, 0, None)]
+    empty = tmp_path / "empty-0"
+    empty.mkdir()
+    row = _only(empty, after="clean")
+    assert [tuple(change.values()) for change in row.files] == [("00000000000000000000.log", "created", None, None, 0)]
+
+
+def test_a_checkpoint_marked_as_deleted_goes_in_2_8_and_stays_later(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "00000000000000000007-0000000001.checkpoint.deleted").write_bytes(b"")
+    assert [_only(path, release=release, after="clean").outcome for release in ("2.8.2", "4.3.1")] == ["delete", "keep"]
+
+
+def test_an_index_entry_is_made_after_more_than_the_interval_and_not_after_just_that(tmp_path: Path) -> None:
+    """Of two batches with the same offset the second is refused where there is an index entry for both."""
+    size = len(_batch(0))
+    path = _partition(tmp_path, (0, [_batch(offset) for offset in (0, 1, 1, 2, 3)]))
+    options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
+    assert _only(path, config={"index.interval.bytes": size}, **options).outcome == "keep"
+    assert _only(path, config={"index.interval.bytes": size - 1}, **options).outcome == "wipe"
+
+
+def test_the_last_place_in_a_time_index_is_kept_for_its_last_entry(tmp_path: Path) -> None:
+    batches = [_batch(offset, base_timestamp=1_700_000_000_000 + offset) for offset in range(4)]
+    path = _partition(tmp_path, (0, batches))
+    options: dict[str, Any] = {"after": "unclean", "recovery_point": "zero"}
+    row = _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 36}, **options)
+    assert (row.exception, row.reason) == ("java.lang.IllegalArgumentException", "the time index is full with 2 entries")
+    assert _only(path, config={"index.interval.bytes": 0, "segment.index.bytes": 48}, **options).outcome == "keep"
+
+
+@pytest.mark.parametrize(
+    ("topic_id", "outcome"),
+    [
+        ("AAAAAAAAAAAAAAAAAAAAAQ", "keep"),
+        ("AAAAAAAAAAAAAAAAAAAAAQ==", "keep"),
+        ("AAAAAAAAAAAAAAAAAAAAAQ=", "die"),
+        ("AAAAAAAAAAAAAAAAAAAAAQ===", "die"),
+    ],
+)
+def test_a_topic_id_has_no_padding_or_all_of_it(tmp_path: Path, topic_id: str, outcome: str) -> None:
+    """As the log manager of 4.3.1 does with each of them."""
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    row = _only(path, after="clean")
+    assert (row.outcome, row.exception) == (outcome, "java.lang.IllegalArgumentException" if outcome == "die" else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("version: 0\n", "partition.metadata ends before line 2"),
+        ("version 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "line 1 of partition.metadata is no name with a value"),
+        ("version: 0\ntopic_id AAAAAAAAAAAAAAAAAAAAAQ\n", "line 2 of partition.metadata is no name with a value"),
+    ],
+)
+def test_the_line_of_partition_metadata_that_ends_a_start_is_named(tmp_path: Path, text: str, reason: str) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "partition.metadata").write_text(text)
+    row = _only(path, after="clean")
+    assert (row.reason, row.is_safe) == (reason, False)
+
+
+def test_an_unclean_start_with_its_recovery_point_at_the_end_looks_at_the_newest_segment_only(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    row = _only(path, after="unclean", recovery_point="end")
+    assert (row.outcome, row.recovery_point, row.log_end, row.bytes_lost) == ("keep", 4, 4, 0)
+
+
+def test_a_clean_start_ends_the_log_where_a_bad_index_leads(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _batch(1)]))
+    (path / "00000000000000000000.index").write_bytes(offset_index(entries=[(1, 5000)]))
+    row = _only(path, after="clean")
+    assert (row.outcome, row.log_end, row.data_end, row.end_differs) == ("keep", 0, 2, True)
+    assert not row.is_safe
+
+
+def test_the_checkpoints_of_the_log_directory_are_in_force(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]))
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    for named in (str(path), f"{path}/"):
+        row = _only(named, after="unclean")
+        assert (row.recovery_point, row.outcome, row.log_start) == (1, "keep", 1)
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nother 0 1\n")
+    row = _only(path, after="unclean")
+    assert (row.recovery_point, row.outcome, row.also, row.log_end) == (0, "cut", ["delete"], 1)
+    assert row.segments_gone == ["00000000000000000000.log"]
+
+
+def test_a_log_directory_is_told_partition_by_partition_and_its_strangers_too(tmp_path: Path) -> None:
+    _partition(tmp_path, (0, [_batch(0)]), name="b-1")
+    _partition(tmp_path, (0, [_batch(0)]), name="a-0")
+    (tmp_path / "lost+found").mkdir()
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=1\n")
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert [(Path(row.path).name, row.outcome) for row in rows] == [("a-0", "keep"), ("b-1", "keep"), ("lost+found", "die")]
+
+
+def test_other_releases_are_told_as_the_nearest_that_is_known(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    releases = {release: _only(path, after="clean", release=release).release for release in ("1.0.1", "3.0.0", "4.1.0")}
+    assert releases == {"1.0.1": "2.8.2", "3.0.0": "3.9.1", "4.1.0": "4.3.1"}
+
+
+def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
+    for options in ({"release": "9.9.9"}, {"after": "soon"}, {"recovery_point": "here"}, {"config": {"retention.ms": "1"}}):
+        with pytest.raises(UsageError):
+            kdump.forecast(tmp_path, **options)
+    with pytest.raises(Unreadable):
+        list(kdump.forecast(tmp_path / "nowhere"))
+
+
+def test_no_damage_raises_and_nothing_is_changed(directories: Path, tmp_path: Path) -> None:
+    """Bytes at random in every file of some directories that hold one of each kind."""
+    chance = random.Random(8)
+    for case in WITH_ALL_FILES:
+        source = directories / case
+        for number in range(12):
+            copy = tmp_path / f"{number}-{Path(case).name}"
+            shutil.copytree(source, copy)
+            for file in copy.iterdir():
+                data = bytearray(file.read_bytes())
+                for _ in range(chance.randrange(1, 5)):
+                    if data:
+                        data[chance.randrange(len(data))] = chance.randrange(256)
+                file.write_bytes(bytes(data))
+            before = {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()}
+            for release in ("2.8.2", "4.3.1"):
+                for row in kdump.forecast(copy, recovery_point="zero", release=release):
+                    assert row.outcome in ("die", "offline", "wipe", "cut", "split", "rescan", "delete", "keep")
+            assert {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in copy.iterdir()} == before
+            shutil.rmtree(copy)
+
+
+# --- the command
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return _command("forecast", *arguments)
+
+
+def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kdump", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_the_text_says_what_is_lost_and_what_to_do(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    run = _run("--recovery-point", "zero", str(path))
+    lines = run.stdout.splitlines()
+    assert run.returncode == 1
+    assert lines[0] == "orders-0   2 segments, 276 bytes"
+    assert lines[1] == "loss   after an unclean stop, recovery point 0"
+    first = lines.index("damage after a clean stop")
+    assert first > 1
+    assert lines[first + 1 : first + 3] == [
+        "       1 damaged batch stays: consumers stop at offset 1.",
+        "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 4.",
+    ]
+    assert lines[-1] == "Verdict: loses at start, damaged. Exit status 1."
+    assert "       All later segments are deleted: 1 segment, 00000000000000000003.log." in lines
+    assert "       Lost for good: 2 intact records, offsets 2 to 3, 207 bytes." in lines
+    assert f"  cp -a {path} ELSEWHERE   # before any restart, with the broker stopped" in lines
+    assert (
+        f"  mv {path}/00000000000000000000.index ELSEWHERE   # then the broker starts; 1 record and 138 bytes are lost" in lines
+    )
+
+
+def test_a_remedy_is_told_only_where_it_helps(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    (path / "notes.log").write_bytes(b"")
+    run = _run("--after", "clean", str(path))
+    assert run.returncode == 1
+    assert "fails  after a clean stop" in run.stdout
+    assert f"mv {path}/notes.log ELSEWHERE   # then a start after a clean stop loses nothing" in run.stdout
+
+
+def test_what_a_crash_leaves_behind_the_last_batch_is_trimmed(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _batch(1)[:40]]))
+    run = _run("--after", "unclean", str(path))
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[1:3] == [
+        "trims  after an unclean stop, recovery point 0 or 1 (assumed)",
+        "       00000000000000000000.log is cut at byte 69 (40 bytes go): what follows is no whole batch.",
+    ]
+
+
+@pytest.mark.slow
+def test_zeros_and_lengths_that_no_file_has_are_not_gone_through(tmp_path: Path) -> None:
+    """A log of 1 TiB that is a hole, a segment with 2 GiB of zeros after it, an index of 3 GiB."""
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
+    os.truncate(path / "00000000000000000001.log", 1 << 30)
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (row.outcome, row.log_end, row.data_end, row.lost_records) == ("cut", 2, 2, 0)
+    os.truncate(path / "00000000000000000001.log", 1 << 40)
+    assert _only(path, after="clean").outcome == "die"
+    os.truncate(path / "00000000000000000001.log", 69)
+    os.truncate(path / "00000000000000000001.index", 3 << 30)
+    assert _only(path, after="clean").exception == "java.lang.IllegalArgumentException"
+
+
+def test_a_sound_directory_ends_with_exit_code_0(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    run = _run(str(path))
+    assert run.returncode == 0
+    assert "Next" not in run.stdout
+
+
+def test_rows_have_all_fields_in_every_form(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]))
+    *rows, summary = [json.loads(line) for line in _run("--output", "ndjson", str(path)).stdout.splitlines()]
+    names = (
+        "kind path release after recoveryPoint recoveryPointIsAssumed outcome also logStart logEnd dataEnd endDiffers bytesLost"
+        " lostOffsets lostRecords damagedBatches consumersStopAt segments segmentsGone files exception reason conditions"
+    )
+    assert [list(row) for row in rows] == [names.split()] * 3
+    schema = json.loads(_command("schema", "forecast").stdout)
+    for row in rows:
+        jsonschema.validate(row, schema)
+    jsonschema.validate(summary, json.loads(_command("schema", "forecast-summary").stdout))
+    assert (summary["verdict"], summary["reasons"], summary["exitCode"]) == ("clean", [], 0)
+    assert [(row["after"], row["outcome"], row["logEnd"], row["segments"]) for row in rows] == [
+        ("clean", "keep", 1, [[0, 69]]),
+        ("unclean", "keep", 1, [[0, 69]]),
+        ("unclean", "keep", 1, [[0, 69]]),
+    ]
+    assert len(json.loads(_run("--output", "json", str(path)).stdout)["forecasts"]) == 3
+    assert len(_run("--output", "csv", str(path)).stdout.splitlines()) == 4
+    assert "unclean" in _run("--output", "table", str(path)).stdout
+
+
+def test_one_directory_that_loses_data_is_enough_for_exit_code_1(tmp_path: Path) -> None:
+    damaged = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="orders-0")
+    sound = _partition(tmp_path, (0, [_batch(0)]), name="orders-1")
+    options = ("--after", "unclean", "--recovery-point", "zero")
+    assert _run(*options, str(damaged), str(sound)).returncode == 1
+    assert _run(*options, str(sound), str(damaged)).returncode == 1
+    assert _run(*options, str(tmp_path)).returncode == 1
+    assert _run(*options, str(sound), str(sound)).returncode == 0
+    rows = kdump.forecast(tmp_path, after="unclean", recovery_point="zero")
+    assert [(Path(row.path).name, row.is_safe) for row in rows] == [("orders-0", False), ("orders-1", True)]
+
+
+def test_exit_codes_tell_usage_from_what_cannot_be_examined(tmp_path: Path) -> None:
+    assert _run("--config", "x", str(tmp_path)).returncode == 2
+    run = _run(str(tmp_path / "nowhere"))
+    assert (run.returncode, run.stdout.count("\n") > 0) == (3, True)
+    assert run.stderr == f"kdump: {tmp_path}/nowhere: no such directory\n"
+
+
+def test_a_check_ends_with_what_restarts_do(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    lines = _command("check", str(path)).stdout.splitlines()
+    at = lines.index("If this broker restarts")
+    assert lines[at + 1 : at + 5] == [
+        "  from 0   scanned from 0 on: 00000000000000000000.log is cut at byte 69; 1 segment deleted; 2",
+        "           intact records lost, offsets 2 to 3",
+        "  clean    nothing is scanned: nothing is lost; damage stays: consumers stop at offset 1",
+        "  unclean  scanned from 3 on: nothing is lost; damage stays: consumers stop at offset 1",
+    ]
+
+
+def test_garbage_full_of_headers_that_claim_much_hides_no_batch_that_is_lost(tmp_path: Path) -> None:
+    sizes = [1 << 20] * 40 + [1 << power for power in range(19, 5, -1)]  # each would cost a checksum over so many bytes
+    claims = [struct.pack(">qiib", 9, size - 12, 0, 2).ljust(61, b"\x01") for size in sizes]
+    large = batch(records=[record(value=bytes(1 << 21))], base_offset=3)
+    path = _partition(tmp_path, (0, [_batch(0), *claims, _batch(1), _batch(2), large]))
+    row = _only(path, after="unclean", recovery_point=0)
+    assert (row.outcome, row.log_end, row.lost_records, row.is_safe) == ("cut", 1, 3, False)
+
+
+def test_a_batch_with_a_negative_count_takes_no_record_off_what_is_lost(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2, records_count=-5), _batch(3)]))
+    assert _only(path, after="unclean", recovery_point=0).lost_records == 1
+
+
+# --- log directories
+
+
+def _log_directory(folder: Path, name: str, *partitions: str) -> Path:
+    """A log directory with its meta.properties, and partitions with a sound record each."""
+    path = folder / name
+    for partition in partitions:
+        directory = _partition(path, (0, [_batch(0)]), name=partition)
+        (directory / "partition.metadata").write_text("version: 0\ntopic_id: xuNFeVKBTimjCGKSv9Pz9Q\n")
+    path.mkdir(exist_ok=True)
+    (path / "meta.properties").write_text("version=1\ncluster.id=c\nnode.id=1\n")
+    return path
+
+
+def test_a_folder_of_log_directories_is_told_log_directory_by_log_directory(tmp_path: Path) -> None:
+    _log_directory(tmp_path, "disk1", "orders-0")
+    _log_directory(tmp_path, "disk2", "orders-1", "payments-0")
+    run = _run("--after", "clean", str(tmp_path))
+    assert run.returncode == 0
+    assert [line for line in run.stdout.splitlines() if line.startswith("disk")] == [
+        "disk1/orders-0   1 segment, 69 bytes",
+        "disk2/orders-1   1 segment, 69 bytes",
+        "disk2/payments-0   1 segment, 69 bytes",
+    ]
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome) for row in rows] == [
+        ("disk1/orders-0", "keep"),
+        ("disk2/orders-1", "keep"),
+        ("disk2/payments-0", "keep"),
+    ]
+
+
+def test_log_directories_are_found_by_their_partitions_behind_links_and_at_four_levels(tmp_path: Path) -> None:
+    for partition in ("disk-1/orders-0", "a/b/c/orders-1"):
+        _partition(tmp_path / "folder" / Path(partition).parent, (0, [_batch(0)]), name=Path(partition).name)
+    _log_directory(tmp_path, "elsewhere", "orders-2")
+    (tmp_path / "folder/linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder/linked-too").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder/round").symlink_to(tmp_path / "folder")
+    (tmp_path / "folder/data-1").mkdir()
+    rows = kdump.forecast(tmp_path / "folder", after="clean")
+    assert [row.path.removeprefix(f"{tmp_path}/folder/") for row in rows] == [
+        "a/b/c/orders-1",
+        "disk-1/orders-0",
+        "linked/orders-2",
+    ]
+
+
+def test_the_checkpoints_and_marks_of_each_log_directory_are_in_force_in_it(tmp_path: Path) -> None:
+    for number in (1, 2):
+        path = tmp_path / f"disk{number}"
+        _partition(path, (0, [_damaged(_batch(0))]), (1, [_batch(1)]), name=f"orders-{number}")
+        (path / "recovery-point-offset-checkpoint").write_text(f"0\n1\norders {number} {number - 1}\n")
+    rows = kdump.forecast(tmp_path, after="unclean")
+    assert [(row.recovery_point, row.outcome) for row in rows] == [(0, "cut"), (1, "keep")]
+    (tmp_path / "disk2/.kafka_cleanshutdown").write_bytes(b"")
+    assert "each starts as after its own stop" in " ".join(_run(str(tmp_path)).stdout.split())
+
+
+@pytest.mark.parametrize("has_properties", [True, False])
+def test_no_advice_moves_what_is_no_partition(tmp_path: Path, has_properties: bool) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _log_directory(log_directory, "inner", "orders-1")
+    for name in ("lost+found", "backups"):
+        (log_directory / name).mkdir()
+    if not has_properties:
+        (log_directory / "meta.properties").unlink()
+        (log_directory / "inner/meta.properties").unlink()
+    run = _run("--after", "clean", str(log_directory))
+    assert run.returncode == 1
+    advice = run.stdout.partition("Next\n")[2].splitlines()
+    assert not [line for line in advice if "mv " in line or "move " in line or "cp -a" in line]
+
+
+def test_a_log_directory_in_another_is_named_as_such_and_told_itself(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _log_directory(log_directory, "inner", "orders-1")
+    rows = list(kdump.forecast(log_directory, after="clean"))
+    assert [(row.path.removeprefix(f"{log_directory}/"), row.outcome) for row in rows] == [
+        ("inner", "die"),
+        ("orders-0", "keep"),
+        ("inner/orders-1", "keep"),
+    ]
+    assert rows[0].reason == "this is a log directory itself, and no broker starts with one inside of another"
+    run = _run("--after", "clean", str(log_directory))
+    assert f"  in log.dirs, name {log_directory}/inner itself: it is a log directory" in run.stdout
+
+
+def test_a_copy_of_a_partition_may_be_moved_out_of_the_way(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    _partition(log_directory, (0, [_batch(0)]), name="orders-0.bak")
+    run = _run("--after", "clean", str(log_directory))
+    assert run.returncode == 1
+    assert f"  mv {log_directory}/orders-0.bak ELSEWHERE   # out of the log directory, with the broker stopped" in run.stdout
+    assert "replica" not in run.stdout
+
+
+def test_a_path_with_nothing_of_a_broker_is_not_safe(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    for path in (tmp_path, tmp_path / "a", tmp_path / "a/b"):
+        run = _run(str(path))
+        assert run.returncode == 3
+        assert run.stderr.startswith(f"kdump: {path}: no partition directory and no log directory is here")
+        with pytest.raises(Unreadable):
+            list(kdump.forecast(path))
+    assert _run(str(_log_directory(tmp_path, "new"))).returncode == 0
+
+
+# --- the recovery point, where nobody has noted it
+
+
+def test_an_unknown_recovery_point_is_both_ends_the_worst_first(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_batch(3)]))
+    rows = list(kdump.forecast(path))
+    assert [(row.after, row.recovery_point, row.recovery_point_is_assumed, row.outcome, row.lost_records) for row in rows] == [
+        ("clean", 4, True, "keep", 0),
+        ("unclean", 0, True, "cut", 2),
+        ("unclean", 4, True, "keep", 0),
+    ]
+    short = _partition(tmp_path, (0, [_batch(0)]), name="short-0")
+    assert [row.recovery_point for row in kdump.forecast(short, after="unclean")] == [0, 1]
+
+
+def test_the_end_comes_first_where_it_is_worse(tmp_path: Path) -> None:
+    """A scan from zero cuts the first segment, and with it goes the newest one, on which a scan from the end fails."""
+    index = b"\x00\x00\x00\x01\x00\x00\x00\x45"
+    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1)]), (2, [_control_batch(2), _batch(3)]))
+    (path / "00000000000000000000.index").write_bytes(index)
+    rows = list(kdump.forecast(path, after="unclean"))
+    assert [(row.recovery_point, row.outcome) for row in rows] == [(4, "die"), (0, "cut")]
+
+
+def _control_batch(offset: int) -> bytes:
+    """A control batch whose key is too short."""
+    return batch(base_offset=offset, producer_id=7, producer_epoch=0, attributes=0x30, records=[record(key=b"\x00", value=b"")])
+
+
+def test_the_exit_code_is_that_of_the_worst_recovery_point(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _batch(1), _batch(1), _batch(2)]), (3, [_batch(3)]))
+    options = ("--after", "unclean", "--config", "index.interval.bytes=0", str(path))
+    assert [_run("--recovery-point", point, *options).returncode for point in ("end", "zero")] == [0, 1]
+    run = _run(*options)
+    assert run.returncode == 1
+    assert [line for line in run.stdout.splitlines() if "after an unclean stop" in line] == [
+        "loss   after an unclean stop, recovery point 0 (assumed)",
+        "safe   after an unclean stop, recovery point 4 (assumed)",
+    ]
+    assert "There is no recovery-point-offset-checkpoint: both ends" in " ".join(run.stdout.split())
+
+
+def test_a_recovery_point_that_is_given_or_noted_is_not_called_assumed(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_batch(1)]))
+    for point in ("zero", "end", "checkpoint", 1):
+        assert not _only(path, after="unclean", recovery_point=point).recovery_point_is_assumed
+    assert "assumed" not in _run("--recovery-point", "end", str(path)).stdout
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    row = _only(path, after="unclean")
+    assert (row.recovery_point, row.recovery_point_is_assumed) == (1, False)
+    assert "assumed" not in _run(str(path)).stdout
+
+
+# --- damage that stays
+
+
+def test_damage_that_no_start_reads_is_named_and_is_exit_code_1(tmp_path: Path) -> None:
+    batches = [_batch(0), _damaged(_batch(1)), _damaged(_batch(2)), _batch(3)]
+    path = _partition(tmp_path, (0, batches), (4, [_batch(4)]))
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 4\n")
+    run = _run(str(path))
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[:7] == [
+        "orders-0   2 segments, 345 bytes",
+        "damage after an unclean stop, recovery point 4",
+        "       2 damaged batches stay: consumers stop at offset 1.",
+        "       1 segment is scanned, from offset 4 on, nothing is lost; the log goes from offset 0 to 5.",
+        "damage after a clean stop",
+        "       2 damaged batches stay: consumers stop at offset 1.",
+        "       Nothing is scanned, nothing is lost; the log goes from offset 0 to 5.",
+    ]
+    for row in kdump.forecast(path):
+        assert (row.is_safe, row.is_sound, row.damaged_batches, row.consumers_stop_at) == (True, False, 2, 1)
+
+
+def test_damage_that_a_start_cuts_off_does_not_stay(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), (3, [_damaged(_batch(3))]))
+    row = _only(path, after="unclean", recovery_point="zero")
+    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 0, None)
+    row = _only(path, after="unclean", recovery_point=3)
+    assert (row.outcome, row.damaged_batches, row.consumers_stop_at) == ("cut", 1, 1)
+
+
+def test_consumers_stop_at_the_first_offset_that_is_damaged(tmp_path: Path) -> None:
+    """At what the batch claims, where that is between its neighbours; if not, after the batch before it."""
+    size = len(_batch(0))
+    cases = {
+        "gap-0": ([_batch(10), _damaged(_batch(20)), _batch(30)], 20, 1),
+        "wrong-0": ([_batch(10), _damaged(_batch(35)), _batch(30)], 11, 1),
+        "before-0": ([_batch(10), _damaged(_batch(5)), _batch(30)], 11, 1),
+        "first-0": ([_damaged(_batch(0)), _batch(1)], 0, 1),
+        "zeros-0": ([_batch(0), bytes(1024), _batch(15)], 1, 0),
+        "length-0": ([_batch(0), _batch(1)[:8] + b"\x00\x00\x10\x00" + _batch(1)[12:], _batch(2)], 1, 1),
+        "torn-0": ([_batch(0), _batch(1)[: size - 9]], 1, 1),
+        "sound-0": ([_batch(0), _batch(1)], None, 0),
+    }
+    for name, (batches, offset, count) in cases.items():
+        path = _partition(tmp_path, (0, batches), (1000, [_batch(1000)]), name=name)
+        row = _only(path, after="clean")
+        assert (name, row.is_safe, row.consumers_stop_at, row.damaged_batches) == (name, True, offset, count)
+
+
+def test_damage_below_the_log_start_offset_stops_no_consumer(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_damaged(_batch(0)), _batch(1), _damaged(_batch(2)), _batch(3)]), (4, [_batch(4)]))
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")
+    row = _only(path, after="clean")
+    assert (row.consumers_stop_at, row.damaged_batches) == (2, 1)
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+    assert _only(path, after="clean").consumers_stop_at is None
+
+
+def test_logs_are_read_for_damage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[str] = []
+    real = salvage.walk
+
+    def walk(source: Source, **options: Any) -> object:
+        walked.append(source.path)
+        return real(source, **options)
+
+    monkeypatch.setattr(salvage, "walk", walk)
+    path = _partition(tmp_path, (0, [_batch(0)]), (1, [_damaged(_batch(1))]), (2, [_batch(2)]))
+    assert len(list(kdump.forecast(path))) == 3
+    assert sorted(Path(name).name for name in walked) == [f"{base:020}.log" for base in range(3)]
+
+
+def test_a_copy_that_is_named_itself_is_told_as_the_partition_it_was(tmp_path: Path) -> None:
+    path = _partition(tmp_path, (0, [_batch(0), _damaged(_batch(1)), _batch(2)]), name="copy")
+    run = _run("--recovery-point", "zero", str(path))
+    assert "mv" not in run.stdout.replace("mv " + str(path / "00000000000000000000.index"), "")
+    assert f"  cp -a {path} ELSEWHERE" in run.stdout
+
+
+# --- checkpoints that are malformed: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
+
+
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+@pytest.mark.parametrize("after", ["clean", "unclean"])
+def test_a_malformed_checkpoint_takes_the_log_directory_offline(tmp_path: Path, name: str, after: str) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0")
+    cases = {
+        b"nonsense\n": ("offline", "offline", "offline"),
+        b"0\n2\norders 0 1\n": ("offline", "offline", "offline"),
+        b"7\n1\norders 0 1\n": ("offline", "offline", "offline"),
+        bytes(40): ("offline", "offline", "offline"),
+        b"0\n1\norders 0 x\n": ("offline", "keep", "keep"),
+        b"0\n-1\n": ("offline", "keep", "keep"),
+        b"": ("keep", "keep", "keep"),
+        b"0\n": ("keep", "keep", "keep"),
+        b"0\n1\norders 0 1\n": ("keep", "keep", "keep"),
+    }
+    for data, outcomes in cases.items():
+        (log_directory / name).write_bytes(data)
+        found = [_only(log_directory, after=after, recovery_point="zero", release=release).outcome for release in RELEASES]
+        assert (data, tuple(found)) == (data, outcomes)
+        found = [
+            _only(log_directory / "orders-0", after=after, recovery_point="zero", release=which).outcome for which in RELEASES
+        ]
+        assert (data, tuple(found)) == (data, outcomes)
+
+
+def test_of_a_malformed_checkpoint_the_file_is_to_be_moved_and_no_partition(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path, "data", "orders-0", "orders-1")
+    file = log_directory / "recovery-point-offset-checkpoint"
+    file.write_text("0\n2\norders 0 1\n")
+    run = _run("--after", "unclean", str(log_directory))
+    assert run.returncode == 1
+    text = " ".join(run.stdout.split())
+    assert "recovery-point-offset-checkpoint is malformed: line 2 says that 2 entries follow, and 1 do." in text
+    advice = run.stdout.partition("Next\n")[2].splitlines()
+    assert [line.partition("   #")[0] for line in advice if line.startswith("  ")] == [f"  mv {file} ELSEWHERE"]
+    file.unlink()
+    assert _run("--after", "unclean", str(log_directory)).returncode == 0
+
+
+# --- the same partition twice: what is expected was seen with the log managers of 4.3.1, 3.9.1 and 2.8.2
+
+
+def test_a_broker_that_has_a_partition_in_two_log_directories_does_not_start(tmp_path: Path) -> None:
+    _log_directory(tmp_path, "a", "orders-0", "orders-1")
+    _log_directory(tmp_path, "b", "orders-0", "orders-2")
+    for release in RELEASES:
+        rows = kdump.forecast(tmp_path, after="clean", release=release)
+        assert [(row.path.removeprefix(f"{tmp_path}/"), row.outcome, row.exception, row.log_end) for row in rows] == [
+            ("a/orders-0", "die", "java.lang.IllegalStateException", None),
+            ("a/orders-1", "keep", None, 1),
+            ("b/orders-0", "die", "java.lang.IllegalStateException", None),
+            ("b/orders-2", "keep", None, 1),
+        ]
+    for paths in ([tmp_path], [tmp_path / "a", tmp_path / "b"]):
+        run = _run("--after", "clean", *map(str, paths))
+        assert run.returncode == 1
+        assert f"too: {tmp_path}/b/orders-0." in " ".join(run.stdout.split())
+        assert f"  kdump log --output table {tmp_path}/a/orders-0 {tmp_path}/b/orders-0   #" in run.stdout
+
+
+def test_replicas_of_several_brokers_and_those_on_their_way_are_no_duplicates(tmp_path: Path) -> None:
+    identity = "0123456789abcdef0123456789abcdef"
+    _log_directory(tmp_path, "a", "orders-0", "orders-1", "orders-2")
+    other = _log_directory(tmp_path, "b", "orders-0")
+    _log_directory(tmp_path, "c", f"orders-1.{identity}-future", f"orders-2.{identity}-delete")
+    for text in ("version=1\ncluster.id=c\nnode.id=2\n", "version=1\ncluster.id=x\nnode.id=1\n"):
+        (other / "meta.properties").write_text(text)
+        assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}
+    (other / "meta.properties").unlink()
+    assert {row.outcome for row in kdump.forecast(tmp_path, after="clean")} == {"keep"}

@@ -1,0 +1,561 @@
+"""Forecasts of whole log directories: what is expected was seen with brokers of 4.3.1 and 3.9.1 (KRaft) and 2.8.2 (ZooKeeper)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.errors import Unreadable
+from kdump.forecasts.row import Forecast
+from tests.builders.cluster_metadata import removed, replicas, topic
+from tests.builders.records import batch, record
+
+ROOT = Path(__file__).parent.parent.parent
+RELEASES = ("2.8.2", "3.9.1", "4.3.1")
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
+DIRECTORY_IDS = ("NrglXNcJRLDQ0m7HIWSVLg", "emZFfqIw5fA07IT64B8Cnw")
+ORDERS, PAYMENTS, UNKNOWN = "vaCj0ctCQVK4Fl1jHq5Gow", "xuNFeVKBTimjCGKSv9Pz9Q", "AAAAAAAAAAAAAAAAAAAA_w"
+IDENTITY = "0123456789abcdef0123456789abcdef"
+
+
+def _batch(offset: int, value: bytes = b"v") -> bytes:
+    return batch(base_offset=offset, records=[record(value=value)])
+
+
+def _partition(path: Path, topic_id: str | None = ORDERS, data: bytes | None = None) -> Path:
+    path.mkdir(parents=True)
+    (path / "00000000000000000000.log").write_bytes(_batch(0) if data is None else data)
+    (path / "00000000000000000000.index").write_bytes(b"")
+    (path / "00000000000000000000.timeindex").write_bytes(b"")
+    (path / "leader-epoch-checkpoint").write_text("0\n0\n")
+    if topic_id is not None:
+        (path / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    return path
+
+
+def _properties(**values: str | None) -> str:
+    of_kraft: dict[str, str | None] = {"version": "1", "cluster.id": CLUSTER, "node.id": "1"}
+    values = {name.replace("_", "."): value for name, value in values.items()}
+    return "#\n" + "".join(f"{name}={value}\n" for name, value in (of_kraft | values).items() if value is not None)
+
+
+def _log_directory(path: Path, *partitions: str, **values: str | None) -> Path:
+    path.mkdir(parents=True)
+    for name in partitions:
+        _partition(path / name)
+    (path / "meta.properties").write_text(_properties(**values))
+    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
+        (path / name).write_text("0\n0\n")
+    return path
+
+
+def _broker(folder: Path, first: dict[str, str | None], second: dict[str, str | None]) -> Path:
+    """Two log directories of one broker, with a partition each."""
+    _log_directory(folder / "d1", "orders-0", **{"directory_id": DIRECTORY_IDS[0]} | first)
+    _log_directory(folder / "d2", "orders-1", **{"directory_id": DIRECTORY_IDS[1]} | second)
+    return folder
+
+
+def _zookeeper_broker(folder: Path, **second: str | None) -> Path:
+    values: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1"}
+    _log_directory(folder / "d1", "orders-0", **values)
+    _log_directory(folder / "d2", "orders-1", **values | second)
+    return folder
+
+
+def _outcomes(path: Path, **options: Any) -> list[tuple[str, str, str | None]]:
+    rows = kdump.forecast(path, after="clean", **options)
+    return [(os.path.relpath(row.path, path), row.outcome, row.exception) for row in rows]
+
+
+def _only(path: Path, **options: Any) -> Forecast:
+    (row,) = kdump.forecast(path, **{"after": "clean"} | options)
+    return row
+
+
+def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kdump", "forecast", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+# --- meta.properties
+
+RUNTIME = "java.lang.RuntimeException"
+BOTH_DIE = [("d1/orders-0", "die", RUNTIME), ("d2/orders-1", "die", RUNTIME)]
+SECOND_OFFLINE = [("d1/orders-0", "keep", None), ("d2/orders-1", "offline", None)]
+SECOND_DIES = [("d1/orders-0", "keep", None), ("d2/orders-1", "die", RUNTIME)]
+SOUND = [("d1/orders-0", "keep", None), ("d2/orders-1", "keep", None)]
+
+
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ({}, SOUND),
+        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, BOTH_DIE),
+        ({"node_id": "2"}, BOTH_DIE),
+        ({"directory_id": DIRECTORY_IDS[0]}, BOTH_DIE),
+        ({"version": "2"}, SECOND_OFFLINE),
+        ({"version": "x"}, SECOND_OFFLINE),
+        ({"node_id": None}, SECOND_OFFLINE),
+        ({"node_id": None, "broker_id": "1"}, SECOND_OFFLINE),
+        ({"node_id": "x"}, SECOND_OFFLINE),
+        ({"cluster_id": None}, SECOND_OFFLINE),
+        ({"directory_id": "xyz"}, SECOND_OFFLINE),
+        ({"directory_id": "AAAAAAAAAAAAAAAAAAAAAA"}, SECOND_DIES),
+        ({"version": None}, SECOND_DIES),
+        ({"version": "0"}, SECOND_DIES),
+        ({"directory_id": None}, SOUND),
+        ({"broker_id": "7"}, SOUND),
+        ({"version": "0", "node_id": None, "broker_id": "1"}, SOUND),
+    ],
+)
+def test_a_kraft_broker_compares_its_log_directories(
+    tmp_path: Path, release: str, second: dict[str, str | None], expected: list[tuple[str, str, str | None]]
+) -> None:
+    assert _outcomes(_broker(tmp_path, {}, second), release=release) == expected
+
+
+def test_each_log_directory_of_a_kraft_broker_needs_its_properties(tmp_path: Path) -> None:
+    _broker(tmp_path, {}, {})
+    (tmp_path / "d2/meta.properties").unlink()
+    for release in ("3.9.1", "4.3.1"):
+        assert _outcomes(tmp_path, release=release) == BOTH_DIE
+    reason = f"there is no meta.properties in {tmp_path}/d2"
+    assert {row.reason for row in kdump.forecast(tmp_path)} == {reason}
+    run = _run(tmp_path)
+    assert (run.returncode, run.stdout.count("The broker does not start (RuntimeException)")) == (1, 2)
+    assert "1 more directory likewise" in run.stdout
+    assert f"  ls -la {tmp_path}/d2   # {reason}" in run.stdout
+
+
+def test_a_log_directory_that_lost_its_properties_alone_is_said_to_need_them(tmp_path: Path) -> None:
+    (_log_directory(tmp_path / "d1", "orders-0") / "meta.properties").unlink()
+    row = _only(tmp_path / "d1", recovery_point="zero")
+    (condition,) = row.conditions
+    assert condition.startswith("there is no meta.properties: a KRaft broker starts only where ")
+    assert row.is_safe  # a copy may lack what the original has
+    old = _only(tmp_path / "d1", recovery_point="zero", release="2.8.2")
+    assert (old.conditions, old.is_safe) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("second", "exception"),
+    [
+        ({}, None),
+        ({"cluster_id": "XkU3OEVBNTcwNTJENDM2Qg"}, "kafka.common.InconsistentBrokerMetadataException"),
+        ({"broker_id": "2"}, "kafka.common.InconsistentBrokerMetadataException"),
+        ({"broker_id": None}, "kafka.common.InconsistentBrokerMetadataException"),
+        ({"cluster_id": None}, "kafka.common.InconsistentBrokerMetadataException"),
+        ({"version": None}, "kafka.common.InconsistentBrokerMetadataException"),
+        ({"foo": "bar"}, "kafka.common.InconsistentBrokerMetadataException"),
+    ],
+)
+def test_a_broker_of_2_8_wants_the_same_in_all_meta_properties(
+    tmp_path: Path, second: dict[str, str | None], exception: str | None
+) -> None:
+    outcome = "keep" if exception is None else "die"
+    expected = [("d1/orders-0", outcome, exception), ("d2/orders-1", outcome, exception)]
+    assert _outcomes(_zookeeper_broker(tmp_path, **second), release="2.8.2") == expected
+
+
+def test_a_broker_of_2_8_starts_without_meta_properties(tmp_path: Path) -> None:
+    (_zookeeper_broker(tmp_path) / "d2/meta.properties").unlink()
+    assert _outcomes(tmp_path, release="2.8.2") == SOUND
+
+
+@pytest.mark.parametrize("values", [{"version": "2"}, {"version": "x"}, {"broker_id": "x"}])
+def test_a_broker_of_2_8_does_not_start_with_malformed_properties(tmp_path: Path, values: dict[str, str | None]) -> None:
+    of_zookeeper: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1"}
+    _log_directory(tmp_path / "d1", "orders-0", **of_zookeeper | values)
+    row = _only(tmp_path / "d1", release="2.8.2")
+    assert (row.outcome, row.exception) == ("die", RUNTIME)
+
+
+@pytest.mark.parametrize("text", ["foo=\\uZZ", "foo=\\\\\\u12"])
+def test_a_malformed_escape_is_no_meta_properties(tmp_path: Path, text: str) -> None:
+    _broker(tmp_path, {}, {})
+    path = tmp_path / "d2/meta.properties"
+    path.write_text(path.read_text() + text)
+    assert _outcomes(tmp_path) == SECOND_OFFLINE
+    path.write_text(path.read_text().replace(text, "foo=\\\\u\\u00e4\n#\\u"))
+    assert _outcomes(tmp_path) == SOUND
+
+
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+def test_malformed_properties_beside_the_metadata_log_end_the_broker(tmp_path: Path, release: str) -> None:
+    _broker(tmp_path, {"version": "2"}, {})
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path, after="clean", release=release)}
+    assert (rows["orders-0"].outcome, rows["orders-0"].exception) == ("die", RUNTIME)
+
+
+def test_a_broker_of_2_8_does_not_read_the_directory_id(tmp_path: Path) -> None:
+    both: dict[str, str | None] = {"version": "0", "node_id": None, "broker_id": "1", "directory_id": "xyz"}
+    _log_directory(tmp_path / "d1", "orders-0", **both)
+    assert _only(tmp_path / "d1", release="2.8.2").outcome == "keep"
+    assert _only(tmp_path / "d1", release="3.9.1").outcome == "offline"
+
+
+def test_nothing_happens_to_files_where_no_log_is_loaded(tmp_path: Path) -> None:
+    _broker(tmp_path, {}, {"node_id": "2"})
+    bad = _batch(1)
+    (tmp_path / "d1/orders-0/00000000000000000000.log").write_bytes(_batch(0) + bad[:-1] + b"?")
+    row = next(iter(kdump.forecast(tmp_path, after="unclean")))
+    assert (row.outcome, row.bytes_lost, row.lost_records, row.files, row.segments) == ("die", 0, 0, [], None)
+    assert not row.is_safe
+
+
+# --- whose log directory it is
+
+
+def test_log_directories_of_brokers_that_hold_replicas_of_each_other_are_not_compared(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "one", "orders-0", "orders-1", directory_id=DIRECTORY_IDS[0])
+    _log_directory(tmp_path / "two", "orders-0", node_id="2", directory_id=DIRECTORY_IDS[1])
+    assert [outcome for _, outcome, _ in _outcomes(tmp_path)] == ["keep", "keep", "keep"]
+
+
+def test_a_second_disk_of_one_of_two_brokers_is_not_compared_with_the_other(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "one-a", "orders-0", directory_id=DIRECTORY_IDS[0])
+    _log_directory(tmp_path / "one-b", "orders-1", directory_id=DIRECTORY_IDS[1])
+    _log_directory(tmp_path / "two", "orders-0", node_id="2", directory_id="AAAAAAAAAAAAAAAAAAAA_w")
+    assert [outcome for _, outcome, _ in _outcomes(tmp_path)] == ["keep", "keep", "keep"]
+
+
+def test_log_directories_in_different_folders_are_perhaps_of_one_broker(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "a/logs", "orders-0")
+    _log_directory(tmp_path / "b/logs", "orders-1", node_id="2")
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert [(row.outcome, row.is_safe) for row in rows] == [("keep", True), ("keep", True)]
+    condition = f"if {tmp_path}/a/logs and {tmp_path}/b/logs are log directories of one broker, it does not start: "
+    for row in rows:
+        assert row.conditions[1].startswith(condition)
+        assert row.conditions[1].endswith("name two brokers, 1 and 2")
+
+
+def test_a_copy_of_a_log_directory_beside_it_is_no_duplicate(tmp_path: Path) -> None:
+    for name in ("d1", "d1.bak"):
+        _log_directory(tmp_path / name, "orders-0", directory_id=DIRECTORY_IDS[0])
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert [(row.outcome, row.is_safe) for row in rows] == [("keep", True), ("keep", True)]
+    for row in rows:
+        assert f"one is a copy of the other: both have the directory.id {DIRECTORY_IDS[0]}" in row.conditions[-1]
+    run = _run(tmp_path)
+    assert (run.returncode, "one is a copy of the other" in " ".join(run.stdout.split())) == (0, True)
+    assert _run(tmp_path / "d1", tmp_path / "d1.bak").returncode == 1  # as log.dirs may name them
+
+
+def test_a_partition_in_two_log_directories_of_one_broker_is_a_duplicate(tmp_path: Path) -> None:
+    _broker(tmp_path, {}, {})
+    _partition(tmp_path / "d2/orders-0")
+    state = "java.lang.IllegalStateException"
+    assert _outcomes(tmp_path) == [("d1/orders-0", "die", state), ("d2/orders-0", "die", state), ("d2/orders-1", "keep", None)]
+
+
+# --- -stray
+
+
+@pytest.mark.parametrize("identity", [IDENTITY, IDENTITY.upper(), "abc", "xuNFeVKBTimjCGKSv9Pz9Q"])
+def test_a_stray_directory_is_loaded_and_not_served(tmp_path: Path, identity: str) -> None:
+    _log_directory(tmp_path / "d1", "orders-1", f"orders-0.{identity}-stray")
+    for release in ("3.9.1", "4.3.1"):
+        stray, served = kdump.forecast(tmp_path / "d1", after="clean", release=release)
+        assert (stray.outcome, stray.log_start, stray.log_end, stray.segments) == ("keep", None, None, None)
+        assert (stray.data_end, stray.is_safe, served.log_end) == (1, True, 1)
+    assert "no log is served of it" in _run(tmp_path / "d1").stdout
+
+
+def test_a_partition_that_is_there_under_the_name_of_a_stray_only_begins_empty(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "d1", f"orders-0.{IDENTITY}-stray", f"orders-1.{IDENTITY}-stray", "orders-1")
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 1))
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
+    assert [name for name, row in rows.items() if not row.is_safe] == [f"orders-0.{IDENTITY}-stray"]
+    assert (
+        rows[f"orders-0.{IDENTITY}-stray"].conditions[0].startswith("orders-0 is one of this broker's, and in no log directory")
+    )
+
+
+def test_a_broker_of_2_8_does_not_start_with_a_stray_directory(tmp_path: Path) -> None:
+    path = _partition(tmp_path / f"orders-0.{IDENTITY}-stray")
+    row = _only(path, release="2.8.2")
+    assert (row.outcome, row.exception) == ("die", "org.apache.kafka.common.KafkaException")
+
+
+@pytest.mark.parametrize("name", ["orders-0-stray", "orders.a-stray", "orders 0-1.a b-stray", "orders-0.-stray"])
+def test_a_mark_without_an_id_behind_a_dot_is_no_name_of_a_partition(tmp_path: Path, name: str) -> None:
+    _log_directory(tmp_path / "d1", "orders-1", name)
+    assert sorted(row.outcome for row in kdump.forecast(tmp_path / "d1", after="clean")) == ["die", "keep"]
+
+
+# --- partition.metadata
+
+
+def _with_metadata(log_directory: Path, *values: bytes) -> None:
+    data = b"".join(_batch(offset, value) for offset, value in enumerate(values))
+    _partition(log_directory / "__cluster_metadata-0", None, data)
+
+
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+@pytest.mark.parametrize("where", ["d1", "d2"])
+@pytest.mark.parametrize(
+    ("text", "outcome", "reason"),
+    [
+        (f"version: 0\ntopic_id: {ORDERS}\n", "keep", None),
+        (f"version: 1\ntopic_id: {ORDERS}\n", "keep", None),
+        (
+            f"version: 0\ntopic_id: {UNKNOWN}\n",
+            "stray",
+            f"no topic has the id {UNKNOWN} of its partition.metadata; topic orders has {ORDERS}",
+        ),
+        (None, "stray", "there is no partition.metadata, so its topic id is not known"),
+    ],
+)
+def test_a_partition_whose_topic_id_is_not_that_of_the_metadata_is_set_aside(
+    tmp_path: Path, release: str, where: str, text: str | None, outcome: str, reason: str | None
+) -> None:
+    _broker(tmp_path, {}, {})
+    _with_metadata(tmp_path / where, topic("orders", ORDERS), replicas(ORDERS, 0, 1), replicas(ORDERS, 1, 2, 1))
+    file = tmp_path / "d2/orders-1/partition.metadata"
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text)
+    for path in (tmp_path, tmp_path / "d2", tmp_path / "d2/orders-1"):
+        rows = {Path(row.path).name: row for row in kdump.forecast(path, after="clean", release=release)}
+        row = rows["orders-1"]
+        assert (row.outcome, row.reason, row.conditions, row.is_safe) == (outcome, reason, [], outcome == "keep")
+        assert (row.log_end, row.data_end) == (None if outcome == "stray" else 1, 1)
+        assert {other.outcome for name, other in rows.items() if name != "orders-1"} <= {"keep"}
+
+
+@pytest.mark.parametrize(
+    ("name", "records", "reason"),
+    [
+        ("orders-9", [], "topic orders has no partition 9"),
+        ("orders-1", [replicas(ORDERS, 1, 2, 3)], "its replicas are on 2, 3, and this is broker 1"),
+        (
+            "orders-0",
+            [removed(ORDERS)],
+            f"no topic has the id {ORDERS} of its partition.metadata; the cluster has no topic orders",
+        ),
+    ],
+)
+def test_a_partition_that_is_no_replica_of_the_broker_is_set_aside(
+    tmp_path: Path, name: str, records: list[bytes], reason: str
+) -> None:
+    _log_directory(tmp_path / "d1", name)
+    _with_metadata(tmp_path / "d1", topic("orders", ORDERS), replicas(ORDERS, 0, 1), *records)
+    rows = {Path(row.path).name: row for row in kdump.forecast(tmp_path / "d1", after="clean")}
+    assert (rows[name].outcome, rows[name].reason) == ("stray", reason)
+    run = _run("--after", "clean", tmp_path / "d1")
+    assert (run.returncode, "renames the directory to -stray" in run.stdout) == (1, True)
+
+
+def test_the_metadata_of_another_cluster_says_nothing(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "d1", "orders-0")
+    _with_metadata(_log_directory(tmp_path / "other", cluster_id="another"), topic("orders", UNKNOWN))
+    assert _only(tmp_path / "d1").outcome == "keep"
+
+
+def test_without_metadata_it_is_said_what_the_topic_id_has_to_be(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "d1", "orders-0")
+    row = _only(tmp_path / "d1")
+    assert (row.outcome, row.is_safe) == ("keep", True)
+    (condition,) = row.conditions
+    assert condition.startswith(f"if the id of topic orders is not {ORDERS}, ")
+    run = _run(tmp_path / "d1")
+    assert (run.returncode, f"If the id of topic orders is not {ORDERS}," in " ".join(run.stdout.split())) == (0, True)
+
+
+def test_two_topic_ids_in_the_partitions_of_one_topic_are_not_safe(tmp_path: Path) -> None:
+    _broker(tmp_path, {}, {})
+    (tmp_path / "d2/orders-1/partition.metadata").write_text(f"version: 0\ntopic_id: {PAYMENTS}\n")
+    rows = list(kdump.forecast(tmp_path, after="clean"))
+    assert [(row.outcome, row.is_safe) for row in rows] == [("keep", False), ("keep", False)]
+    assert ORDERS in rows[1].conditions[0]
+    assert PAYMENTS in rows[1].conditions[0]
+    run = _run("--after", "clean", tmp_path)
+    assert (run.returncode, run.stdout.count("unsure")) == (1, 2)
+
+
+def test_a_broker_with_zookeeper_sets_no_partition_aside(tmp_path: Path) -> None:
+    _zookeeper_broker(tmp_path)
+    for path in tmp_path.glob("*/*/partition.metadata"):
+        path.unlink()
+    assert _outcomes(tmp_path, release="3.9.1") == SOUND
+    assert _outcomes(tmp_path, release="2.8.2") == SOUND
+
+
+# --- checkpoints
+
+
+def test_a_log_directory_without_its_recovery_points_starts_from_zero(tmp_path: Path) -> None:
+    """Nobody noted it: a broker takes zero then, and scans what it flushed long ago."""
+    _log_directory(tmp_path / "d1")
+    bad = _batch(0)
+    partition = _partition(tmp_path / "d1/orders-0", data=bad[:-1] + b"?")
+    (partition / "00000000000000000001.log").write_bytes(_batch(1))
+    (partition / "00000000000000000001.index").write_bytes(b"")
+    (tmp_path / "d1/recovery-point-offset-checkpoint").unlink()
+    row = _only(tmp_path / "d1", after="unclean")
+    assert (row.recovery_point, row.outcome, row.lost_records, row.is_safe) == (0, "cut", 1, False)
+    said = "there is no recovery-point-offset-checkpoint in the log directory: a start takes 0 for all recovery points"
+    assert said in row.conditions
+
+
+def test_a_log_directory_without_its_log_start_offsets_starts_logs_at_their_first_segment(tmp_path: Path) -> None:
+    log_directory = _log_directory(tmp_path / "d1", "orders-0", version="0", node_id=None, broker_id="1")
+    (log_directory / "log-start-offset-checkpoint").unlink()
+    row = _only(log_directory, release="3.9.1")
+    said = "there is no log-start-offset-checkpoint in the log directory: a start takes the first segment of a log for its start"
+    assert (row.log_start, row.conditions, row.is_safe) == (0, [said], True)
+
+
+# --- owners, modes and links
+
+
+@pytest.fixture
+def deny(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes as if we might not read a file: root may read all of them."""
+
+    def deny(path: Path) -> None:
+        access = os.access
+
+        def denied(asked: Any, mode: int) -> bool:
+            return os.fspath(asked) != str(path) and access(asked, mode)
+
+        monkeypatch.setattr("os.access", denied)
+
+    return deny
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["orders-0/00000000000000000000.log", "orders-0/partition.metadata", "recovery-point-offset-checkpoint", "meta.properties"],
+)
+def test_what_we_may_not_read_says_nothing_of_the_broker(tmp_path: Path, deny: Any, name: str) -> None:
+    path = _log_directory(tmp_path / "d1", "orders-0") / name
+    deny(path)
+    with pytest.raises(Unreadable, match="you may not read it; run kdump as the broker's user") as raised:
+        list(kdump.forecast(tmp_path / "d1"))
+    assert raised.value.path == str(path)
+
+
+def _looks(monkeypatch: pytest.MonkeyPatch, owner: int, modes: dict[Path, int], owners: dict[Path, int] | None = None) -> None:
+    """Makes files look as if they had these owners and modes: tests may run as anybody, and root may do everything."""
+    real = os.stat
+
+    def stat(path: Any, **options: Any) -> os.stat_result:
+        fields: list[Any] = list(real(path, **options))  # times are floats
+        if Path(path) in modes:
+            fields[0] = fields[0] & ~0o777 | modes[Path(path)]
+        elif fields[0] & 0o40000:
+            fields[0] |= 0o755
+        fields[4] = fields[5] = (owners or {}).get(Path(path), owner)
+        return os.stat_result(fields)
+
+    monkeypatch.setattr("kdump.forecasts.permissions.os.stat", stat)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "verb"),
+    [
+        ("00000000000000000000.log", 0o444, "write"),
+        ("00000000000000000000.log", 0o200, "write"),
+        ("00000000000000000000.index", 0o444, "write"),
+        ("00000000000000000000.timeindex", 0o444, "write"),
+        ("leader-epoch-checkpoint", 0o000, "read"),
+        ("partition.metadata", 0o000, "read"),
+        ("00000000000000000001.snapshot", 0o000, "read"),
+    ],
+)
+def test_a_file_that_the_broker_may_not_open_takes_the_log_directory_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int, verb: str
+) -> None:
+    log_directory = _log_directory(tmp_path / "d1", "orders-0", "orders-1")
+    path = log_directory / "orders-0" / name
+    path.touch()
+    _looks(monkeypatch, 999, {path: mode})
+    first, second = kdump.forecast(log_directory, after="clean")
+    assert (first.outcome, first.is_safe, second.outcome) == ("offline", False, "keep")
+    user = "a broker that runs as user 999, who owns the log directory,"
+    assert first.reason == f"{user} may not {verb} {name} (owner 999, mode {mode:04o})"
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("leader-epoch-checkpoint", 0o444),
+        ("partition.metadata", 0o444),
+        ("00000000000000000001.snapshot", 0o444),
+        ("00000000000000000000.log", 0o600),
+    ],
+)
+def test_a_file_that_the_broker_may_open_as_it_does_is_safe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int
+) -> None:
+    path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0" / name
+    path.touch()
+    _looks(monkeypatch, 999, {path: mode})
+    assert _only(tmp_path / "d1").is_safe
+
+
+def test_files_of_root_in_the_directory_of_another_user_take_it_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = _log_directory(tmp_path / "d1", "orders-0") / "orders-0/00000000000000000000.log"
+    _looks(monkeypatch, 999, {log: 0o644}, {log: 0})
+    row = _only(tmp_path / "d1")
+    assert (row.outcome, row.exception) == ("offline", None)
+    assert str(row.reason).endswith("may not write 00000000000000000000.log (owner 0, mode 0644)")
+
+
+def test_where_root_owns_all_files_it_matters_who_the_broker_runs_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = _log_directory(tmp_path / "d1", "orders-0") / "orders-0/00000000000000000000.log"
+    _looks(monkeypatch, 0, {log: 0o444})
+    row = _only(tmp_path / "d1")
+    assert (row.outcome, row.is_safe) == ("keep", False)
+    said = "a broker that does not run as root may not write 00000000000000000000.log (owner 0, mode 0444): its start fails"
+    assert said in row.conditions
+
+
+@pytest.mark.parametrize("owner", [0, 999])
+def test_a_copy_that_is_kept_read_only_is_safe_if_it_becomes_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: int
+) -> None:
+    path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0"
+    _looks(monkeypatch, owner, dict.fromkeys(path.iterdir(), 292))
+    row = _only(tmp_path / "d1")
+    assert (row.outcome, row.is_safe) == ("keep", True)
+    assert "a broker that does not run as root may not write" in row.conditions[1]
+
+
+@pytest.mark.parametrize("suffix", ["log", "index", "timeindex"])
+def test_a_link_that_leads_nowhere_in_place_of_a_file_that_a_start_makes_takes_it_offline(tmp_path: Path, suffix: str) -> None:
+    log_directory = _log_directory(tmp_path / "d1", "orders-0")
+    path = log_directory / f"orders-0/00000000000000000000.{suffix}"
+    path.unlink()
+    path.symlink_to("/nowhere/at/all")
+    for release in RELEASES:
+        row = _only(log_directory, release=release)
+        assert (row.outcome, row.reason) == ("offline", f"00000000000000000000.{suffix} is a link that leads nowhere")
+
+
+@pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "00000000000000000001.snapshot"])
+def test_a_start_that_opens_a_link_that_leads_nowhere_takes_the_log_directory_offline(tmp_path: Path, name: str) -> None:
+    path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0" / name
+    path.unlink(missing_ok=True)
+    path.symlink_to("/nowhere/at/all")
+    row = _only(tmp_path / "d1")
+    assert (row.outcome, row.reason) == ("offline", f"{name} is a link that leads nowhere")
+
+
+def test_a_segment_behind_a_link_that_leads_nowhere_is_missing_and_not_safe(tmp_path: Path) -> None:
+    path = _log_directory(tmp_path / "d1", "orders-0") / "orders-0/00000000000000009999.log"
+    path.symlink_to("/nowhere/at/all")
+    row = _only(tmp_path / "d1")
+    assert (row.outcome, row.log_end, row.is_safe) == ("keep", 1, False)
+    assert row.conditions[0].startswith("00000000000000009999.log is a link that leads nowhere")
+    assert _run(tmp_path / "d1").returncode == 1

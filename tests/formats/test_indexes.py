@@ -1,0 +1,528 @@
+"""The offset index and the time index: their entries, lookups, sanity checks, and where entries land in the log."""
+
+import os
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.dropin import offset_comparison as offset_index_check
+from kdump.dropin import time_comparison as time_index_check
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import offset_index, time_index
+from kdump.formats.log import STRICT_RULES, Log
+from tests.builders.files import offset_index as build_offset_index
+from tests.builders.files import time_index as build_time_index
+from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.support import INT32, LOGS, damaged, opened, read_records, values_of, walk
+
+pytestmark = pytest.mark.both_kernels
+
+T = 1_700_000_000_000
+MAX_INT64 = 9223372036854775807
+Entries = list[tuple[int, int]]
+ENTRIES = st.lists(st.tuples(INT32, INT32), max_size=30)
+
+
+# --- readers
+
+
+def _offset_entries(data: bytes, base_offset: int = 0) -> Entries:
+    with opened(data) as source:
+        assert offset_index.entry_count(source) == len(data) // 8
+        return [(row.offset, row.position) for table in offset_index.read(source, base_offset) for row in table]
+
+
+def _time_entries(data: bytes, base_offset: int = 0) -> Entries:
+    with opened(data) as source:
+        assert time_index.entry_count(source) == len(data) // 12
+        return [(row.timestamp, row.offset) for table in time_index.read(source, base_offset) for row in table]
+
+
+def test_the_offsets_of_an_offset_index_are_relative_to_its_base() -> None:
+    data = build_offset_index(entries=[(104, 241), (108, 482)], base_offset=100)
+    assert data.hex() == "00000004000000f100000008000001e2"
+    assert _offset_entries(data, 100) == [(104, 241), (108, 482)]
+
+
+def test_the_offsets_of_a_time_index_are_relative_to_its_base() -> None:
+    data = build_time_index(entries=[(T, 104), (T + 9, 108)], base_offset=100)
+    assert _time_entries(data, 100) == [(1_700_000_000_000, 104), (1_700_000_000_009, 108)]
+
+
+def test_a_zero_tail_is_read_as_entries_of_the_base_offset() -> None:
+    assert _offset_entries(build_offset_index(entries=[(104, 241)], base_offset=100, zero_entry_count=2), 100) == [
+        (104, 241),
+        (100, 0),
+        (100, 0),
+    ]
+    assert _time_entries(build_time_index(entries=[(T, 104)], base_offset=100, zero_entry_count=1), 100) == [(T, 104), (0, 100)]
+
+
+@pytest.mark.parametrize("rest", range(8))
+def test_a_partial_entry_at_the_end_of_an_offset_index_is_not_read(rest: int) -> None:
+    assert _offset_entries(build_offset_index(entries=[(4, 1)], trailing=b"\1" * rest)) == [(4, 1)]
+
+
+@pytest.mark.parametrize("rest", range(12))
+def test_a_partial_entry_at_the_end_of_a_time_index_is_not_read(rest: int) -> None:
+    assert _time_entries(build_time_index(entries=[(T, 4)], trailing=b"\1" * rest)) == [(T, 4)]
+
+
+def test_empty_indexes_have_no_entries() -> None:
+    assert _offset_entries(b"") == []
+    assert _time_entries(b"") == []
+
+
+def test_offsets_wrap_as_javas_numbers_do() -> None:
+    assert _offset_entries(struct.pack(">ii", 1, 7), MAX_INT64) == [(-MAX_INT64 - 1, 7)]
+    assert _time_entries(struct.pack(">qi", T, 1), MAX_INT64) == [(T, -MAX_INT64 - 1)]
+
+
+@pytest.mark.slow
+def test_an_index_larger_than_a_window_is_read() -> None:
+    entries = [(offset, 7) for offset in range(1, 150_001)]
+    assert _offset_entries(build_offset_index(entries=entries)) == entries
+    assert _time_entries(build_time_index(entries=[(7, offset) for offset, _ in entries]))[149_990:] == [
+        (7, offset) for offset in range(149_991, 150_001)
+    ]
+
+
+@given(ENTRIES, st.integers(0, 1 << 62), st.binary(max_size=7))
+def test_offset_entries_are_read_as_they_were_built(relative: Entries, base_offset: int, trailing: bytes) -> None:
+    entries = [(base_offset + offset, position) for offset, position in relative]
+    data = build_offset_index(entries=entries, base_offset=base_offset, trailing=trailing)
+    assert _offset_entries(data, base_offset) == entries
+    with opened(data) as source:
+        assert [offset_index.entry_at(source, base_offset, row) for row in range(len(entries))] == entries
+
+
+@given(st.lists(st.tuples(st.integers(-(1 << 63), MAX_INT64), INT32), max_size=30), st.integers(0, 1 << 62))
+def test_time_entries_are_read_as_they_were_built(relative: Entries, base_offset: int) -> None:
+    entries = [(timestamp, base_offset + offset) for timestamp, offset in relative]
+    data = build_time_index(entries=entries, base_offset=base_offset)
+    assert _time_entries(data, base_offset) == entries
+    with opened(data) as source:
+        assert [time_index.entry_at(source, base_offset, row) for row in range(len(entries))] == entries
+
+
+# --- lookups
+
+
+def _position_by_kafkas_search(entries: Sequence[tuple[int, int]], target: int, *, tries_end_first: bool) -> int:
+    """The search of Kafka's index, written down once more."""
+    count = len(entries)
+    if count == 0:
+        return 0
+
+    def search(low: int, high: int) -> int:
+        while low < high:
+            middle = (low + high + 1) // 2
+            if entries[middle][0] == target:
+                return entries[middle][1]
+            if entries[middle][0] > target:
+                high = middle - 1
+            else:
+                low = middle
+        return entries[low][1]
+
+    hot = max(0, count - 1 - 1024) if tries_end_first else count - 1
+    if tries_end_first and entries[hot][0] < target:
+        return search(hot, count - 1)
+    if entries[0][0] > target:
+        return 0
+    return search(0, hot)
+
+
+def _looked_up(entries: Entries, targets: Sequence[int], base_offset: int = 0, *, tries_end_first: bool = True) -> list[int]:
+    with opened(build_offset_index(entries=entries, base_offset=base_offset)) as source:
+        lookup = offset_index_check.Lookup(source, base_offset, tries_end_first=tries_end_first)
+        return [lookup.position_of(target) for target in targets]
+
+
+def test_a_lookup_finds_the_last_entry_that_is_not_above() -> None:
+    entries = [(104, 241), (108, 482), (112, 723)]
+    targets = [0, 100, 103, 104, 107, 108, 111, 112, 1000]
+    assert _looked_up(entries, targets, 100) == [0, 0, 0, 241, 241, 482, 482, 723, 723]
+
+
+def test_a_lookup_in_an_empty_index_finds_the_start_of_the_log() -> None:
+    assert _looked_up([], [0, 5]) == [0, 0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 10_000)), max_size=60, unique_by=lambda entry: entry[0]).map(sorted),
+    st.lists(st.integers(-1, 201), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_in_sorted_entries_a_lookup_is_what_one_would_expect(entries: Entries, targets: list[int], tries_end_first: bool) -> None:
+    expected = [max([entry for entry in entries if entry[0] <= target], default=(0, 0))[1] for target in targets]
+    assert _looked_up(entries, targets, tries_end_first=tries_end_first) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 50), st.integers(0, 10_000)), max_size=60),
+    st.lists(st.integers(-6, 51), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_in_unsorted_entries_a_lookup_searches_as_kafka_does(entries: Entries, targets: list[int], tries_end_first: bool) -> None:
+    expected = [_position_by_kafkas_search(entries, target, tries_end_first=tries_end_first) for target in targets]
+    assert _looked_up(entries, targets, tries_end_first=tries_end_first) == expected
+
+
+@pytest.mark.parametrize("count", [1024, 1025, 1026, 3000])
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_the_last_1024_entries_are_searched_first(count: int, is_padded: bool) -> None:
+    entries = [(3 * row + 1, row) for row in range(count)]
+    if is_padded:
+        entries += [(0, 0)] * 500
+    targets = [0, 1, 2, 3, 500, 3 * (count - 1025) + 1, 3 * (count - 1025) + 2, 3 * count - 2, 3 * count + 5, 1 << 30]
+    expected = [_position_by_kafkas_search(entries, target, tries_end_first=True) for target in targets]
+    assert _looked_up(entries, targets) == expected
+
+
+@given(ENTRIES, st.integers(0, 1 << 62), st.lists(INT32, min_size=1, max_size=5), st.booleans())
+def test_an_index_too_large_to_be_held_is_looked_up_alike(
+    relative: Entries, base_offset: int, targets: list[int], tries_end_first: bool
+) -> None:
+    entries = [(base_offset + offset, position) for offset, position in relative]
+    targets = [base_offset + target for target in targets]
+    held = _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(offset_index_check, "_HELD", -1)
+        assert _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first) == held
+
+
+def test_offsets_wrap_in_lookups_too() -> None:
+    data = struct.pack(">iiii", 1, 7, 2, 9)
+    with opened(data) as source:
+        assert offset_index_check.Lookup(source, MAX_INT64, tries_end_first=True).position_of(MAX_INT64) == 9
+
+
+# --- what an entry of the offset index leads to
+
+
+def _last_offset_at(data: bytes, position: int, window_size: int = 5_242_880) -> int | str:
+    with opened(data) as source:
+        try:
+            return offset_index_check.last_offset_at(source, position, window_size)
+        except CorruptData as error:
+            return error.code
+
+
+def _first_offset_at(data: bytes, position: int, window_size: int = 5_242_880) -> int | str:
+    with opened(data) as source:
+        try:
+            return offset_index_check.first_offset_at(source, position, window_size, STRICT_RULES, may_start_past_end=True)
+        except CorruptData as error:
+            return error.code
+
+
+FIRST = batch(records=[record(value=b"v")] * 3, base_offset=100)
+SECOND = wrapper(messages=[message(value=b"v")] * 3, base_offset=103)
+LOG = FIRST + SECOND
+
+
+@pytest.mark.parametrize(("position", "first_offset", "last_offset"), [(0, 100, 102), (len(FIRST), 103, 105)])
+def test_an_entry_leads_to_the_batch_at_its_position(position: int, first_offset: int, last_offset: int) -> None:
+    assert _last_offset_at(LOG, position) == last_offset
+    assert _first_offset_at(LOG, position) == first_offset
+
+
+def test_a_window_must_hold_the_whole_batch() -> None:
+    for window_size in (0, 17, len(FIRST) - 1):
+        assert _last_offset_at(LOG, 0, window_size) == "no-batch-at-position"
+        assert _first_offset_at(LOG, 0, window_size) == "no-batch-at-position"
+    assert _last_offset_at(LOG, 0, len(FIRST)) == 102
+
+
+def test_an_entry_may_point_to_where_nothing_is() -> None:
+    assert _last_offset_at(LOG, len(LOG)) == "no-batch-at-position"
+    assert _last_offset_at(LOG, len(LOG) + 1) == "index-position-past-log"
+    assert _last_offset_at(LOG, -1) == "index-position-negative"
+    assert _last_offset_at(LOG, 0, -1) == "size-negative"
+    assert _last_offset_at(LOG, 1) in ("no-batch-at-position", "record-size-too-small")
+
+
+def test_the_first_offset_is_that_of_the_first_record_not_of_the_batch() -> None:
+    emptied = batch(base_offset=50, last_offset_delta=9)
+    compacted = batch(records=[record(offset_delta=4)], base_offset=60)
+    assert _first_offset_at(emptied + compacted, 0) == 64
+    assert _first_offset_at(emptied, 0) == "no-batch-at-position"
+
+
+# --- sanity
+
+
+def _offset_index_code(data: bytes, base_offset: int, *, allows_base_offset: bool = True) -> str:
+    with opened(data) as source:
+        try:
+            offset_index_check.check_sanity(source, base_offset, allows_base_offset=allows_base_offset)
+        except CorruptData as error:
+            return error.code
+        return ""
+
+
+def _time_index_fault(data: bytes, base_offset: int) -> tuple[str, dict[str, int]]:
+    with opened(data) as source:
+        try:
+            time_index_check.check_sanity(source, base_offset)
+        except CorruptData as error:
+            return error.code, error.values
+        return "", {}
+
+
+def test_the_last_entry_of_an_offset_index_may_not_lie_below_its_base() -> None:
+    assert _offset_index_code(build_offset_index(entries=[(104, 0), (99, 0)], base_offset=100), 100) == "index-last-offset"
+    assert _offset_index_code(build_offset_index(entries=[(99, 0), (104, 0)], base_offset=100), 100) == ""
+
+
+def test_a_zero_padded_offset_index_passes_where_the_base_offset_is_allowed() -> None:
+    padded = build_offset_index(entries=[(104, 0)], base_offset=100, zero_entry_count=3)
+    assert _offset_index_code(padded, 100) == ""
+    assert _offset_index_code(padded, 100, allows_base_offset=False) == "index-last-offset"
+
+
+def test_an_offset_index_holds_whole_entries() -> None:
+    assert _offset_index_code(build_offset_index(entries=[(4, 0)], trailing=b"\0"), 0) == "index-size"
+    assert _offset_index_code(bytes(7), 0) == "index-size"
+    assert _offset_index_code(b"", 0) == ""
+
+
+def test_the_last_offset_is_looked_at_before_the_size() -> None:
+    assert _offset_index_code(build_offset_index(entries=[(99, 0)], base_offset=100, trailing=b"\0"), 100) == "index-last-offset"
+
+
+def test_the_timestamps_of_a_time_index_do_not_fall() -> None:
+    falling = build_time_index(entries=[(T, 104), (T - 1, 108)], base_offset=100)
+    assert _time_index_fault(falling, 100) == ("time-index-last-timestamp", {"last": T - 1, "first": T})
+    assert _time_index_fault(build_time_index(entries=[(T, 104), (T, 108)], base_offset=100), 100) == ("", {})
+
+
+def test_a_zero_padded_time_index_does_not_pass() -> None:
+    padded = build_time_index(entries=[(T, 104)], base_offset=100, zero_entry_count=1)
+    assert _time_index_fault(padded, 100) == ("time-index-last-timestamp", {"last": 0, "first": T})
+
+
+def test_the_last_entry_of_a_time_index_may_not_lie_below_its_base() -> None:
+    below = build_time_index(entries=[(T, 104), (T + 1, 99)], base_offset=100)
+    assert _time_index_fault(below, 100) == ("time-index-last-offset", {"last": 99, "first": 100})
+
+
+def test_a_time_index_holds_whole_entries() -> None:
+    assert _time_index_fault(build_time_index(entries=[(T, 4)], trailing=bytes(11)), 0) == ("time-index-size", {"size": 23})
+    assert _time_index_fault(b"", 0) == ("", {})
+
+
+@pytest.mark.parametrize(("suffix", "position"), [(".index", 232), (".timeindex", 228)])
+def test_an_index_truncated_while_it_is_checked_cannot_be_read(tmp_path: Path, suffix: str, position: int) -> None:
+    path = tmp_path / f"0{suffix}"
+    path.write_bytes(bytes(240))
+    with Source(str(path)) as source:
+        os.truncate(path, 100)
+        with pytest.raises(Unreadable) as caught:
+            if suffix == ".index":
+                offset_index_check.check_sanity(source, 0, allows_base_offset=True)
+            else:
+                time_index_check.check_sanity(source, 0)
+    assert (caught.value.code, caught.value.path, caught.value.position) == ("file-io-error", str(path), position)
+
+
+# --- entries of the time index up to the zero tail
+
+
+def _entries(data: bytes, base_offset: int, *, with_zero_tail: bool = False) -> Entries:
+    with opened(data) as source:
+        return list(zip(*time_index_check.entries(source, base_offset, with_zero_tail=with_zero_tail), strict=True))
+
+
+def test_entries_end_at_the_zero_tail() -> None:
+    data = build_time_index(entries=[(T, 104), (T + 1, 108)], base_offset=100, zero_entry_count=3)
+    assert _entries(data, 100) == [(T, 104), (T + 1, 108)]
+    assert _entries(data, 100, with_zero_tail=True) == [(T, 104), (T + 1, 108), (0, 100), (0, 100), (0, 100)]
+
+
+def test_the_first_entry_is_never_a_zero_tail() -> None:
+    assert _entries(bytes(36), 100) == [(0, 100)]
+    assert _entries(build_time_index(entries=[(T, 100), (T + 1, 104)], base_offset=100), 100) == [(T, 100), (T + 1, 104)]
+
+
+# --- landings
+
+Landing = tuple[int | None, int] | str
+
+
+def _landing_walked_plainly(data: bytes, offset: int, start: int, *, reads_to_end: bool, may_start_past_end: bool) -> Landing:
+    """Where one entry leads, by a walk of its own, or the code of what keeps it from leading anywhere."""
+    if start < 0:
+        return "index-position-negative"
+    if start > len(data):
+        return (None, 0) if may_start_past_end else "index-position-past-log"
+    landing: tuple[int, int] | None = None
+    position = start
+    while position < len(data) - 17:
+        batch_offset, length = struct.unpack_from(">qi", data, position)
+        if length < 14:
+            return landing if landing and not reads_to_end else "record-size-too-small"
+        if position > len(data) - 12 - length:
+            break
+        if landing is None or reads_to_end:
+            (magic,) = struct.unpack_from(">b", data, position + 16)
+            last_offset = batch_offset
+            if magic >= 2:
+                # the header is read only where its last offset is wanted
+                if landing is None and position + 61 > len(data):
+                    return "batch-header-cut"
+                if landing is None:
+                    last_offset = batch_offset + struct.unpack_from(">i", data, position + 23)[0]
+                    last_offset = (last_offset + (1 << 63)) % (1 << 64) - (1 << 63)
+            if landing is None and last_offset >= offset:
+                landing = (position, last_offset)
+                if not reads_to_end:
+                    return landing
+        position += 12 + length
+    return landing or (None, 0)
+
+
+def _landings(
+    data: bytes, offsets: Sequence[int], starts: Sequence[int], *, reads_to_end: bool, may_start_past_end: bool
+) -> list[Landing]:
+    found: list[Landing] = []
+    with opened(data) as source:
+        landings = time_index_check.Landings(
+            source, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end
+        )
+        for row in range(len(offsets)):
+            try:
+                landing = landings.landing(row)
+                found.append((landing.position, landing.last_offset if landing.position is not None else 0))
+            except CorruptData as error:
+                found.append(error.code)
+    return found
+
+
+def test_an_entry_lands_in_the_first_batch_that_reaches_its_offset() -> None:
+    found = _landings(LOG, [99, 102, 103, 105, 106], [0] * 5, reads_to_end=True, may_start_past_end=False)
+    assert found == [(0, 102), (0, 102), (len(FIRST), 105), (len(FIRST), 105), (None, 0)]
+
+
+def test_an_entry_does_not_land_in_front_of_its_start() -> None:
+    found = _landings(LOG, [101, 101], [0, len(FIRST)], reads_to_end=True, may_start_past_end=False)
+    assert found == [(0, 102), (len(FIRST), 105)]
+
+
+def test_damage_behind_a_landing_counts_only_where_all_is_read() -> None:
+    data = FIRST + bytes(30)
+    for reads_to_end, expected in [(True, "record-size-too-small"), (False, (0, 102))]:
+        assert _landings(data, [102], [0], reads_to_end=reads_to_end, may_start_past_end=False) == [expected]
+
+
+def test_without_entries_the_log_is_not_walked() -> None:
+    assert _landings(bytes(30), [], [], reads_to_end=True, may_start_past_end=False) == []
+
+
+@st.composite
+def _logs_with_entries(draw: st.DrawFn) -> tuple[bytes, list[int], list[int]]:
+    offset = draw(st.integers(0, 50))
+    parts: list[bytes] = []
+    for _ in range(draw(st.integers(0, 8))):
+        count = draw(st.integers(1, 3))
+        kind = draw(st.sampled_from(["batch", "batch", "messages", "wrapper"]))
+        if kind == "batch":
+            parts.append(batch(records=[record()] * count, base_offset=offset))
+        elif kind == "messages":
+            parts.append(message_set(messages=[message()] * count, base_offset=offset))
+        else:
+            parts.append(wrapper(messages=[message()] * count, base_offset=offset))
+        # logs out of order exist: what lands where must not depend on order
+        offset += count + draw(st.integers(-4, 3))
+    data = b"".join(parts)
+    borders = [0]
+    for part in parts:
+        borders.append(borders[-1] + len(part))
+    data = draw(damaged(st.just(data)))
+    places = st.sampled_from(borders) | st.sampled_from(borders) | st.integers(-2, len(data) + 3)
+    entries = draw(st.lists(st.tuples(st.integers(-2, 80), places), max_size=10))
+    return data, [entry[0] for entry in entries], [entry[1] for entry in entries]
+
+
+@given(_logs_with_entries(), st.booleans(), st.booleans(), st.sampled_from([61, 200, WINDOW_SIZE]))
+def test_landings_are_those_of_a_walk_for_every_entry(
+    given_log: tuple[bytes, list[int], list[int]], reads_to_end: bool, may_start_past_end: bool, window_size: int
+) -> None:
+    data, offsets, starts = given_log
+    expected = [
+        _landing_walked_plainly(data, offset, start, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
+        for offset, start in zip(offsets, starts, strict=True)
+    ]
+    with mock.patch.dict(Log.__init__.__kwdefaults__, window_size=window_size):
+        found = _landings(data, offsets, starts, reads_to_end=reads_to_end, may_start_past_end=may_start_past_end)
+    assert found == expected
+
+
+# --- the largest timestamp in a batch
+
+
+def _latest_at(data: bytes, position: int = 0) -> int | str:
+    with opened(data) as source:
+        try:
+            return time_index_check.max_timestamp_at(source, position)
+        except CorruptData as error:
+            return error.code
+
+
+def test_the_latest_timestamp_is_that_of_the_records_not_of_the_header() -> None:
+    assert _latest_at(batch(records=[record(timestamp=T + 5), record(timestamp=T)], max_timestamp=T + 999)) == T + 5
+    assert _latest_at(batch(records=[record(timestamp=T)], max_timestamp=T + 999)) == T
+
+
+def test_the_latest_timestamp_of_a_large_batch_may_be_that_of_any_record() -> None:
+    for size in (5_000, 2_000_000):  # more than is read at first, more than is read at once
+        assert (
+            _latest_at(batch(records=[record(timestamp=T), record(timestamp=T + 7, value=bytes(size)), record(timestamp=T)]))
+            == T + 7
+        )
+
+
+def test_log_append_time_is_the_latest_timestamp_of_its_batch() -> None:
+    for count in (1, 2):
+        data = batch(records=[record(timestamp=T)] * count, timestamp_type="LogAppendTime", max_timestamp=T + 9)
+        assert _latest_at(data) == T + 9
+
+
+def test_an_emptied_batch_has_no_latest_timestamp() -> None:
+    assert _latest_at(batch(last_offset_delta=9)) == -1
+
+
+def test_a_bad_record_keeps_the_latest_timestamp_from_being_found() -> None:
+    assert _latest_at(batch(records=[record(key_length=1000)])) == "record-structure-invalid"
+    assert _latest_at(batch(records=[record(), record(key_length=1000)])) == "record-structure-invalid"
+    assert _latest_at(batch(records=[record()], records_count=2)) == "record-count-too-high"
+
+
+@pytest.mark.slow
+@given(LOGS)
+def test_the_latest_timestamp_is_that_of_the_records_read_one_by_one(data: bytes) -> None:
+    batches = walk(data).rows
+    for row, found in zip(batches, read_records(data).batches, strict=True):
+        assert _latest_at(data, row["position"]) == max([record["timestamp"] for record in found], default=-1)
+
+
+def test_the_latest_timestamp_wraps_as_javas_numbers_do() -> None:
+    overflowing = record(timestamp_delta=1)
+    for records in ([overflowing, overflowing], [overflowing]):
+        assert _latest_at(batch(records=records, base_timestamp=MAX_INT64, max_timestamp=0)) == -1
+
+
+def test_entries_are_rows_of_their_classes() -> None:
+    with opened(build_offset_index(entries=[(4, 7)])) as source:
+        (table,) = offset_index.read(source, 0)
+        assert [values_of(row) for row in table] == [{"offset": 4, "position": 7}]
+    with opened(build_time_index(entries=[(T, 7)])) as source:
+        (other,) = time_index.read(source, 0)
+        assert [values_of(row) for row in other] == [{"timestamp": T, "offset": 7}]

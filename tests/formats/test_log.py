@@ -1,0 +1,409 @@
+"""The walk through a log: where batches are, where it stops, and that windows do not matter."""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.binary.source import Source
+from kdump.errors import CorruptData, Unreadable
+from kdump.formats import records
+from kdump.formats.log import Log, LogRules
+from tests.builders.records import batch, encode_message, message, message_set, record, wrapper
+from tests.support import LOGS, damaged, opened, read_records, values_of, walk
+
+pytestmark = pytest.mark.both_kernels
+
+ONE = batch(records=[record(value=b"v")], base_offset=7)
+ONE_MESSAGE = message_set(messages=[message(value=b"v")], base_offset=7)
+
+
+class Extent(NamedTuple):
+    """Where a batch is, and its last offset."""
+
+    position: int
+    size: int
+    last_offset: int
+
+
+def _walked_plainly(data: bytes, end: int | None = None) -> tuple[list[Extent], int, str]:
+    """Kafka's walk, written down once more: the batches, where it ended and, if it threw, the code."""
+    end = len(data) if end is None else min(end, len(data))
+    extents: list[Extent] = []
+    position = 0
+    while position < end - 17:
+        offset, length = struct.unpack_from(">qi", data, position)
+        (magic,) = struct.unpack_from(">b", data, position + 16)
+        if length < 14:
+            return extents, position, "record-size-too-small"
+        if position > end - 12 - length:
+            break
+        if magic < 0:
+            return extents, position, "magic-negative"
+        if magic >= 2:
+            if position + 61 > len(data):
+                return extents, position, "batch-header-cut"
+            if data[position + 22] & 7 > 4:
+                return extents, position, "codec-unknown"
+            offset += struct.unpack_from(">i", data, position + 23)[0]
+        elif data[position + 17] & 7 > 4:
+            return extents, position, "codec-unknown"
+        extents.append(Extent(position, 12 + length, (offset + (1 << 63)) % (1 << 64) - (1 << 63)))
+        position += 12 + length
+    return extents, position, ""
+
+
+def _ended(data: bytes, **options: Any) -> tuple[int, int, str, str]:  # the options of Log, of several types
+    found = walk(data, **options)
+    return len(found.rows), found.position, found.trailing, found.code
+
+
+# --- the end of a log
+
+
+def test_an_empty_log_has_no_batches() -> None:
+    assert _ended(b"") == (0, 0, "", "")
+
+
+@pytest.mark.parametrize("one", [ONE, ONE_MESSAGE], ids=["batch", "message"])
+def test_a_log_ends_behind_its_last_batch(one: bytes) -> None:
+    assert _ended(one * 3) == (3, 3 * len(one), "", "")
+
+
+@pytest.mark.parametrize("rest", [1, 12, 17])
+@pytest.mark.parametrize("byte", [b"\0", b"\xff"])
+def test_up_to_17_bytes_behind_the_last_batch_are_trailing(rest: int, byte: bytes) -> None:
+    assert _ended(ONE + byte * rest) == (1, len(ONE), "torn-header", "")
+
+
+def test_18_zero_bytes_behind_the_last_batch_are_a_batch_that_cannot_be() -> None:
+    found = walk(ONE + bytes(18))
+    assert (len(found.rows), found.code) == (1, "record-size-too-small")
+    assert found.fault is not None
+    assert found.fault.position == len(ONE)
+    assert (found.fault.values["size"], found.fault.values["minimum"]) == (0, 14)
+
+
+@pytest.mark.parametrize("length", [-0x80000000, -1, 0, 13])
+@pytest.mark.parametrize("magic", [0, 1, 2, -1])
+def test_a_length_below_14_ends_the_walk_with_a_fault(length: int, magic: int) -> None:
+    data = ONE + struct.pack(">qi4xb", 8, length, magic) + bytes(100)
+    assert _ended(data) == (1, len(ONE), "", "record-size-too-small")
+
+
+@pytest.mark.parametrize("length", [100, 0x7FFFFFFF])
+def test_a_batch_that_reaches_past_the_end_is_trailing(length: int) -> None:
+    torn = batch(records=[record(value=b"v")], batch_length=length)
+    assert _ended(ONE + torn) == (1, len(ONE), "torn-batch", "")
+
+
+def test_a_batch_cut_anywhere_is_trailing() -> None:
+    for size in range(1, len(ONE)):
+        expected = "torn-header" if size < 18 else "torn-batch"
+        assert _ended(ONE + ONE[:size]) == (1, len(ONE), expected, ""), size
+
+
+def test_a_batch_that_ends_with_the_log_is_whole() -> None:
+    assert _ended(ONE) == (1, len(ONE), "", "")
+    assert _ended(ONE[:-1]) == (0, 0, "torn-batch", "")
+
+
+# --- batches that cannot be read
+
+
+def test_a_batch_shorter_than_its_header_is_read_into_the_next() -> None:
+    data = batch(batch_length=20, base_offset=3, payload=b"") + ONE
+    first, *_ = walk(data).rows
+    assert (first["base_offset"], first["size"], first["isvalid"]) == (3, 32, False)
+
+
+def test_a_batch_header_that_the_file_cuts_is_a_fault() -> None:
+    data = ONE + batch(batch_length=20, payload=b"")[:40]
+    found = walk(data)
+    assert (len(found.rows), found.position, found.code) == (1, len(ONE), "batch-header-cut")
+    assert found.fault is not None
+    assert (found.fault.values["header_size"], found.fault.values["read"], found.fault.row) == (61, 40, None)
+
+
+@pytest.mark.parametrize("magic", [-1, -128])
+def test_a_negative_magic_is_a_fault_that_knows_the_offset(magic: int) -> None:
+    found = walk(ONE + batch(records=[record()], base_offset=42, magic=magic))
+    assert (len(found.rows), found.code) == (1, "magic-negative")
+    assert found.fault is not None
+    assert found.fault.row is not None
+    assert (found.fault.values["magic"], found.fault.through) == (magic, "last_offset")
+    assert getattr(found.fault.row, "last_offset") == 42  # noqa: B009  # a Row declares its fields in its subclasses
+
+
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_an_unknown_codec_is_a_fault_that_knows_the_row(codec: int) -> None:
+    found = walk(ONE + batch(records=[record()], base_offset=42, attributes=codec))
+    assert (len(found.rows), found.code) == (1, "codec-unknown")
+    assert found.fault is not None
+    assert found.fault.row is not None
+    row = values_of(found.fault.row)
+    assert (row["base_offset"], row["delete_horizon_ms"], found.fault.through) == (42, None, "delete_horizon_ms")
+    found = walk(message_set(messages=[message(attributes=codec, offset=42)]))
+    assert found.fault is not None
+    assert found.fault.row is not None
+    assert (values_of(found.fault.row)["last_offset"], found.fault.through) == (42, "last_offset")
+
+
+def test_releases_that_know_fewer_codecs_refuse_more() -> None:
+    data = batch(records=[record(value=b"v")], codec="zstd")
+    assert _ended(data, rules=LogRules(5)) == (1, len(data), "", "")
+    assert _ended(data, rules=LogRules(4)) == (0, 0, "", "codec-unknown")
+
+
+def test_a_fault_tells_how_to_go_on_behind_the_batch() -> None:
+    bad = batch(records=[record()], magic=-1)
+    with opened(ONE + bad + ONE) as source:
+        log = Log(source)
+        with pytest.raises(CorruptData) as caught:
+            list(log.chunks())
+        log.position += caught.value.values["batch_size"]
+        assert [list(chunk.batches["position"]) for chunk in log.chunks()] == [[len(ONE) + len(bad)]]
+
+
+# --- a view that ends early or begins late
+
+
+def test_a_batch_that_crosses_the_end_of_the_view_is_not_seen() -> None:
+    data = ONE * 3
+    for end, count in [(0, 0), (17, 0), (len(ONE) - 1, 0), (len(ONE), 1), (2 * len(ONE) + 5, 2), (1 << 40, 3)]:
+        found = walk(data, end=end)
+        assert (len(found.rows), found.fault) == (count, None), end
+
+
+def test_a_walk_may_begin_at_any_batch() -> None:
+    found = walk(ONE * 3, start=len(ONE))
+    assert [row["position"] for row in found.rows] == [len(ONE), 2 * len(ONE)]
+
+
+def test_a_walk_from_the_end_finds_nothing() -> None:
+    assert _ended(ONE, start=len(ONE)) == (0, len(ONE), "", "")
+
+
+# --- windows
+
+
+def test_a_batch_larger_than_a_window_is_read() -> None:
+    large = batch(records=[record(value=bytes(1_200_000))], base_offset=8)
+    found = walk(ONE + large + ONE)
+    assert [(row["position"], row["size"], row["isvalid"]) for row in found.rows] == [
+        (0, 69, True),
+        (69, 1_200_074, True),
+        (1_200_143, 69, True),
+    ]
+    deep = read_records(ONE + large + ONE)
+    assert [row["value_size"] for row in deep.rows] == [1, 1_200_000, 1]
+
+
+def test_a_message_larger_than_a_window_is_read() -> None:
+    large = message_set(messages=[message(value=bytes(1_200_000), key=b"k")])
+    found = walk(ONE_MESSAGE + large + ONE_MESSAGE)
+    assert [(row["position"], row["size"], row["isvalid"]) for row in found.rows] == [
+        (0, 35, True),
+        (35, 1_200_035, True),
+        (1_200_070, 35, True),
+    ]
+    assert [row["value_size"] for row in read_records(ONE_MESSAGE + large).rows] == [1, 1_200_000]
+
+
+def test_a_large_batch_with_a_wrong_checksum_is_not_valid() -> None:
+    large = batch(records=[record(value=bytes(1_200_000))], crc=1)
+    assert [row["isvalid"] for row in walk(large).rows] == [False]
+
+
+@given(damaged(LOGS), st.integers(17, 300))
+def test_any_window_size_gives_the_same_rows(data: bytes, window_size: int) -> None:
+    plain, windowed = walk(data), walk(data, window_size=window_size)
+    assert windowed.rows == plain.rows
+    assert windowed[1:3] == plain[1:3]
+    assert windowed.code == plain.code
+
+
+@given(damaged(LOGS), st.integers(17, 300))
+def test_any_window_size_gives_the_same_records(data: bytes, window_size: int) -> None:
+    plain, windowed = read_records(data), read_records(data, window_size=window_size)
+    assert windowed.batches == plain.batches
+    assert windowed.code == plain.code
+
+
+def test_even_a_window_of_one_byte_gives_the_same_rows() -> None:
+    assert _ended(ONE * 3, window_size=1) == _ended(ONE * 3)
+
+
+# --- against the walk written down once more
+
+
+@given(damaged(LOGS), st.none() | st.integers(0, 400))
+def test_the_walk_is_kafkas(data: bytes, end: int | None) -> None:
+    extents, position, code = _walked_plainly(data, end)
+    found = walk(data, end=end)
+    assert [(row["position"], row["size"], row["last_offset"]) for row in found.rows] == extents
+    assert (found.position, found.code) == (position, code)
+
+
+@given(damaged(LOGS))
+def test_extents_are_the_positions_and_last_offsets_of_the_rows(data: bytes) -> None:
+    rows = walk(data, rules=LogRules(8)).rows
+    positions: list[int] = []
+    last_offsets: list[int] = []
+    with opened(data) as source:
+        try:
+            for some_positions, some_offsets in Log(source).extents():
+                positions += some_positions
+                last_offsets += some_offsets
+        except CorruptData as error:
+            assert error.code in ("record-size-too-small", "batch-header-cut")
+    assert positions[: len(rows)] == [row["position"] for row in rows]
+    assert last_offsets[: len(rows)] == [row["last_offset"] for row in rows]
+
+
+@given(damaged(LOGS))
+def test_starts_are_the_positions_of_extents(data: bytes) -> None:
+    with opened(data) as source:
+        extents, starts = Log(source).extents(), Log(source).starts()
+        positions = _up_to_a_fault(position for some, _ in extents for position in some)
+        found = _up_to_a_fault(window_position + start for some, _, window_position in starts for start in some)
+    assert found == positions
+
+
+def _up_to_a_fault(positions: Iterator[int]) -> list[int | str]:
+    found: list[int | str] = []
+    try:
+        for position in positions:
+            found.append(position)
+    except CorruptData as error:
+        found.append(error.code)
+    return found
+
+
+@given(damaged(LOGS))
+def test_every_row_is_its_place_in_the_columns(data: bytes) -> None:
+    with opened(data) as source:
+        try:
+            for chunk in Log(source).chunks():
+                names = [column.name for column in chunk.batches.row_class.schema]
+                columns = {name: list(chunk.batches[name]) for name in names}
+                assert [values_of(row) for row in chunk.batches] == [
+                    dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)
+                ]
+                assert len({len(column) for column in columns.values()}) == 1
+        except CorruptData:
+            pass
+
+
+def _whole(data: bytes) -> list[int]:
+    """Where batches start that are whole, going by their lengths, and where the first bytes stand that are none."""
+    starts, position = [0], 0
+    while position + 12 < len(data):
+        (length,) = struct.unpack_from(">i", data, position + 8)
+        position += 12 + length
+        if length <= 0 or position > len(data):
+            break
+        starts.append(position)
+    return starts
+
+
+@given(damaged(LOGS))
+def test_damage_is_a_fault_that_names_the_first_batch_it_lies_in_or_nothing(data: bytes) -> None:
+    found = read_records(data)
+    starts = _whole(data)
+    if found.fault is None:
+        assert len(found.batches) == len(starts) - 1
+    else:
+        assert found.fault.path is not None
+        count = len(found.batches)  # of the last of them, only some records may have been read
+        assert found.fault.position in starts[max(count - 1, 0) : count + 1]
+
+
+@given(LOGS)
+def test_a_sound_log_has_only_valid_batches_and_ends_at_its_end(data: bytes) -> None:
+    found = walk(data)
+    assert all(row["isvalid"] for row in found.rows)
+    assert (found.position, found.trailing, found.code) == (len(data), "", "")
+    assert read_records(data).code == ""
+
+
+# --- a log that changes while it is read
+
+
+def _log(tmp_path: Path, data: bytes) -> Path:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "code", "trailing"),
+    [
+        (0, 0, "", "torn-header"),
+        (5, 0, "", "torn-header"),
+        (17, 0, "batch-header-cut", ""),
+        (30, 0, "batch-header-cut", ""),
+        (len(ONE), 1, "", "torn-header"),
+        (2 * len(ONE) + 5, 2, "", "torn-header"),
+    ],
+)
+def test_a_log_truncated_before_it_is_walked_ends_where_its_bytes_do(
+    tmp_path: Path, size: int, count: int, code: str, trailing: str
+) -> None:
+    path = _log(tmp_path, ONE * 3)
+    found, fault = 0, ""
+    with Source(str(path)) as source:
+        os.truncate(path, size)
+        log = Log(source)
+        try:
+            found = sum(len(chunk.batches) for chunk in log.chunks())
+        except CorruptData as error:
+            fault = error.code
+        assert (found, fault, log.trailing, log.position) == (count, code, trailing, count * len(ONE))
+
+
+def test_a_log_truncated_before_it_is_walked_is_not_called_corrupt(tmp_path: Path) -> None:
+    path = _log(tmp_path, ONE * 3)
+    with Source(str(path)) as source:
+        os.truncate(path, 0)
+        log = Log(source)
+        assert list(log.chunks()) == []
+        assert log.trailing != ""
+
+
+def test_a_log_truncated_between_a_large_batch_and_its_records_is_a_fault(tmp_path: Path) -> None:
+    path = _log(tmp_path, batch(records=[record(value=bytes(1_200_000))], crc=0))
+    with Source(str(path)) as source:
+        (chunk,) = Log(source).chunks()
+        os.truncate(path, 30)
+        with pytest.raises(CorruptData) as caught:
+            list(records.read(source, chunk))
+        assert caught.value.code == "batch-shorter-than-header"
+
+
+def test_a_log_truncated_between_a_large_message_and_its_records_is_a_fault(tmp_path: Path) -> None:
+    path = _log(tmp_path, message_set(messages=[message(value=bytes(1_200_000), crc=0)]))
+    with Source(str(path)) as source:
+        (chunk,) = Log(source).chunks()
+        os.truncate(path, 14)
+        with pytest.raises(Unreadable):
+            list(records.read(source, chunk))
+
+
+# --- all magics in one log
+
+
+def test_magics_may_follow_each_other_in_any_order() -> None:
+    data = ONE + ONE_MESSAGE + message_set(messages=[message(magic=0)]) + ONE + wrapper(messages=[message(value=b"a")]) + ONE
+    assert [row["magic"] for row in walk(data).rows] == [2, 1, 0, 2, 1, 2]
+
+
+def test_a_message_of_14_bytes_is_the_shortest_of_magic_0() -> None:
+    row, *_ = walk(encode_message(message(magic=0)) * 2).rows
+    assert (row["size"], row["isvalid"], row["crc"]) == (26, True, zlib.crc32(b"\0\0" + b"\xff" * 8))

@@ -1,0 +1,303 @@
+"""Messages of magic 0 and 1, and the wrappers that hold them compressed."""
+
+import struct
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.formats.record import MAX_ROWS
+from tests.builders.compression import Codec, gzip_members, lz4_frame
+from tests.builders.records import Message, batch, encode_message, message, message_set, record, wrapper
+from tests.support import LEGACY_CODECS, OPTIONAL_BYTES, TIMESTAMPS, fault_of, read_records
+
+pytestmark = pytest.mark.both_kernels
+
+T = 1_700_000_000_000
+LEGACY: list[Codec] = ["gzip", "snappy", "lz4"]
+
+
+def _offsets(data: bytes) -> list[int]:
+    found = read_records(data)
+    assert found.fault is None
+    return [row["offset"] for row in found.rows]
+
+
+# --- messages on their own
+
+
+def test_every_field_of_a_message_stands_in_its_row() -> None:
+    data = message_set(messages=[message(key=b"k1", value=b"v1"), message(key=b"k2", timestamp=T + 5)], base_offset=5)
+    assert read_records(data).batches == [
+        [
+            {
+                "offset": 5,
+                "timestamp": T,
+                "key_size": 2,
+                "value_size": 2,
+                "sequence": None,
+                "headers": None,
+                "key": b"k1",
+                "value": b"v1",
+                "crc": 2782554722,
+                "isvalid": True,
+            }
+        ],
+        [
+            {
+                "offset": 6,
+                "timestamp": T + 5,
+                "key_size": 2,
+                "value_size": -1,
+                "sequence": None,
+                "headers": None,
+                "key": b"k2",
+                "value": None,
+                "crc": 3703444641,
+                "isvalid": True,
+            }
+        ],
+    ]
+
+
+def test_a_message_of_magic_0_has_no_timestamp() -> None:
+    (row,) = read_records(message_set(messages=[message(key=b"k1", value=b"v1", magic=0)], base_offset=5)).rows
+    assert (row["timestamp"], row["key"], row["value"], row["crc"]) == (-1, b"k1", b"v1", 1474775406)
+
+
+def test_a_null_key_is_not_an_empty_key() -> None:
+    rows = read_records(message_set(messages=[message(key=None, value=b""), message(key=b"", value=None)])).rows
+    assert [(row["key"], row["key_size"], row["value"], row["value_size"]) for row in rows] == [
+        (None, -1, b"", 0),
+        (b"", 0, None, -1),
+    ]
+
+
+def test_sizes_below_minus_1_are_null_and_shown_as_stored() -> None:
+    (row,) = read_records(message_set(messages=[message(key_length=-7, value_length=-9)])).rows
+    assert (row["key"], row["key_size"], row["value"], row["value_size"]) == (None, -7, None, -9)
+
+
+def test_a_wrong_checksum_keeps_no_message_back() -> None:
+    (row,) = read_records(message_set(messages=[message(value=b"v", crc=7)])).rows
+    assert (row["value"], row["crc"], row["isvalid"]) == (b"v", 7, False)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_key_that_reaches_past_its_message_leaves_no_room_for_the_value(magic: int) -> None:
+    found = read_records(message_set(messages=[message(value=b"a"), message(key_length=1000, magic=magic)]))
+    row = found.rows[1]
+    assert (row["key_size"], row["key"]) == (1000, "message-content-past-end")
+    assert (row["value_size"], row["value"]) == ("message-field-past-end", "message-field-past-end")
+
+
+def test_a_value_that_reaches_past_its_message_is_found_when_it_is_looked_at() -> None:
+    (row,) = read_records(message_set(messages=[message(key=b"k", value=b"v", value_length=1000)])).rows
+    assert (row["key"], row["value_size"], row["value"]) == (b"k", 1000, "message-content-past-end")
+
+
+def test_a_message_too_short_for_its_key_is_shown_as_far_as_it_goes() -> None:
+    short = struct.pack(">qiIbb", 0, 14, 0, 1, 0) + bytes(8)  # what magic 0 needs, said to be magic 1
+    (row,) = read_records(short).rows
+    assert (row["timestamp"], row["key_size"], row["value"]) == (0, "message-field-past-end", "message-field-past-end")
+
+
+# --- wrappers
+
+
+@pytest.mark.parametrize("codec", LEGACY)
+@pytest.mark.parametrize("magic", [0, 1])
+def test_the_messages_inside_stand_in_place_of_their_wrapper(codec: Codec, magic: int) -> None:
+    inside = [message(key=b"k1", value=b"v1", magic=magic), message(key=b"k2", magic=magic)]
+    data = wrapper(messages=inside, magic=magic, codec=codec, base_offset=5)
+    found = read_records(data)
+    assert [(row["offset"], row["key"], row["value"]) for row in found.rows] == [(5, b"k1", b"v1"), (6, b"k2", None)]
+    assert [row["isvalid"] for row in found.rows] == [True, True]
+    assert len(found.batches) == 1
+
+
+def test_offsets_inside_magic_0_are_absolute() -> None:
+    inside = [message(magic=0, offset=offset) for offset in (5, 9, 10)]
+    assert _offsets(wrapper(messages=inside, magic=0)) == [5, 9, 10]
+    assert _offsets(wrapper(messages=inside, magic=0, inner_offsets=[0, 1, 2], offset=10)) == [0, 1, 2]
+
+
+def test_offsets_inside_magic_1_are_relative_to_the_last() -> None:
+    inside = [message(), message(), message()]
+    assert _offsets(wrapper(messages=inside, base_offset=5)) == [5, 6, 7]
+    assert _offsets(wrapper(messages=inside, inner_offsets=[0, 1, 2], offset=100)) == [98, 99, 100]
+
+
+def test_relative_offsets_have_gaps_after_compaction() -> None:
+    inside = [message(offset=offset) for offset in (5, 8, 9)]
+    assert _offsets(wrapper(messages=inside, base_offset=5)) == [5, 8, 9]
+    assert _offsets(wrapper(messages=inside, inner_offsets=[3, 6, 7], offset=100)) == [96, 99, 100]
+
+
+def test_absolute_offsets_inside_magic_1_come_out_the_same() -> None:
+    assert _offsets(wrapper(messages=[message()] * 3, base_offset=5, inner_offsets="absolute")) == [5, 6, 7]
+
+
+def test_a_wrapper_with_offset_0_counts_from_0() -> None:
+    assert _offsets(wrapper(messages=[message()] * 3, inner_offsets=[0, 1, 2], offset=0)) == [0, 1, 2]
+    assert _offsets(wrapper(messages=[message()], inner_offsets=[7], offset=0)) == [7]
+
+
+def test_a_wrapper_offset_below_the_last_offset_inside_is_a_fault() -> None:
+    fault = fault_of(wrapper(messages=[message()] * 3, inner_offsets=[0, 1, 2], offset=1))
+    assert fault.code == "legacy-wrapper-offset"
+    assert fault.values == {"wrapper_offset": 1, "inner_offset": 2}
+
+
+def test_a_wrapper_of_magic_0_may_have_any_offset() -> None:
+    inside = [message(magic=0)] * 3
+    assert _offsets(wrapper(messages=inside, magic=0, inner_offsets=[0, 1, 2], offset=1)) == [0, 1, 2]
+
+
+def test_the_magic_of_the_wrapper_decides_how_offsets_are_read() -> None:
+    inside = [message(key=b"a", magic=0), message(key=b"b", magic=1)]
+    assert _offsets(wrapper(messages=inside, magic=1, inner_offsets=[0, 1], offset=50)) == [49, 50]
+    assert _offsets(wrapper(messages=inside, magic=0, inner_offsets=[0, 1], offset=50)) == [0, 1]
+
+
+def test_the_magic_inside_decides_how_a_message_is_read() -> None:
+    inside = [message(key=b"a", value=b"1", magic=0), message(key=b"b", value=b"2", magic=1, timestamp=T + 3)]
+    for magic in (0, 1):
+        rows = read_records(wrapper(messages=inside, magic=magic, base_offset=1)).rows
+        assert [(row["key"], row["value"], row["timestamp"]) for row in rows] == [(b"a", b"1", -1), (b"b", b"2", T + 3)]
+
+
+def test_log_append_time_of_the_wrapper_replaces_the_timestamps_inside() -> None:
+    inside = [message(timestamp=T + 1), message(timestamp=T + 2), message(magic=0)]
+    data = wrapper(messages=inside, timestamp_type="LogAppendTime", timestamp=T + 99, base_offset=1)
+    assert [row["timestamp"] for row in read_records(data).rows] == [T + 99, T + 99, -1]
+
+
+def test_the_timestamp_type_inside_is_not_looked_at() -> None:
+    inside = [message(timestamp=T + 1, timestamp_type="LogAppendTime"), message(timestamp=T + 2)]
+    assert [row["timestamp"] for row in read_records(wrapper(messages=inside, base_offset=1)).rows] == [T + 1, T + 2]
+
+
+def test_every_message_inside_has_a_checksum_of_its_own() -> None:
+    data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=7)], base_offset=1, crc=9)
+    assert [row["isvalid"] for row in read_records(data).rows] == [True, False]
+
+
+def test_a_wrapper_may_have_a_key() -> None:
+    assert _offsets(wrapper(messages=[message()], base_offset=5, key=b"key")) == [5]
+
+
+# --- what is bad
+
+
+def test_a_wrapper_without_a_value_is_a_fault() -> None:
+    for magic in (0, 1):
+        fault = fault_of(wrapper(messages=[message()], magic=magic, has_null_value=True))
+        assert (fault.code, fault.values) == ("legacy-wrapper-null", {"magic": magic})
+
+
+def test_a_wrapper_without_messages_is_a_fault() -> None:
+    assert fault_of(wrapper(messages=[], payload=gzip_members(b""))).code == "legacy-wrapper-empty"
+    assert fault_of(wrapper(messages=[], payload=gzip_members(bytes(11)))).code == "legacy-wrapper-empty"
+
+
+def test_zstd_is_no_codec_of_messages() -> None:
+    for magic in (0, 1):
+        fault = fault_of(wrapper(messages=[message()], magic=magic, codec="zstd"))
+        assert (fault.code, fault.values) == ("codec-not-allowed", {"magic": magic})
+
+
+def test_a_wrapper_inside_a_wrapper_is_a_fault_behind_the_messages_before_it() -> None:
+    nested = wrapper(messages=[message()], base_offset=1)
+    found = read_records(wrapper(messages=[message(value=b"a"), nested], inner_offsets=[0, 1], offset=9))
+    assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "legacy-nested-compression")
+
+
+def test_a_codec_inside_a_wrapper_that_does_not_exist_is_a_fault() -> None:
+    fault = fault_of(wrapper(messages=[message(attributes=7)], base_offset=1))
+    assert (fault.code, fault.values) == ("codec-unknown", {"codec": 7})
+
+
+@pytest.mark.parametrize("kept", range(1, 36))
+def test_a_message_inside_that_is_cut_off_is_not_seen(kept: int) -> None:
+    whole, cut = message(value=b"a"), encode_message(message(value=b"bc"), offset=1)[:kept]
+    data = wrapper(messages=[whole], inner_offsets=[0], trailing=cut, offset=9)
+    found = read_records(data)
+    assert ([row["offset"] for row in found.rows], found.code) == ([9], "")
+
+
+@pytest.mark.parametrize("size", [13, 0, -1, -0x80000000])
+def test_a_message_inside_that_is_too_short_keeps_all_back(size: int) -> None:
+    trailing = struct.pack(">qi", 1, size)
+    found = read_records(wrapper(messages=[message(value=b"a")], trailing=trailing, base_offset=1))
+    assert (found.batches, found.code) == ([[]], "inner-record-size-too-small")
+    assert found.fault is not None
+    assert found.fault.values == {"size": size, "minimum": 14}
+
+
+@pytest.mark.parametrize(
+    ("payload", "code"),
+    [
+        (b"PK" + bytes(20), "frame-bad-header"),
+        (gzip_members(encode_message(message()) * 3)[:30], "wrapper-frame-ends-early"),
+        (gzip_members(encode_message(message()) * 3, has_trailer=False), "wrapper-frame-ends-early"),
+        (gzip_members(encode_message(message()))[:-1] + b"\xff", "wrapper-frame-checksum-mismatch"),
+    ],
+)
+def test_a_damaged_stream_keeps_a_wrapper_back(payload: bytes, code: str) -> None:
+    found = read_records(message_set(messages=[message(value=b"before")]) + wrapper(payload=payload, codec="gzip"))
+    assert ([[row["value"] for row in rows] for rows in found.batches], found.code) == ([[b"before"], []], code)
+    assert found.fault is not None
+    assert found.fault.position == 40
+
+
+def test_the_broken_lz4_checksum_of_magic_0_is_read_in_magic_0_only() -> None:
+    inside = [message(magic=0, value=b"v")]
+    for magic, code in [(0, ""), (1, "frame-bad-header")]:
+        data = wrapper(
+            messages=inside, magic=magic, codec="lz4", compressor=lambda data: lz4_frame(data, is_header_checksum_broken=True)
+        )
+        assert read_records(data).code == code
+
+
+def test_a_fault_ends_the_messages_but_not_those_before() -> None:
+    data = message_set(messages=[message(value=b"a"), message(value=b"b")]) + wrapper(has_null_value=True, messages=[message()])
+    found = read_records(data + message_set(messages=[message(value=b"c")]))
+    assert [[row["value"] for row in rows] for rows in found.batches] == [[b"a"], [b"b"], []]
+
+
+# --- many
+
+
+def test_more_messages_than_a_table_holds_are_all_read() -> None:
+    count = 2 * MAX_ROWS + 3
+    data = wrapper(messages=[message(magic=0)] * count, magic=0, base_offset=5)
+    found = read_records(message_set(messages=[message()]) + data + message_set(messages=[message()]))
+    assert [len(rows) for rows in found.batches] == [1, count, 1]
+    assert [row["offset"] for row in found.batches[1]] == list(range(5, 5 + count))
+
+
+MESSAGES = st.lists(
+    st.builds(message, key=OPTIONAL_BYTES, value=OPTIONAL_BYTES, magic=st.sampled_from([0, 1]), timestamp=TIMESTAMPS),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(MESSAGES, st.integers(1, 1 << 60), st.sampled_from([0, 1]), st.none() | LEGACY_CODECS, st.data())
+def test_messages_are_read_as_they_were_built(
+    messages: list[Message], base_offset: int, magic: int, codec: Codec | None, data: st.DataObject
+) -> None:
+    if codec is None:
+        found = read_records(message_set(messages=messages, base_offset=base_offset))
+    else:
+        inner: Literal["relative", "absolute"] = data.draw(st.sampled_from(["relative", "absolute"])) if magic else "absolute"
+        built = wrapper(messages=messages, magic=magic, codec=codec, base_offset=base_offset, inner_offsets=inner)
+        found = read_records(batch(records=[record()]) + built + batch(records=[record()]))
+        found.batches[:] = [found.batches[1]]
+    assert found.fault is None
+    assert [(row["offset"], row["key"], row["value"], row["timestamp"], row["isvalid"]) for row in found.rows] == [
+        (base_offset + place, built.key, built.value, built.timestamp if built.magic else -1, True)
+        for place, built in enumerate(messages)
+    ]

@@ -1,0 +1,615 @@
+"""Records of magic 2: their fields, and every way in which they can be wrong."""
+
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.errors import CorruptData
+from kdump.formats import records
+from kdump.formats.log import Log
+from kdump.formats.record import MAX_ROWS
+from tests.builders.compression import Codec, gzip_members, lz4_frame, zstd_frames
+from tests.builders.records import Record, batch, encode_record, record, varint, varlong
+from tests.support import OPTIONAL_BYTES, TIMESTAMP_TYPES, fault_of, opened, read_records
+
+pytestmark = pytest.mark.both_kernels
+
+T = 1_700_000_000_000
+MAX_INT32, MAX_INT64 = 2147483647, 9223372036854775807
+COMPRESSING: list[Codec] = ["gzip", "snappy", "lz4", "zstd"]
+CODECS: list[Codec] = ["none", *COMPRESSING]
+
+
+def _values_shown(data: bytes) -> list[bytes]:
+    return [row["value"] for row in read_records(data).rows]
+
+
+# --- fields
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_field_of_a_record_stands_in_its_row(codec: Codec) -> None:
+    data = batch(
+        records=[
+            record(key=b"k1", value=b"v1", headers=[("h", b"x"), ("i", None)], timestamp=T),
+            record(key=b"k2", timestamp=T + 5),
+        ],
+        base_offset=5,
+        base_sequence=100,
+        codec=codec,
+    )
+    assert read_records(data).batches == [
+        [
+            {
+                "offset": 5,
+                "timestamp": T,
+                "key_size": 2,
+                "value_size": 2,
+                "sequence": 100,
+                "headers": ((b"h", b"x"), (b"i", None)),
+                "key": b"k1",
+                "value": b"v1",
+                "crc": None,
+                "isvalid": None,
+            },
+            {
+                "offset": 6,
+                "timestamp": T + 5,
+                "key_size": 2,
+                "value_size": -1,
+                "sequence": 101,
+                "headers": (),
+                "key": b"k2",
+                "value": None,
+                "crc": None,
+                "isvalid": None,
+            },
+        ]
+    ]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_null_key_is_not_an_empty_key(codec: Codec) -> None:
+    rows = read_records(batch(records=[record(key=None, value=b""), record(key=b"", value=None)], codec=codec)).rows
+    assert [(row["key"], row["key_size"], row["value"], row["value_size"]) for row in rows] == [
+        (None, -1, b"", 0),
+        (b"", 0, None, -1),
+    ]
+
+
+def test_every_negative_size_is_null_and_shown_as_minus_1() -> None:
+    (row,) = read_records(batch(records=[record(key_length=-7, value_length=-MAX_INT32)])).rows
+    assert (row["key"], row["key_size"], row["value"], row["value_size"]) == (None, -1, None, -1)
+
+
+def test_a_header_may_have_an_empty_key_and_no_value() -> None:
+    (row,) = read_records(batch(records=[record(headers=[("", None), ("", b""), ("h", None)])])).rows
+    assert row["headers"] == ((b"", None), (b"", b""), (b"h", None))
+
+
+def test_a_header_of_any_bytes_is_kept() -> None:
+    (row,) = read_records(batch(records=[record(headers=[(b"\xff\x00", b"\n"), ("ü", b"")])])).rows
+    assert row["headers"] == ((b"\xff\x00", b"\n"), (b"\xc3\xbc", b""))
+
+
+def test_more_headers_than_one_byte_counts_are_read() -> None:
+    (row,) = read_records(batch(records=[record(headers=[("h", b"x")] * 300)])).rows
+    assert row["headers"] == ((b"h", b"x"),) * 300
+
+
+def test_log_append_time_replaces_record_timestamps() -> None:
+    data = batch(records=[record(timestamp=T), record(timestamp=T + 9)], timestamp_type="LogAppendTime", max_timestamp=T + 1234)
+    assert [row["timestamp"] for row in read_records(data).rows] == [T + 1234, T + 1234]
+
+
+def test_a_delete_horizon_is_the_base_of_timestamps() -> None:
+    data = batch(records=[record(timestamp=T)], delete_horizon_ms=T + 99_999)
+    assert [row["timestamp"] for row in read_records(data).rows] == [T]
+
+
+def test_timestamps_wrap_as_javas_numbers_do() -> None:
+    data = batch(records=[record(timestamp_delta=1)], base_timestamp=MAX_INT64, max_timestamp=0)
+    assert [row["timestamp"] for row in read_records(data).rows] == [-MAX_INT64 - 1]
+
+
+def test_offsets_may_have_gaps_and_wrap() -> None:
+    data = batch(records=[record(offset_delta=0), record(offset_delta=7)], base_offset=MAX_INT64 - 3)
+    assert [row["offset"] for row in read_records(data).rows] == [MAX_INT64 - 3, -MAX_INT64 + 2]
+
+
+@pytest.mark.parametrize(
+    ("base_sequence", "sequences"),
+    [
+        (-1, [-1, -1, -1]),
+        (-5, [-1, -1, -1]),
+        (0, [0, 1, 2]),
+        (MAX_INT32 - 1, [MAX_INT32 - 1, MAX_INT32, 0]),
+        (MAX_INT32, [MAX_INT32, 0, 1]),
+    ],
+)
+def test_behind_the_greatest_sequence_follows_0(base_sequence: int, sequences: list[int]) -> None:
+    rows = read_records(batch(records=[record()] * 3, base_sequence=base_sequence)).rows
+    assert [row["sequence"] for row in rows] == sequences
+
+
+def test_a_sequence_counts_gaps_of_offsets() -> None:
+    rows = read_records(batch(records=[record(offset_delta=2), record(offset_delta=9)], base_sequence=100)).rows
+    assert [row["sequence"] for row in rows] == [102, 109]
+
+
+def test_varints_may_be_longer_than_they_need() -> None:
+    body = b"\0" + b"\x80" * 9 + b"\0" + b"\x80\x80\x80\x80\0" + b"\x81\x80\0" * 2 + b"\x80\0"
+    (row,) = read_records(batch(records=[varint(len(body), size_in_bytes=5) + body])).rows
+    assert (row["timestamp"], row["offset"], row["key"], row["value"], row["headers"]) == (T, 0, None, None, ())
+
+
+def test_the_attributes_of_a_record_mean_nothing() -> None:
+    (row,) = read_records(batch(records=[record(value=b"v", attributes=0xFF)])).rows
+    assert row["value"] == b"v"
+
+
+def test_an_emptied_batch_has_no_records_whatever_its_codec() -> None:
+    for attributes in range(5):
+        assert read_records(batch(last_offset_delta=9, attributes=attributes)).batches == [[]]
+
+
+def test_nothing_is_looked_at_behind_a_count_of_0() -> None:
+    assert read_records(batch(records_count=0, payload=b"garbage")).batches == [[]]
+    assert read_records(batch(records_count=0, payload=b"garbage", codec="gzip")).batches == [[]]
+
+
+def test_a_wrong_checksum_keeps_no_record_back() -> None:
+    assert _values_shown(batch(records=[record(value=b"v")], crc=1)) == [b"v"]
+
+
+# --- many records
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_more_records_than_a_table_holds_are_all_read(codec: Codec) -> None:
+    count = 2 * MAX_ROWS + 3
+    payload = b"".join(encode_record(record(value=b"v"), row=row) for row in range(count))
+    data = batch(payload=gzip_members(payload) if codec == "gzip" else payload, records_count=count, codec=codec, crc=0)
+    found = read_records(batch(records=[record()]) + data + batch(records=[record()]))
+    assert [len(rows) for rows in found.batches] == [1, count, 1]
+    assert [row["offset"] for row in found.batches[1]] == list(range(count))
+
+
+def test_a_bad_record_far_behind_keeps_no_record_of_an_uncompressed_batch_back() -> None:
+    payload = b"".join(encode_record(record(value=b"v"), row=row) for row in range(MAX_ROWS + 5))
+    found = read_records(batch(payload=payload, records_count=MAX_ROWS + 6, crc=0))
+    assert (len(found.rows), found.code) == (MAX_ROWS + 5, "record-count-too-high")
+
+
+def test_a_bad_record_far_behind_keeps_all_records_of_a_compressed_batch_back() -> None:
+    payload = b"".join(encode_record(record(value=bytes(200)), row=row) for row in range(MAX_ROWS + 5))
+    found = read_records(batch(payload=gzip_members(payload), records_count=MAX_ROWS + 6, codec="gzip", crc=0))
+    assert (found.batches, found.code) == ([[]], "compressed-record-count-too-high")
+
+
+def _counts_of_tables(data: bytes) -> list[list[int]]:
+    with opened(data) as source:
+        return [part.counts for chunk in Log(source).chunks() for part in records.read(source, chunk)]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_records_of_small_batches_stand_in_one_table_whatever_their_codecs(codec: Codec) -> None:
+    one, two = batch(records=[record()], codec=codec), batch(records=[record(), record()])
+    empty = batch(records=[], codec=codec, records_count=0)
+    assert _counts_of_tables(one + two + empty + one + one) == [[1, 2, 0, 1, 1]]
+
+
+def test_a_bad_batch_stands_in_no_table_of_its_neighbours() -> None:
+    good = batch(records=[record(value=b"v")], codec="lz4")
+    bad = batch(payload=lz4_frame(b"\x09"), records_count=1, codec="lz4")
+    found = read_records(good + good + bad + good)
+    assert ([len(rows) for rows in found.batches], found.code) == ([1, 1, 0], "compressed-record-length-negative")
+
+
+def test_tables_of_compressed_batches_are_bounded_in_bytes() -> None:
+    large = batch(records=[record(value=bytes(600_000))], codec="gzip")
+    assert _counts_of_tables(large * 5) == [[1, 1], [1, 1], [1]]
+    assert _counts_of_tables(batch(records=[record(value=bytes(9 << 20))], codec="gzip") * 2) == [[1], [1]]
+
+
+def test_a_table_holds_about_as_many_records_as_it_may() -> None:
+    half = batch(records=[record()] * (MAX_ROWS // 2 + 1), codec="zstd")
+    assert _counts_of_tables(half * 3) == [[MAX_ROWS // 2 + 1, MAX_ROWS // 2 + 1], [MAX_ROWS // 2 + 1]]
+
+
+# --- what is bad, in the place of the second of three records
+
+
+class Bad(NamedTuple):
+    """A bad record, and its faults in batches that are not compressed and that are."""
+
+    bytes_of_record: bytes
+    code: str
+    compressed_code: str
+    values: dict[str, int]
+
+
+def _encoded(**fields: Any) -> bytes:  # of several types, as Record declares them
+    return encode_record(Record(**fields), row=1)
+
+
+FIELDS = b"\0\0\2"  # attributes, timestamp delta 0, offset delta 1
+
+BAD_RECORDS = {
+    "length past the end": Bad(varint(1000), "record-length-past-end", "compressed-record-length-past-end", {"size": 1000}),
+    "greatest length": Bad(varint(MAX_INT32), "record-length-past-end", "decompression-limit", {"size": MAX_INT32}),
+    "length varint too long": Bad(
+        b"\xff" * 6, "record-length-varint-too-long", "compressed-record-length-varint-too-long", {"value": 0xFFFFFFFF}
+    ),
+    "length negative": Bad(
+        varint(-5) + FIELDS + b"\1\1\0", "record-body-mismatch", "compressed-record-length-negative", {"size": -5}
+    ),
+    "length too small": Bad(_encoded(value=b"v", length=3), "record-body-mismatch", "record-structure-invalid", {}),
+    "bytes after the headers": Bad(
+        _encoded(value=b"v", trailing=b"xyz"), "record-body-mismatch", "record-body-mismatch", {"size": 10, "read": 7}
+    ),
+    "timestamp delta too long": Bad(
+        varint(30) + b"\0" + b"\xff" * 10 + bytes(19), "record-structure-invalid", "record-structure-invalid", {}
+    ),
+    "offset delta too long": Bad(
+        varint(30) + b"\0\0" + b"\xff" * 5 + bytes(23), "record-structure-invalid", "record-structure-invalid", {}
+    ),
+    "key past the end": Bad(_encoded(key_length=1000), "record-structure-invalid", "record-structure-invalid", {}),
+    "greatest key": Bad(_encoded(key_length=MAX_INT32), "record-structure-invalid", "record-structure-invalid", {}),
+    "value past the end": Bad(_encoded(value_length=1000), "record-structure-invalid", "record-structure-invalid", {}),
+    "headers negative": Bad(_encoded(headers_count=-1), "header-count-negative", "header-count-negative", {"count": -1}),
+    "more headers than bytes": Bad(
+        _encoded(headers_count=1000), "header-count-too-high", "header-count-too-high", {"count": 1000}
+    ),
+    "headers too long": Bad(
+        _encoded(headers_count=b"\xff" * 5, trailing=bytes(9)), "record-structure-invalid", "record-structure-invalid", {}
+    ),
+    "header without key": Bad(_encoded(headers=[(None, b"x")]), "header-key-null", "header-key-null", {"size": -1}),
+    "header key past the end": Bad(
+        _encoded(headers_count=1, trailing=varint(1000) + b"h"), "header-key-past-end", "header-key-past-end", {"size": 1000}
+    ),
+    "header value past the end": Bad(
+        _encoded(headers_count=1, trailing=varint(1) + b"h" + varint(1000)),
+        "record-structure-invalid",
+        "record-structure-invalid",
+        {},
+    ),
+}
+
+
+def _three(bad: Bad, **options: Any) -> bytes:  # of several types, as `batch` declares them
+    return batch(records=[record(value=b"first"), bad.bytes_of_record, record(value=b"last")], base_offset=10, **options)
+
+
+@pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
+def test_a_bad_record_ends_an_uncompressed_batch_behind_the_good_ones(bad: Bad) -> None:
+    found = read_records(batch(records=[record(value=b"before")]) + _three(bad) + batch(records=[record(value=b"after")]))
+    assert [[row["value"] for row in rows] for rows in found.batches] == [[b"before"], [b"first"]]
+    assert found.fault is not None
+    assert (found.fault.code, found.fault.position) == (bad.code, 74)
+    assert bad.values.items() <= found.fault.values.items()
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+@pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=list(BAD_RECORDS))
+def test_a_bad_record_keeps_all_records_of_a_compressed_batch_back(bad: Bad, codec: Codec) -> None:
+    found = read_records(batch(records=[record(value=b"before")]) + _three(bad, codec=codec))
+    assert [[row["value"] for row in rows] for rows in found.batches] == [[b"before"], []]
+    assert found.fault is not None
+    assert (found.fault.code, found.fault.position) == (bad.compressed_code, 74)
+    assert bad.values.items() <= found.fault.values.items()
+
+
+def test_a_last_record_that_reaches_past_the_end_has_a_code_of_its_own() -> None:
+    found = read_records(batch(records=[record(value=b"first"), varint(9) + b"12345"]))
+    assert ([row["value"] for row in found.rows], found.code) == ([b"first"], "last-record-length-past-end")
+    assert found.fault is not None
+    assert found.fault.values == {"size": 9, "remaining": 5}
+
+
+def test_too_many_headers_are_another_fault_for_readers_that_do_not_count_bytes() -> None:
+    header_without_key = _encoded(headers_count=1000, trailing=varint(-1))
+    variants = fault_of(batch(records=[header_without_key])).variants
+    assert {name: variant.code for name, variant in variants.items()} == {"unchecked-header-count": "header-key-null"}
+    nothing = _encoded(headers_count=1000)
+    assert fault_of(batch(records=[nothing])).variants["unchecked-header-count"].code == "record-structure-invalid"
+
+
+def test_a_record_may_not_reach_into_the_next_batch() -> None:
+    whole = batch(records=[record(value=b"first"), record(value=b"second")])
+    cut = bytearray(whole[:-3])
+    cut[8:12] = struct.pack(">i", len(cut) - 12)
+    found = read_records(bytes(cut) + batch(records=[record()]))
+    assert ([row["value"] for row in found.rows], found.code) == ([b"first"], "last-record-length-past-end")
+
+
+# --- counts
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_negative_count_is_a_fault_without_records(codec: Codec) -> None:
+    found = read_records(batch(records=[record()], records_count=-3, codec=codec))
+    assert (found.batches, found.code) == ([[]], "record-count-negative")
+    assert found.fault is not None
+    assert found.fault.values == {"count": -3, "magic": 2}
+
+
+def test_bytes_behind_the_last_record_are_found_with_the_last_record() -> None:
+    found = read_records(batch(records=[record(value=b"a"), record(value=b"b"), record(value=b"c")], records_count=2))
+    assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "record-count-too-low")
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_bytes_behind_the_last_record_keep_a_compressed_batch_back(codec: Codec) -> None:
+    found = read_records(batch(records=[record(value=b"a"), record(value=b"b")], trailing=b"x", codec=codec))
+    assert (found.batches, found.code) == ([[]], "record-count-too-low")
+
+
+def test_too_high_a_count_is_found_behind_the_last_record() -> None:
+    found = read_records(batch(records=[record(value=b"a"), record(value=b"b")], records_count=5))
+    assert ([row["value"] for row in found.rows], found.code) == ([b"a", b"b"], "record-count-too-high")
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_too_high_a_count_keeps_a_compressed_batch_back(codec: Codec) -> None:
+    found = read_records(batch(records=[record(value=b"a")], records_count=MAX_INT32, codec=codec))
+    assert (found.batches, found.code) == ([[]], "compressed-record-count-too-high")
+
+
+def test_the_greatest_count_takes_no_memory() -> None:
+    found = read_records(batch(records=[record(value=b"a")], records_count=MAX_INT32))
+    assert ([row["value"] for row in found.rows], found.code) == ([b"a"], "record-count-too-high")
+
+
+def test_a_batch_shorter_than_its_header_has_no_records() -> None:
+    data = batch(batch_length=20, records_count=1, payload=b"")
+    assert fault_of(data + batch(records=[record()])).code == "batch-shorter-than-header"
+
+
+# --- damaged streams
+
+TEXT = b"the quick brown fox jumps over the lazy dog " * 4
+
+
+@pytest.mark.parametrize(
+    ("codec", "compressor", "code"),
+    [
+        ("gzip", lambda data: b"PK" + gzip_members(data), "frame-bad-header"),
+        ("gzip", lambda data: gzip_members(data, has_trailer=False), "frame-ends-early-behind-records"),
+        ("gzip", lambda data: gzip_members(data)[:-1] + b"\xff", "frame-checksum-mismatch-behind-records"),
+        ("gzip", lambda data: gzip_members(data)[:30], "frame-ends-early"),
+        ("lz4", lambda data: lz4_frame(data, header_checksum=7), "frame-bad-header"),
+        ("lz4", lambda data: lz4_frame(data, has_end_mark=False), "frame-truncated-behind-records"),
+        ("lz4", lambda data: lz4_frame(data, has_block_checksums=True, block_checksum=7), "frame-checksum-mismatch"),
+        ("lz4", lambda data: lz4_frame(data, has_content_checksum=True)[:-1], "frame-checksum-cut-behind-records"),
+        pytest.param("zstd", lambda data: zstd_frames(data, trailing=b"garbage"), "frame-damaged-behind-records"),
+        ("zstd", lambda data: zstd_frames(data)[:20], "frame-truncated"),
+        ("snappy", lambda data: b"", "frame-bad-header"),
+    ],
+)
+def test_a_damaged_stream_keeps_a_compressed_batch_back(codec: Codec, compressor: Callable[[bytes], bytes], code: str) -> None:
+    found = read_records(batch(records=[record(value=TEXT)] * 3, codec=codec, compressor=compressor))
+    assert (found.batches, found.code) == ([[]], code)
+
+
+# --- against a reader written down once more
+
+
+class _TooLong(Exception):
+    pass
+
+
+class _Buffer:
+    """Java's ByteBuffer, as Kafka reads records with it."""
+
+    def __init__(self, data: bytes, position: int, limit: int) -> None:
+        self.data, self.position, self.limit = data, position, limit
+
+    @property
+    def remaining(self) -> int:
+        return self.limit - self.position
+
+    def take(self, size: int) -> bytes:
+        if size > self.remaining:
+            raise EOFError
+        self.position += size
+        return self.data[self.position - size : self.position]
+
+    def varint(self, bits: int) -> int:
+        value = 0
+        for shift in range(0, -(-bits // 7) * 7, 7):
+            (byte,) = self.take(1)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                value &= (1 << bits) - 1
+                return value >> 1 ^ -(value & 1)
+        raise _TooLong
+
+    def sized(self) -> tuple[int, bytes | None]:
+        size = self.varint(32)
+        return (size, self.take(size)) if size >= 0 else (-1, None)
+
+
+def _read_plainly(payload: bytes, count: int, is_compressed: bool) -> tuple[list[tuple[Any, ...]], str]:
+    """The fields of records as Kafka reads them one by one, and the code of the fault that ends them."""
+    rows: list[tuple[Any, ...]] = []
+    buffer = _Buffer(payload, 0, len(payload))
+    prefix = "compressed-" if is_compressed else ""
+    for number in range(count):
+        try:
+            length = buffer.varint(32)
+        except EOFError:
+            return rows, prefix + "record-count-too-high"
+        except _TooLong:
+            return rows, prefix + "record-length-varint-too-long"
+        if is_compressed and length > 128 << 20:
+            return rows, "decompression-limit"  # no record of Kafka's is so large; we do not wait for it to come
+        if length > buffer.remaining:
+            last = "last-" if number == count - 1 and buffer.remaining and not is_compressed else ""
+            return rows, prefix + last + "record-length-past-end"
+        if is_compressed and length < 0:
+            return rows, "compressed-record-length-negative"
+        body = _Buffer(payload, buffer.position, buffer.position + length if is_compressed else len(payload))
+        try:
+            code, row = _fields_of(body)
+        except (EOFError, _TooLong):
+            return rows, "record-structure-invalid"
+        if code:
+            return rows, code
+        if body.position - buffer.position != length:
+            return rows, "record-body-mismatch"
+        buffer.position = body.position
+        rows.append(row)
+    if count > 0 and buffer.remaining:
+        return rows[:-1], "record-count-too-low"
+    return rows, ""
+
+
+def _fields_of(body: _Buffer) -> tuple[str, tuple[Any, ...]]:
+    body.take(1)
+    timestamp_delta, offset_delta = body.varint(64), body.varint(32)
+    key, value = body.sized(), body.sized()
+    count = body.varint(32)
+    if count < 0:
+        return "header-count-negative", ()
+    if count > body.remaining:
+        return "header-count-too-high", ()
+    headers = []
+    for _ in range(count):
+        size = body.varint(32)
+        if size < 0:
+            return "header-key-null", ()
+        if size > body.remaining:
+            return "header-key-past-end", ()
+        headers.append((body.take(size), body.sized()[1]))
+    return "", (timestamp_delta, offset_delta, *key, *value, tuple(headers))
+
+
+RECORDS = st.lists(
+    st.builds(
+        record,
+        key=OPTIONAL_BYTES,
+        value=OPTIONAL_BYTES | st.binary(min_size=60, max_size=200),
+        headers=st.lists(st.tuples(st.sampled_from([b"h", b"trace"]) | st.binary(max_size=4), OPTIONAL_BYTES), max_size=3),
+        timestamp_delta=st.integers(-(1 << 40), 1 << 40),
+        offset_delta=st.integers(-5, 1000),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@st.composite
+def _payloads(draw: st.DrawFn) -> bytes:
+    payload = bytearray(b"".join(encode_record(one, row=row) for row, one in enumerate(draw(RECORDS))))
+    for _ in range(draw(st.integers(0, 3))):
+        if payload:
+            payload[draw(st.integers(0, len(payload) - 1))] = draw(
+                st.integers(0, 255) | st.sampled_from([0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF])
+            )
+    if draw(st.integers(0, 3)) == 0:
+        del payload[draw(st.integers(0, len(payload))) :]
+    return bytes(payload) + draw(st.sampled_from([b"", b"", b"\0", b"\xff" * 7]))
+
+
+@given(_payloads(), st.integers(1, 6), st.sampled_from(["none", "lz4"]))
+def test_records_are_read_as_kafka_reads_them(payload: bytes, count: int, codec: Codec) -> None:
+    expected, code = _read_plainly(payload, count, codec != "none")
+    written = lz4_frame(payload) if codec == "lz4" else payload
+    # what follows the batch must not be looked at
+    data = batch(payload=written, records_count=count, base_timestamp=0, max_timestamp=0, codec=codec, crc=0)
+    found = read_records(data + batch(records=[record()])) if not code else read_records(data + b"\1" * 12)
+    assert found.code == code
+    shown = [
+        (row["timestamp"], row["offset"], row["key_size"], row["key"], row["value_size"], row["value"], row["headers"])
+        for row in found.batches[0]
+    ]
+    assert shown == ([] if code and codec != "none" else expected)
+
+
+@pytest.mark.slow
+@given(_payloads(), st.integers(1, 6), st.sampled_from(["none", "lz4"]), st.booleans(), st.booleans())
+def test_data_that_is_not_wanted_is_all_that_may_be_missing(
+    payload: bytes, count: int, codec: Codec, with_data: bool, with_header_values: bool
+) -> None:
+    written = lz4_frame(payload) if codec == "lz4" else payload
+    same = batch(records=[record(headers=[("h", b"x"), ("i", None)])] * 3)
+    data = same + batch(payload=written, records_count=count, codec=codec, crc=0) + same
+    complete = read_records(data)
+    found = read_records(data, with_data=with_data, with_header_values=with_header_values)
+    assert found.code == complete.code
+    assert len(found.rows) == len(complete.rows)
+    for row, whole in zip(found.rows, complete.rows, strict=True):
+        if not with_data:
+            for name in ("key", "value"):
+                assert row.pop(name) in (None, whole.pop(name))
+        if not with_header_values:
+            headers, whole_headers = row.pop("headers"), whole.pop("headers")
+            assert [key for key, _ in headers] == [key for key, _ in whole_headers]
+            assert all(value in (None, whole_value) for (_, value), (_, whole_value) in zip(headers, whole_headers, strict=True))
+        assert row == whole
+
+
+@pytest.mark.parametrize("with_header_values", [True, False])
+def test_a_header_like_that_of_the_record_before_may_not_reach_past_its_record(with_header_values: bool) -> None:
+    good = encode_record(record(headers=[("h", b"xyz")]))
+    assert good.endswith(b"\x02h\x06xyz")  # sizes of key and value
+    bad = good[:-4] + b"\x08xyz"
+    data = batch(payload=good + bad + good, records_count=3)
+    assert read_records(data, with_header_values=with_header_values).code == "record-body-mismatch"
+    data = batch(payload=lz4_frame(good + bad + good), records_count=3, codec="lz4")
+    assert read_records(data, with_header_values=with_header_values).code == "record-structure-invalid"
+
+
+@given(RECORDS, st.sampled_from(CODECS), TIMESTAMP_TYPES, st.integers(0, 1 << 50), st.integers(-1, MAX_INT32))
+def test_records_are_read_as_they_were_built(
+    records: list[Record], codec: Codec, timestamp_type: Any, base_offset: int, base_sequence: int
+) -> None:
+    data = batch(
+        records=records,
+        codec=codec,
+        timestamp_type=timestamp_type,
+        base_offset=base_offset,
+        base_sequence=base_sequence,
+        base_timestamp=T,
+        max_timestamp=T + 7,
+    )
+    found = read_records(data)
+    assert found.fault is None
+    assert len(found.rows) == len(records)
+    for row, built in zip(found.rows, records, strict=True):
+        assert built.timestamp_delta is not None
+        assert built.offset_delta is not None
+        assert (row["key"], row["value"], row["headers"]) == (built.key, built.value, tuple(built.headers))
+        assert row["offset"] == base_offset + built.offset_delta
+        assert row["timestamp"] == (T + 7 if timestamp_type == "LogAppendTime" else T + built.timestamp_delta)
+        if base_sequence < 0:
+            assert row["sequence"] == -1
+        elif built.offset_delta >= 0:
+            assert row["sequence"] == (base_sequence + built.offset_delta) % (1 << 31)
+
+
+def test_the_longest_varlong_is_read() -> None:
+    assert varlong(-MAX_INT64 - 1).hex() == "ffffffffffffffffff01"
+    data = batch(records=[record(timestamp_delta=-MAX_INT64 - 1)], base_timestamp=0, max_timestamp=0)
+    assert [row["timestamp"] for row in read_records(data).rows] == [-MAX_INT64 - 1]
+
+
+def test_a_batch_too_large_to_be_loaded_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.formats.record.MAX_BATCH_SIZE", 1_000_000)
+    large = batch(records=[record(value=bytes(1_100_000))], crc=0)
+    assert fault_of(large).code == "decompression-limit"
+
+
+def test_a_fault_says_where_and_what() -> None:
+    data = batch(records=[record(value=b"first"), varint(9) + b"12345"])
+    with opened(data) as source:
+        path = source.path
+    fault = fault_of(data)
+    assert isinstance(fault, CorruptData)
+    assert str(fault).endswith(".log, byte 0: the last record says it is 9 bytes long, with 5 bytes left in its batch")
+    assert path.endswith(".log")

@@ -1,0 +1,250 @@
+"""Headers of batches and messages as one table: every field, and arithmetic that wraps as Java's does."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.formats.record_batch import as_int32, as_int64, codec_name, decrement_sequence, increment_sequence
+from tests.builders.compression import CODEC_IDS, Codec
+from tests.builders.records import TIMESTAMP, batch, message, message_set, record, transaction_marker, wrapper
+from tests.support import INT16, INT32, INT64, Values, walk
+
+pytestmark = pytest.mark.both_kernels
+
+MAX_INT32, MAX_INT64 = 2147483647, 9223372036854775807
+
+
+def _only_row(data: bytes) -> Values:
+    found = walk(data)
+    assert found.fault is None
+    (row,) = found.rows
+    return row
+
+
+def test_every_field_of_a_batch_stands_in_its_row() -> None:
+    data = batch(
+        records=[
+            record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
+            record(key=b"k2", timestamp=1_700_000_000_005),
+        ],
+        base_offset=5,
+        partition_leader_epoch=3,
+        producer_id=1234,
+        producer_epoch=7,
+        base_sequence=100,
+    )
+    assert _only_row(data) == {
+        "base_offset": 5,
+        "last_offset": 6,
+        "count": 2,
+        "base_sequence": 100,
+        "last_sequence": 101,
+        "producer_id": 1234,
+        "producer_epoch": 7,
+        "partition_leader_epoch": 3,
+        "is_transactional": False,
+        "is_control": False,
+        "delete_horizon_ms": None,
+        "position": 0,
+        "timestamp_type": "CreateTime",
+        "timestamp": 1_700_000_000_005,
+        "size": 85,
+        "magic": 2,
+        "compresscodec": "none",
+        "crc": 2835498568,
+        "isvalid": True,
+    }
+
+
+def test_what_a_message_does_not_have_is_absent_from_its_row() -> None:
+    data = message_set(messages=[message(key=b"k1", value=b"v1")], base_offset=5)
+    assert _only_row(data) == {
+        "base_offset": None,
+        "last_offset": 5,
+        "count": None,
+        "base_sequence": None,
+        "last_sequence": None,
+        "producer_id": None,
+        "producer_epoch": None,
+        "partition_leader_epoch": None,
+        "is_transactional": None,
+        "is_control": None,
+        "delete_horizon_ms": None,
+        "position": 0,
+        "timestamp_type": "CreateTime",
+        "timestamp": 1_700_000_000_000,
+        "size": 38,
+        "magic": 1,
+        "compresscodec": "none",
+        "crc": 2782554722,
+        "isvalid": True,
+    }
+
+
+def test_magic_0_has_no_timestamp() -> None:
+    row = _only_row(message_set(messages=[message(key=b"k1", value=b"v1", magic=0)], base_offset=5))
+    assert (row["timestamp_type"], row["timestamp"], row["crc"]) == ("NoTimestampType", -1, 1474775406)
+
+
+def test_the_timestamp_type_bit_means_nothing_in_magic_0() -> None:
+    row = _only_row(message_set(messages=[message(magic=0, attributes=8)]))
+    assert row["timestamp_type"] == "NoTimestampType"
+
+
+def test_a_wrapper_carries_the_offset_of_its_last_message() -> None:
+    row = _only_row(wrapper(messages=[message(value=b"a"), message(value=b"b")], base_offset=5))
+    assert (row["last_offset"], row["compresscodec"]) == (6, "gzip")
+
+
+def test_a_marker_is_transactional_and_control() -> None:
+    row = _only_row(transaction_marker(producer_id=1234, producer_epoch=7))
+    assert (row["is_transactional"], row["is_control"], row["last_sequence"]) == (True, True, -1)
+
+
+def test_log_append_time_is_told_by_its_bit() -> None:
+    row = _only_row(batch(records=[record()], timestamp_type="LogAppendTime", max_timestamp=1_700_000_000_099))
+    assert (row["timestamp_type"], row["timestamp"]) == ("LogAppendTime", 1_700_000_000_099)
+
+
+def test_a_delete_horizon_stands_in_the_base_timestamp() -> None:
+    data = batch(records=[record(key=b"k", timestamp=TIMESTAMP)], delete_horizon_ms=1_700_000_099_999)
+    assert _only_row(data)["delete_horizon_ms"] == 1_700_000_099_999
+    assert _only_row(batch(records=[record()], base_timestamp=7))["delete_horizon_ms"] is None
+
+
+def test_a_delete_horizon_beside_batches_without_one_stays_where_it_is() -> None:
+    rows = walk(batch(records=[record()]) + batch(records=[record()], delete_horizon_ms=9) + batch(records=[record()])).rows
+    assert [row["delete_horizon_ms"] for row in rows] == [None, 9, None]
+
+
+def test_a_batch_that_was_emptied_has_a_header_only() -> None:
+    row = _only_row(batch(last_offset_delta=9, base_sequence=5, base_timestamp=-1, max_timestamp=TIMESTAMP))
+    assert (row["size"], row["count"], row["last_offset"], row["last_sequence"]) == (61, 0, 9, 14)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_a_codec_is_told_by_its_name(codec: Codec) -> None:
+    assert _only_row(batch(records=[record(value=b"v")], codec=codec))["compresscodec"] == codec
+
+
+def test_a_codec_that_is_not_taken_is_told_by_its_id() -> None:
+    assert [codec_name(attributes) for attributes in (5, 6, 7, 8 | 4)] == ["unknown(5)", "unknown(6)", "unknown(7)", "zstd"]
+
+
+def test_the_upper_bits_of_the_attributes_mean_nothing() -> None:
+    row = _only_row(batch(records=[record()], attributes=0x7F80))
+    assert (row["compresscodec"], row["is_transactional"], row["is_control"]) == ("none", False, False)
+    assert (row["timestamp_type"], row["delete_horizon_ms"], row["isvalid"]) == ("CreateTime", None, True)
+
+
+def test_a_magic_above_2_is_read_like_2() -> None:
+    assert [row["magic"] for row in walk(batch(records=[record()], magic=3) + batch(records=[record()], magic=127)).rows] == [
+        3,
+        127,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base_sequence", "last_offset_delta", "last_sequence"),
+    [
+        (0, 0, 0),
+        (100, 1, 101),
+        (-1, 5, -1),
+        (MAX_INT32, 0, MAX_INT32),
+        (MAX_INT32, 1, 0),
+        (MAX_INT32 - 1, 5, 3),
+        (5, MAX_INT32, 4),
+    ],
+)
+def test_behind_the_greatest_sequence_follows_0(base_sequence: int, last_offset_delta: int, last_sequence: int) -> None:
+    row = _only_row(batch(records=[record()], base_sequence=base_sequence, last_offset_delta=last_offset_delta))
+    assert row["last_sequence"] == last_sequence
+    if base_sequence >= 0:
+        assert decrement_sequence(last_sequence, last_offset_delta) == base_sequence
+
+
+@given(st.integers(0, MAX_INT32), st.integers(0, MAX_INT32))
+def test_sequences_count_round_a_circle(sequence: int, increment: int) -> None:
+    assert increment_sequence(sequence, increment) == (sequence + increment) % (1 << 31)
+    assert decrement_sequence(increment_sequence(sequence, increment), increment) == sequence
+
+
+def test_a_last_offset_wraps_as_javas_numbers_do() -> None:
+    assert _only_row(batch(base_offset=MAX_INT64, last_offset_delta=1))["last_offset"] == -MAX_INT64 - 1
+    assert _only_row(batch(base_offset=-MAX_INT64 - 1, last_offset_delta=-1))["last_offset"] == MAX_INT64
+
+
+@given(st.integers())
+def test_numbers_wrap_at_their_size(number: int) -> None:
+    assert as_int32(number) == struct.unpack(">i", (number & 0xFFFFFFFF).to_bytes(4, "big"))[0]
+    assert as_int64(number) == struct.unpack(">q", (number & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big"))[0]
+
+
+# --- validity
+
+
+@pytest.mark.parametrize("place", range(21))
+def test_the_checksum_of_a_batch_does_not_cover_what_stands_before_the_attributes(place: int) -> None:
+    data = bytearray(batch(records=[record(value=b"v")], partition_leader_epoch=0x01010101))
+    if place in range(8, 12) or place == 16:  # the length and the magic decide what is read at all
+        return
+    data[place] ^= 1
+    assert _only_row(bytes(data))["isvalid"] == (place < 17)
+
+
+def test_the_checksum_of_a_batch_covers_everything_from_the_attributes_on() -> None:
+    data = batch(records=[record(key=b"k", value=b"v")])
+    for place in range(22, len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x80
+        assert _only_row(bytes(damaged))["isvalid"] is False, place
+
+
+def test_the_checksum_of_a_message_covers_everything_from_its_magic_on() -> None:
+    data = message_set(messages=[message(key=b"k", value=b"v")])
+    for place in range(18, len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x80
+        assert _only_row(bytes(damaged))["isvalid"] is False, place
+
+
+def test_a_batch_shorter_than_its_header_is_never_valid() -> None:
+    first = walk(batch(batch_length=14, crc=0) + bytes(40)).rows[0]
+    assert (first["size"], first["isvalid"]) == (26, False)
+
+
+# --- read(build(x)) = x
+
+
+@given(
+    base_offset=INT64,
+    partition_leader_epoch=INT32,
+    magic=st.integers(2, 127),
+    attributes=st.integers(0, 0x7F).filter(lambda bits: bits & 7 <= 4),
+    last_offset_delta=INT32,
+    base_timestamp=INT64,
+    max_timestamp=INT64,
+    producer_id=INT64,
+    producer_epoch=INT16,
+    base_sequence=INT32,
+    records_count=INT32,
+    crc=st.none() | st.integers(0, 0xFFFFFFFF),
+)
+def test_a_header_is_read_as_it_was_built(**fields: int) -> None:
+    row = _only_row(batch(payload=b"", **fields))  # type: ignore[arg-type]  # mypy takes every field for every keyword
+    for name in ("base_offset", "producer_id", "producer_epoch", "base_sequence", "partition_leader_epoch", "magic"):
+        assert row[name] == fields[name]
+    bits = fields["attributes"]
+    assert row["count"] == fields["records_count"]
+    assert row["timestamp"] == fields["max_timestamp"]
+    assert row["is_transactional"] == bool(bits & 16)
+    assert row["is_control"] == bool(bits & 32)
+    assert row["timestamp_type"] == ("LogAppendTime" if bits & 8 else "CreateTime")
+    assert row["delete_horizon_ms"] == (fields["base_timestamp"] if bits & 64 else None)
+    assert CODEC_IDS[row["compresscodec"]] == bits & 7
+    assert as_int64(row["last_offset"] - fields["base_offset"]) == fields["last_offset_delta"]
+    with_sound_checksum = _only_row(batch(payload=b"", **fields | {"crc": None}))  # type: ignore[arg-type]  # as above
+    assert with_sound_checksum["isvalid"]
+    assert row["isvalid"] == (fields["crc"] in (None, with_sound_checksum["crc"]))

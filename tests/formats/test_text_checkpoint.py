@@ -1,0 +1,91 @@
+"""Checkpoints in lines of text."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.binary.source import Source
+from kdump.formats import text_checkpoint
+from kdump.formats.text_checkpoint import EPOCH_FIELDS, OFFSET_FIELDS, Line, TextCheckpoint
+from tests.builders.files import checkpoint
+
+
+def _lines(path: Path, data: bytes, fields: tuple[tuple[str, int], ...] = EPOCH_FIELDS) -> list[Line]:
+    path.write_bytes(data)
+    with Source(str(path)) as source:
+        return list(TextCheckpoint(source, fields).lines())
+
+
+def _codes(path: Path, data: bytes) -> list[str]:
+    return [line.fault.code for line in _lines(path, data) if line.fault is not None]
+
+
+def test_entries_carry_their_bytes(tmp_path: Path) -> None:
+    lines = _lines(tmp_path / "x", b"0\n2\norders 3 1200\nclicks.eu 14 7\n", OFFSET_FIELDS)
+    assert [(line.number, line.start, line.end, line.values) for line in lines] == [
+        (3, 4, 18, ("orders", 3, 1200)),
+        (4, 18, 33, ("clicks.eu", 14, 7)),
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1))))
+def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]]) -> None:
+    lines = _lines(tmp_path_factory.mktemp("checkpoint") / "x", checkpoint(entries=entries))
+    assert [line.values for line in lines] == entries
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_lines_in_order(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    lines = _lines(tmp_path_factory.mktemp("checkpoint") / "x", data)
+    entries = [line for line in lines if line.fault is None or line.fault.code == "checkpoint-line-malformed"]
+    assert all(before.end <= after.start for before, after in pairwise(entries))
+    assert all(0 <= line.start < line.end <= len(data) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("data", "codes"),
+    [
+        (b"", []),
+        (b"0\n", ["checkpoint-cut"]),
+        (b"0\n0\n", []),
+        (b"1\n0\n", ["checkpoint-version-unknown"]),
+        (b"0\n1\n", ["checkpoint-count-mismatch"]),
+        (b"0\n1\n0 0 0\n", ["checkpoint-line-malformed"]),
+        (b"0\n1\n0 0\n\n", ["checkpoint-line-malformed", "checkpoint-count-mismatch"]),
+        (b"0\n1\n2147483648 0\n", ["checkpoint-line-malformed"]),
+        (b"0\n1\n 0 0\n", ["checkpoint-line-malformed"]),  # Java finds an empty first word
+        (bytes(14), ["checkpoint-line-malformed"]),
+    ],
+)
+def test_what_is_wrong_is_told_apart(tmp_path: Path, data: bytes, codes: list[str]) -> None:
+    assert _codes(tmp_path / "x", data) == codes
+
+
+def test_reading_ends_after_very_many_bad_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"0\n9\n" + b"\n" * 5000)
+    with Source(str(path)) as source:
+        reader = TextCheckpoint(source, EPOCH_FIELDS)
+        assert len(list(reader.lines())) == 1024
+        assert reader.position == 4 + 1024
+
+
+def test_a_line_without_end_is_read_in_pieces(tmp_path: Path) -> None:
+    lines = _lines(tmp_path / "x", b"0\n1\n" + b"7" * 10_000)
+    assert [(line.start, line.end) for line in lines if line.number > 2] == [(4, 4100), (4100, 8196), (8196, 10_004)]
+
+
+def test_the_entry_of_a_partition_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    entries = [("topic", number, number * 2) for number in range(100_000)]
+    path.write_bytes(checkpoint(entries=[*entries, ("topic.more", 5, 1), ("more", 3, 77)]))
+    with Source(str(path)) as source:
+        found = text_checkpoint.entry_of(source, "topic", 99_999)
+        assert found is not None and found.values == ("topic", 99_999, 199_998)
+        last = text_checkpoint.entry_of(source, "more", 3)
+        assert last is not None and last.values == ("more", 3, 77)
+        assert text_checkpoint.entry_of(source, "opic", 5) is None
+        assert text_checkpoint.entry_of(source, "topic", 100_000) is None

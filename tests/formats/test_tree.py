@@ -1,0 +1,120 @@
+"""What stands in directories, and what a broker's own files say of its partitions."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.check import Job, jobs, run
+from kdump.checks.finding import Finding
+from kdump.checks.settings import Settings
+from kdump.formats import properties, tree
+from kdump.tables import Row
+from tests.builders.files import checkpoint, file_name, write_partition
+from tests.builders.records import batch, record
+
+
+def _findings(path: Path) -> list[Finding]:
+    rows: list[Row] = []
+    for job in jobs(str(path)):
+        run(job, Settings(now=0), rows.append)
+    return [row for row in rows if isinstance(row, Finding)]
+
+
+def _partition(folder: Path) -> Path:
+    return write_partition(folder, segments={0: [batch(records=[record(value=b"value")])]})
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("orders-3", ("orders", 3, "")),
+        ("a-b-12", ("a-b", 12, "")),
+        ("orders-3.0123456789abcdef0123456789abcdef-delete", ("orders", 3, "delete")),
+        ("orders.eu-3.0123456789abcdef0123456789abcdef-future", ("orders.eu", 3, "future")),
+        ("orders-3-delete", None),
+        ("orders", None),
+        ("-3", None),
+        ("orders-", None),
+        ("lost+found", None),
+    ],
+)
+def test_names_of_directories_are_read_as_a_broker_does(name: str, expected: tuple[str, int, str] | None) -> None:
+    found = tree.directory_name(name)
+    assert (None if found is None else (found.topic, found.partition, found.state)) == expected
+
+
+def test_the_name_of_twenty_digits_is_the_segments(tmp_path: Path) -> None:
+    for name in ("+0000000000000000005.log", "5.log", file_name(5, ".log"), "-5.index", "x.log"):
+        (tmp_path / name).touch()
+    files = tree.PartitionFiles(str(tmp_path))
+    assert files.segments == {5: {".log": "00000000000000000005.log"}}
+    assert files.others == ["+0000000000000000005.log", "-5.index", "5.log", "x.log"]
+
+
+def test_a_log_directory_is_told_by_the_files_of_its_broker(tmp_path: Path) -> None:
+    _partition(tmp_path)
+    (tmp_path / "00000000000000000000.log").touch()
+    assert [job.kind for job in jobs(str(tmp_path))] == [Job.PARTITION]
+    (tmp_path / "meta.properties").write_bytes(b"version=0\nbroker.id=1\n")
+    assert [job.kind for job in jobs(str(tmp_path))] == [Job.LOG_DIR, Job.PARTITION]
+
+
+def test_log_directories_are_found_below_a_folder_of_many(tmp_path: Path) -> None:
+    first = _partition(tmp_path / "broker-1" / "data")
+    second = _partition(tmp_path / "broker-2")
+    (tmp_path / "broker-2" / "server.log").write_bytes(b"INFO started\n")
+    (tmp_path / "server.log").write_bytes(b"INFO started\n")
+    (tmp_path / "linked").symlink_to(tmp_path / "broker-1")
+    found = [(job.kind, job.path) for job in jobs(str(tmp_path))]
+    assert found == [
+        (Job.LOG_DIR, str(tmp_path / "broker-1" / "data")),
+        (Job.PARTITION, str(first)),
+        (Job.LOG_DIR, str(tmp_path / "broker-2")),
+        (Job.PARTITION, str(second)),
+    ]
+
+
+def test_a_partition_alone_is_compared_with_the_checkpoints_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = _partition(tmp_path)
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(entries=[("topic", 0, 5)]))
+    assert [finding.code for finding in _findings(partition)] == ["log-start-beyond-end"]
+    monkeypatch.chdir(tmp_path)
+    assert [finding.path for finding in _findings(Path("topic-0"))] == [str(tmp_path / "log-start-offset-checkpoint")]
+
+
+def test_a_checkpoint_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
+    partition = _partition(tmp_path)
+    (tmp_path / "log-start-offset-checkpoint").mkdir()
+    (tmp_path / "recovery-point-offset-checkpoint").symlink_to("nowhere")
+    assert _findings(partition) == []
+
+
+def test_segments_overlap_at_the_last_offset_that_a_segment_may_have(tmp_path: Path) -> None:
+    last = 0x7FFFFFFF
+    batches = [batch(records=[record(value=b"value")], base_offset=offset) for offset in (0, last)]
+    found = _findings(write_partition(tmp_path, segments={0: batches, last: batches[1:]}))
+    assert [(row.code, row.severity, row.offset_first, row.offset_last) for row in found] == [
+        ("offset-gap", "info", 1, last - 1),
+        ("segments-overlap", "error", last, last),
+    ]
+
+
+def test_a_file_with_a_strange_name_outside_of_a_partition_has_a_warning_about_none_of_its_bytes(tmp_path: Path) -> None:
+    folder = tmp_path / "stuff"
+    folder.mkdir()
+    (folder / "foo.timeindex").write_bytes(bytes(12))
+    found = [row for row in _findings(folder) if row.code == "name-not-numeric"]
+    assert [(row.severity, row.start, row.end) for row in found] == [("warning", 0, 0)]
+
+
+def test_names_that_are_no_text_are_told_escaped(tmp_path: Path) -> None:
+    partition = _partition(tmp_path)
+    (partition / os.fsdecode(b"\xff.log.bak")).touch()
+    messages = [finding.message for finding in _findings(partition)]
+    assert messages == ["\\udcff.log.bak holds bytes that are no UTF-8."]
+
+
+def test_properties_are_read_as_java_writes_them() -> None:
+    text = b"#\n#Tue Nov 14\nnode.id=1\nlog\\:dir = /a\\=b\ncluster.id: x\\\\y\nempty\n"
+    assert properties.read(text) == {"node.id": "1", "log:dir": "/a=b", "cluster.id": "x\\y", "empty": ""}

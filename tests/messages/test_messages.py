@@ -1,0 +1,434 @@
+"""Message schemas: the reader that follows them, and Kafka's JSON of what it reads."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.errors import CorruptData
+from kdump.messages import control_records, kafka_json, schema
+from kdump.messages.schema import Field, Message, Reader
+from tests.builders.records import (
+    Voter,
+    kraft_version_record,
+    kraft_voters_record,
+    leader_change_record,
+    snapshot_footer_record,
+    snapshot_header_record,
+    unsigned_varint,
+)
+from tests.support import cost
+
+if TYPE_CHECKING:
+    from kdump.messages.schema import Value
+
+
+def _read(message: Message, data: bytes, version: int = 0) -> dict[str, Value]:
+    return schema.read(message, Reader(data), version)
+
+
+def _code(message: Message, data: bytes, version: int = 0) -> str:
+    with pytest.raises(CorruptData) as caught:
+        _read(message, data, version)
+    return caught.value.code
+
+
+def _one(type_of_field: str, *fields: Field, nullable_since: int = schema.NEVER) -> Message:
+    return Message("Test", Field("x", type_of_field, *fields, nullable_since=nullable_since))
+
+
+def _flexible(type_of_field: str, *fields: Field, nullable_since: int = schema.NEVER) -> Message:
+    return Message("Test", Field("x", type_of_field, *fields, nullable_since=nullable_since), flexible_since=0)
+
+
+# --- values
+
+
+@pytest.mark.parametrize(
+    ("type_of_field", "encoded", "value"),
+    [
+        ("bool", "00", False),
+        ("bool", "01", True),
+        ("bool", "ff", True),
+        ("int8", "80", -128),
+        ("int16", "ffff", -1),
+        ("int32", "80000000", -2147483648),
+        ("int64", "7fffffffffffffff", 9223372036854775807),
+        ("uint16", "ffff", 65535),
+        ("uint32", "ffffffff", 4294967295),
+        ("float64", "3ff8000000000000", 1.5),
+        ("uuid", "00112233445566778899aabbccddeeff", bytes.fromhex("00112233445566778899aabbccddeeff")),
+        ("string", "0002c3bc", "ü"),
+        ("string", "0000", ""),
+        ("bytes", "0000000300ff01", b"\x00\xff\x01"),
+        ("bytes", "00000000", b""),
+        ("[]int16", "000000020001ffff", [1, -1]),
+        ("[]string", "00000001000161", ["a"]),
+        ("[]int8", "00000000", []),
+    ],
+)
+def test_a_value_is_read_by_its_type(type_of_field: str, encoded: str, value: Value) -> None:
+    assert _read(_one(type_of_field), bytes.fromhex(encoded)) == {"x": value}
+
+
+@pytest.mark.parametrize(
+    ("type_of_field", "encoded", "value"),
+    [
+        ("string", "03c3bc", "ü"),
+        ("string", "01", ""),
+        ("bytes", "0400ff01", b"\x00\xff\x01"),
+        ("[]int16", "030001ffff", [1, -1]),
+        ("[]string", "020261", ["a"]),
+        ("[]int8", "01", []),
+    ],
+)
+def test_compact_lengths_are_stored_one_higher(type_of_field: str, encoded: str, value: Value) -> None:
+    assert _read(_flexible(type_of_field), bytes.fromhex(encoded) + b"\0") == {"x": value}
+
+
+@pytest.mark.parametrize(("type_of_field", "null"), [("string", "ffff"), ("bytes", "ffffffff"), ("[]int8", "ffffffff")])
+def test_null_is_told_from_empty_where_it_is_allowed(type_of_field: str, null: str) -> None:
+    data = bytes.fromhex(null)
+    assert _read(_one(type_of_field, nullable_since=0), data) == {"x": None}
+    assert _read(_flexible(type_of_field, nullable_since=0), b"\0\0") == {"x": None}
+    assert _code(_one(type_of_field), data) == "message-null"
+    assert _code(_one(type_of_field, nullable_since=1), data) == "message-null"
+    assert _code(_flexible(type_of_field), b"\0\0") == "message-null"
+
+
+def test_a_null_names_its_field() -> None:
+    for type_of_field, data, name in [("string", b"\0", "x"), ("[]string", b"\2\0", "x element")]:
+        with pytest.raises(CorruptData) as caught:
+            _read(_flexible(type_of_field), data)
+        assert caught.value.values["field"] == name
+
+
+def test_elements_are_never_null() -> None:
+    assert _code(_one("[]string", nullable_since=0), bytes.fromhex("00000001ffff")) == "message-null"
+
+
+def test_structs_hold_fields_of_their_own() -> None:
+    pair = (Field("a", "int8"), Field("b", "string"))
+    assert _read(_one("struct", *pair), b"\1\0\1z") == {"x": {"a": 1, "b": "z"}}
+    assert _read(_one("[]struct", *pair), b"\0\0\0\2\1\0\1y\2\0\1z") == {"x": [{"a": 1, "b": "y"}, {"a": 2, "b": "z"}]}
+
+
+def test_every_struct_of_a_flexible_message_has_tagged_fields_of_its_own() -> None:
+    message = _flexible("[]struct", Field("a", "int8"))
+    assert _read(message, b"\3\1\0\2\1\x07\2zz\0") == {"x": [{"a": 1}, {"a": 2}]}
+
+
+def test_a_struct_may_be_null() -> None:
+    message = _one("struct", Field("a", "int8"), nullable_since=0)
+    assert _read(message, b"\xff") == {"x": None}
+    assert _read(message, b"\1\5") == {"x": {"a": 5}}
+
+
+def test_elements_with_equal_keys_are_all_kept() -> None:
+    message = _one("[]struct", Field("name", "int8"), Field("port", "int8"))
+    assert _read(message, b"\0\0\0\3\1\x0a\2\x0b\1\x0c") == {
+        "x": [{"name": 1, "port": 10}, {"name": 2, "port": 11}, {"name": 1, "port": 12}]
+    }
+
+
+def test_bytes_behind_a_message_are_not_looked_at() -> None:
+    reader = Reader(b"\7garbage")
+    assert schema.read(_one("int8"), reader, 0) == {"x": 7}
+    assert (reader.position, reader.remaining) == (1, 7)
+
+
+# --- versions and tags
+
+
+VERSIONED = Message(
+    "Versioned",
+    Field("always", "int8"),
+    Field("later", "int8", since=1, default=9),
+    Field("gone", "int8", until=2),
+    Field("tagged", "string", tag=0, tagged_since=2, since=2, default="none"),
+    flexible_since=2,
+)
+
+
+def test_a_field_is_read_in_the_versions_that_have_it() -> None:
+    assert _read(VERSIONED, b"\1\3", 0) == {"always": 1, "later": 9, "gone": 3, "tagged": "none"}
+    assert _read(VERSIONED, b"\1\2\3", 1) == {"always": 1, "later": 2, "gone": 3, "tagged": "none"}
+    assert _read(VERSIONED, b"\1\2\0", 2) == {"always": 1, "later": 2, "gone": 0, "tagged": "none"}
+
+
+def test_a_tagged_field_is_read_where_it_stands() -> None:
+    assert _read(VERSIONED, b"\1\2\1\0\4\4abc", 2)["tagged"] == "abc"
+
+
+def test_a_tag_that_comes_with_a_later_version_is_refused() -> None:
+    message = Message("Test", Field("x", "int8", since=1, tag=0, tagged_since=1), flexible_since=0)
+    assert _read(message, b"\1\0\1\5", 1) == {"x": 5}
+    assert _code(message, b"\1\0\1\5", 0) == "message-tag-not-in-version"
+
+
+def test_unknown_tagged_fields_are_skipped() -> None:
+    data = b"\1\2\3\0\2\2a\x05\3xyz" + unsigned_varint(300) + b"\0"
+    assert _read(VERSIONED, data, 2)["tagged"] == "a"
+
+
+def test_an_unknown_tagged_field_may_not_reach_past_the_end() -> None:
+    assert _code(VERSIONED, b"\1\2\1\5\4abc", 2) == "message-bytes-past-end"
+
+
+def test_an_unknown_tagged_field_may_not_have_a_negative_size() -> None:
+    back_to_its_tag = b"\5" + unsigned_varint(0xFFFFFFFA)
+    _code(VERSIONED, b"\1\2" + unsigned_varint(1000) + back_to_its_tag, 2)
+
+
+# --- what is bad
+
+
+@pytest.mark.parametrize("type_of_field", ["bool", "int8", "int16", "int32", "int64", "uint16", "float64", "uuid"])
+def test_a_value_that_is_cut_is_an_underflow(type_of_field: str) -> None:
+    assert _code(_one(type_of_field), b"") == "message-underflow"
+    if type_of_field == "uuid":
+        assert _code(_one(type_of_field), bytes(15)) == "message-underflow"
+
+
+@pytest.mark.parametrize("type_of_field", ["string", "bytes", "[]int8"])
+def test_a_length_that_is_cut_is_an_underflow(type_of_field: str) -> None:
+    assert _code(_one(type_of_field), b"\0") == "message-underflow"
+    assert _code(_flexible(type_of_field), b"\x80") == "message-underflow"
+
+
+def test_text_that_reaches_past_the_end_names_both_sizes() -> None:
+    with pytest.raises(CorruptData) as caught:
+        _read(_one("string"), b"\0\5abc")
+    assert (caught.value.code, caught.value.values) == (
+        "message-bytes-past-end",
+        {"size": 5, "remaining": 3, "type": "string", "fields": ("x",)},
+    )
+
+
+def test_an_array_of_more_elements_than_bytes_is_refused() -> None:
+    for message, data in [
+        (_one("[]int8"), struct.pack(">i", 0x7FFFFFFF) + b"abc"),
+        (_flexible("[]int8"), unsigned_varint(0x7FFFFFFF) + b"abc"),
+    ]:
+        with pytest.raises(CorruptData) as caught:
+            _read(message, data)
+        assert caught.value.code == "message-array-too-large"
+        assert caught.value.values["count"] in (0x7FFFFFFF, 0x7FFFFFFE)
+        assert caught.value.values["remaining"] == 3
+
+
+def test_a_compact_length_wraps_as_javas_numbers_do() -> None:
+    assert _code(_flexible("[]int8", nullable_since=0), unsigned_varint(0x80000000) + b"abc") == "message-array-too-large"
+
+
+def test_text_of_more_than_32767_bytes_is_refused() -> None:
+    with pytest.raises(CorruptData) as caught:
+        _read(_flexible("string"), unsigned_varint(32769) + b"x" * 32768)
+    assert (caught.value.code, caught.value.values) == (
+        "message-string-too-long",
+        {"field": "x", "size": 32768, "fields": ("x",)},
+    )
+    assert _read(_flexible("string"), unsigned_varint(32768) + b"x" * 32767 + b"\0") == {"x": "x" * 32767}
+
+
+def test_a_varint_that_does_not_end_is_refused() -> None:
+    with pytest.raises(CorruptData) as caught:
+        _read(_flexible("string"), b"\xff" * 6)
+    assert (caught.value.code, caught.value.values) == ("message-varint-too-long", {"value": 0xFFFFFFFF, "fields": ("x",)})
+
+
+def test_the_greatest_number_of_tagged_fields_takes_no_time() -> None:
+    def read(tagged_fields: int) -> None:
+        assert _code(_flexible("int8"), b"\1" + unsigned_varint(tagged_fields) + b"\0\0" * 50) == "message-underflow"
+
+    assert cost(lambda: read(0x7FFFFFFF)) < 1000 * cost(lambda: read(0x7FFF))  # 65,536 times as many
+
+
+CODES = {
+    "message-underflow",
+    "message-bytes-past-end",
+    "message-null",
+    "message-string-too-long",
+    "message-array-too-large",
+    "message-varint-too-long",
+}
+
+
+def test_a_negative_size_may_not_lead_out_of_a_message() -> None:
+    with pytest.raises(CorruptData):
+        _read(control_records.MESSAGES[4], b"\0\0" + b"\2" + b"\0" + unsigned_varint(0x80000000))
+
+
+# As long as the two above fail, sizes of five bytes are left out.
+BYTES = st.binary(max_size=60).filter(lambda data: not any(min(data[at : at + 4]) >= 0x80 for at in range(len(data) - 4)))
+
+
+@given(BYTES, st.sampled_from(sorted(control_records.MESSAGES)))
+def test_any_bytes_are_a_message_or_a_fault(data: bytes, control_type: int) -> None:
+    message = control_records.MESSAGES[control_type]
+    try:
+        values = _read(message, data)
+    except CorruptData as fault:
+        assert fault.code in CODES
+        assert not _is_whole(control_type, data)
+    else:
+        kafka_json.dumps(message, values, 1)
+
+
+def _is_whole(control_type: int, data: bytes) -> bool:
+    """Whether bytes are for certain a control record's message: its fields of fixed size, then no tagged fields."""
+    fixed = {3: 10, 4: 2, 5: 4}.get(control_type)
+    return fixed is not None and len(data) > fixed and data[fixed] == 0
+
+
+WHOLE = {
+    2: leader_change_record(),
+    3: snapshot_header_record(),
+    4: snapshot_footer_record(),
+    5: kraft_version_record(),
+    6: kraft_voters_record(),
+}
+
+
+@pytest.mark.parametrize("control_type", WHOLE)
+def test_a_whole_message_is_read_and_none_of_its_beginnings(control_type: int) -> None:
+    message, data = control_records.MESSAGES[control_type], WHOLE[control_type].value
+    assert data is not None
+    for more in (b"", b"\xff"):
+        assert kafka_json.dumps(message, _read(message, data + more), 1)
+    for size in range(len(data)):
+        with pytest.raises(CorruptData) as caught:
+            _read(message, data[:size])
+        assert caught.value.code in CODES
+
+
+def test_text_is_decoded_as_java_does_it() -> None:
+    assert _read(_one("string"), b"\0\4a\xffb\xc3") == {"x": "a\ufffdb\ufffd"}
+
+
+def test_encoded_surrogates_in_text_are_one_replacement_character() -> None:
+    assert _read(_one("string"), b"\0\5\xed\xa0\x80ab") == {"x": "\ufffdab"}
+
+
+# --- JSON
+
+
+def _json(type_of_field: str, value: Value, *fields: Field) -> str:
+    return kafka_json.dumps(_one(type_of_field, *fields), {"x": value}, 0)
+
+
+@pytest.mark.parametrize(
+    ("type_of_field", "value", "text"),
+    [
+        ("bool", True, '{"x":true}'),
+        ("bool", False, '{"x":false}'),
+        ("int64", -9223372036854775808, '{"x":-9223372036854775808}'),
+        ("string", "", '{"x":""}'),
+        ("string", None, '{"x":null}'),
+        ("[]string", ["a", "b"], '{"x":["a","b"]}'),
+        ("[]string", [], '{"x":[]}'),
+        ("bytes", b"\xfb\xff\xfe", '{"x":"+//+"}'),
+        ("bytes", b"\x01\x02", '{"x":"AQI="}'),
+        ("bytes", b"", '{"x":""}'),
+        ("uuid", bytes(16), '{"x":"AAAAAAAAAAAAAAAAAAAAAA"}'),
+        ("uuid", struct.pack(">qq", 1, 2), '{"x":"AAAAAAAAAAEAAAAAAAAAAg"}'),
+        ("uuid", b"\xfb\xff\xfe" * 5 + b"\xff", '{"x":"-__--__--__--__--__-_w"}'),
+        ("[]uuid", [bytes(16)], '{"x":["AAAAAAAAAAAAAAAAAAAAAA"]}'),
+    ],
+)
+def test_json_has_no_blanks_and_jacksons_forms(type_of_field: str, value: Value, text: str) -> None:
+    assert _json(type_of_field, value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ('say "hi"', r"say \"hi\""),
+        ("a\\b", r"a\\b"),
+        ("\b\t\n\f\r", r"\b\t\n\f\r"),
+        ("\x00\x1b\x1f", r"\u0000\u001B\u001F"),
+        ("/\x7f\u2028é😀", "/\x7f\u2028é😀"),
+        ("\ufffd", "\ufffd"),
+    ],
+)
+def test_json_escapes_quotes_backslashes_and_control_characters_only(text: str, escaped: str) -> None:
+    assert _json("string", text) == f'{{"x":"{escaped}"}}'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e10, "1.0E10"), (1e-5, "1.0E-5"), (1e16, "1.0E16"), (math.nan, '"NaN"'), (math.inf, '"Infinity"')],
+)
+def test_large_and_small_doubles_are_written_as_java_does(value: float, text: str) -> None:
+    assert _json("float64", value) == f'{{"x":{text}}}'
+
+
+@pytest.mark.parametrize(("value", "text"), [(1234567.0, "1234567.0"), (0.1, "0.1"), (100.0, "100.0"), (-0.0, "-0.0")])
+def test_other_doubles_are_written_in_full(value: float, text: str) -> None:
+    assert _json("float64", value) == f'{{"x":{text}}}'
+
+
+def test_json_keeps_the_order_of_the_schema_and_leaves_out_what_the_version_does_not_have() -> None:
+    values: dict[str, Value] = {"tagged": "none", "gone": 3, "later": 2, "always": 1}
+    assert kafka_json.dumps(VERSIONED, values, 0) == '{"always":1,"gone":3}'
+    assert kafka_json.dumps(VERSIONED, values, 1) == '{"always":1,"later":2,"gone":3}'
+    assert kafka_json.dumps(VERSIONED, values, 2) == '{"always":1,"later":2}'
+
+
+def test_json_shows_a_tagged_field_only_where_it_differs_from_its_default() -> None:
+    values: dict[str, Value] = {"tagged": "abc", "gone": 3, "later": 2, "always": 1}
+    assert kafka_json.dumps(VERSIONED, values, 2) == '{"always":1,"later":2,"tagged":"abc"}'
+
+
+# --- the messages of control records
+
+
+def _control_json(control_type: int, value: bytes | None, version: int = 0) -> str:
+    assert value is not None
+    message = control_records.MESSAGES[control_type]
+    reader = Reader(value)
+    values = schema.read(message, reader, 0)
+    assert reader.remaining == 0
+    return kafka_json.dumps(message, values, version)
+
+
+def test_a_leader_change_as_json() -> None:
+    value = leader_change_record(leader_id=1, voters=[Voter(voter_id=1)], granting_voters=[Voter(voter_id=1)]).value
+    assert _control_json(2, value) == '{"version":0,"leaderId":1,"voters":[{"voterId":1}],"grantingVoters":[{"voterId":1}]}'
+
+
+def test_a_leader_change_that_says_it_is_of_version_1_shows_ids_that_it_does_not_hold() -> None:
+    value = leader_change_record(version=1, message_version=0).value
+    voter = '[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"}]'
+    assert _control_json(2, value, 1) == f'{{"version":1,"leaderId":1,"voters":{voter},"grantingVoters":{voter}}}'
+
+
+def test_the_records_of_snapshots_as_json() -> None:
+    assert _control_json(3, snapshot_header_record(last_contained_log_timestamp=1_700_000_000_000).value) == (
+        '{"version":0,"lastContainedLogTimestamp":1700000000000}'
+    )
+    assert _control_json(4, snapshot_footer_record().value) == '{"version":0}'
+    assert _control_json(5, kraft_version_record(kraft_version=1).value) == '{"version":0,"kRaftVersion":1}'
+
+
+def test_the_voters_of_a_quorum_as_json() -> None:
+    voters = [Voter(voter_id=1, voter_directory_id=struct.pack(">qq", 1, 2))]
+    assert _control_json(6, kraft_voters_record(voters=voters).value) == (
+        '{"version":0,"voters":[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAEAAAAAAAAAAg",'
+        '"endpoints":[{"name":"CONTROLLER","host":"localhost","port":9093}],'
+        '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
+    )
+
+
+def test_endpoints_of_one_name_are_all_shown() -> None:
+    voters = [Voter(endpoints=[("A", "first", 1), ("A", "second", 2), ("B", "third", 3)])]
+    shown = _control_json(6, kraft_voters_record(voters=voters).value)
+    assert (
+        '"endpoints":[{"name":"A","host":"first","port":1},{"name":"A","host":"second","port":2},'
+        '{"name":"B","host":"third","port":3}]'
+    ) in shown

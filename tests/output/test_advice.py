@@ -1,0 +1,135 @@
+"""What `kdump check` and `kdump explain` advise: commands that work as printed, and only where they help."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.checks import catalogue
+from kdump.cli.commands import main
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import TIMESTAMP, batch, record
+
+LOG, INDEX = file_name(0, ".log"), file_name(0, ".index")
+MINUTE = 60_000
+
+
+def _batches(*, damaged: int | None = None, count: int = 8) -> list[bytes]:
+    batches = [
+        batch(records=[record(value=b"v" * 50, timestamp=TIMESTAMP + offset)], base_offset=offset) for offset in range(count)
+    ]
+    if damaged is not None:
+        batches[damaged] = batches[damaged][:-3] + b"\xff" + batches[damaged][-2:]
+    return batches
+
+
+def _with_bad_index(folder: Path, *, damaged: int | None = None, topic: str = "topic") -> Path:
+    directory = write_partition(folder, segments={0: _batches(damaged=damaged)}, topic=topic, index_interval_bytes=0)
+    index = directory / INDEX
+    data = bytearray(index.read_bytes())
+    data[15] ^= 1  # a position: no batch starts there
+    index.write_bytes(data)
+    return directory
+
+
+def _said(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
+    main(["check", *map(str, arguments)])
+    return capfd.readouterr().out
+
+
+def _commands(text: str) -> list[str]:
+    return [line.strip() for line in text.partition("\nNext\n")[2].splitlines()]
+
+
+def test_the_command_that_deletes_an_index_works_as_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    directory = _with_bad_index(tmp_path / "it's a $disk", topic="orders")
+    (command,) = (line for line in _commands(_said(capfd, directory)) if line.startswith("rm "))
+    assert command.endswith("   # with the broker stopped; the log is sound, the next start makes its indexes again")
+    subprocess.run(["sh", "-c", command], check=True)
+    assert not (directory / INDEX).exists() and (directory / LOG).exists()
+    assert [row.is_safe for row in kdump.forecast(str(directory))] == [True] * 3
+
+
+def test_the_index_of_a_log_that_is_not_sound_is_to_be_left(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = _said(capfd, _with_bad_index(tmp_path, damaged=4))
+    assert "index-position-not-boundary" in out and "crc-mismatch" in out
+    assert not any(line.startswith("rm ") for line in _commands(out))
+    assert "leave the .index for now: the log of the segment is not sound" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--level", "quick"], ["--ignore", "crc-mismatch"], ["--select", "index-*"]],
+    ids=["CRCs not read", "a fault not told", "only indexes"],
+)
+def test_a_log_that_was_not_proved_is_not_called_sound(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    out = _said(capfd, *options, _with_bad_index(tmp_path))
+    assert not any(line.startswith("rm ") for line in _commands(out)) and "log is sound" not in out
+
+
+def test_an_index_alone_is_not_to_be_deleted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = _said(capfd, _with_bad_index(tmp_path) / INDEX)
+    assert not any(line.startswith("rm ") for line in _commands(out)) and "is not sound, and" not in out
+
+
+def test_an_index_that_attests_a_lost_end_is_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    directory = _with_bad_index(tmp_path)
+    log = directory / LOG
+    log.write_bytes(log.read_bytes()[: -2 * len(_batches()[0])])
+    out = _said(capfd, directory)
+    assert "index-position-past-log" in out
+    assert not any(line.startswith("rm ") for line in _commands(out))
+
+
+@pytest.mark.parametrize("case", ["edited-message-removed-magic0", "edited-message-removed-magic1"])
+def test_an_index_that_attests_a_batch_that_was_cut_out_is_kept(case: str, capfd: pytest.CaptureFixture[str]) -> None:
+    out = _said(capfd, Path(__file__).parent.parent.parent / "golden_outputs" / "cases" / case)
+    assert "index-position-not-boundary" in out and "offset-gap" in out
+    assert not any(line.startswith("rm ") for line in _commands(out)) and "is not sound, and" not in out
+
+
+def test_a_hanging_transaction_is_aborted_by_a_command_that_is_filled_in(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pieces = [
+        batch(records=[record(timestamp=TIMESTAMP)], producer_id=7, producer_epoch=3, base_sequence=0, is_transactional=True),
+        batch(records=[record(timestamp=TIMESTAMP + 90 * MINUTE)], base_offset=1),
+    ]
+    out = _said(capfd, write_partition(tmp_path, segments={0: pieces}, topic="pay-ments", partition=3))
+    assert "txn-hanging" in out
+    tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
+    assert [line.partition("   #")[0] for line in _commands(out) if line.startswith("kafka")] == [
+        f"{tool} find-hanging --topic pay-ments --partition 3",
+        f"{tool} abort --topic pay-ments --partition 3 --start-offset 0",
+    ]
+    assert "running  read-committed consumers stop at the last stable offset" in out
+
+
+def test_commands_for_many_segments_are_few_and_the_rest_is_counted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for number in range(8):
+        _with_bad_index(tmp_path, topic=f"t{number}")
+    commands = _commands(_said(capfd, tmp_path))
+    assert sum(line.startswith("rm ") for line in commands) == 5
+    assert "# and 3 more indexes likewise; --all names each" in commands
+
+
+def test_no_advice_tells_to_run_the_check_that_has_just_been_run() -> None:
+    for section, faults in catalogue.SECTIONS.items():
+        if section not in ("Tables of a scan", "Files, and limits of a run"):
+            for fault in faults:
+                assert "kdump check" not in fault.remedy, fault.code
+
+
+def test_what_a_running_broker_meets_is_told_of_known_faults_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    assert set(catalogue.RUNNING) <= set(catalogue.FAULTS)
+    main(["explain", "crc-mismatch"])
+    out = " ".join(capfd.readouterr().out.split())
+    assert "On a running broker consumers that reach this batch fail ('Record batch ... is invalid')" in out
+
+
+def test_no_advice_uses_an_option_that_the_transactions_tool_has_not() -> None:
+    for fault in catalogue.FAULTS.values():
+        assert "--find-hanging" not in fault.remedy

@@ -1,0 +1,343 @@
+"""Columns of ours as Arrow's record batches: null and empty, bounds of rows and bytes, what is cut, what a control record is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+import pyarrow.parquet as pq  # what needs Arrow
+
+from kdump.formats import records
+from kdump.formats.log import Log
+from kdump.output.arrow import builder, contents, files
+from kdump.output.arrow.builder import Constant, Spread, Spreading
+from kdump.output.arrow.rows import columns_of
+from kdump.output.arrow.schemas import table_schema
+from tests.builders.records import TIMESTAMP, abort_record, batch, commit_record, control_record, message, record, wrapper
+from tests.support import opened
+
+
+def _table(data: bytes, *, limit: int = 1 << 20, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The rows of the table of records, in the columns that come from the log."""
+    places = {"broker": Constant(None), "topic": Constant(None), "partition": Constant(None), "segment_base": Constant(None)}
+    rows: list[dict[str, Any]] = []
+    with opened(data) as source:
+        for chunk in Log(source).chunks():
+            statuses = dict.fromkeys(chunk.batches["position"], "intact")
+            for part in records.read(source, chunk):
+                columns = contents.record_columns(part, statuses, limit)
+                made = builder.record_batch(
+                    columns_of("records", keys), {**places, "path": Constant("x"), **columns}, len(part.records)
+                )
+                rows += made.to_pylist()
+    return rows
+
+
+# --- null and empty
+
+
+def test_a_null_header_is_no_empty_one() -> None:
+    headers = [[("k", None)], [("k", b"")], [], [("a", b"1"), (b"\xff", b"2"), ("a", None)]]
+    data = batch(records=[record(value=b"v", headers=one) for one in headers])  # type: ignore[arg-type]  # lists of pairs
+    assert [row["headers"] for row in _table(data, keys=["headers"])] == [
+        [{"key": "k", "value": None}],
+        [{"key": "k", "value": b""}],
+        [],
+        [{"key": "a", "value": b"1"}, {"key": "\ufffd", "value": b"2"}, {"key": "a", "value": None}],
+    ]
+    data = batch(records=[record(value=b"v")] * 3)
+    assert [row["headers"] for row in _table(data, keys=["headers"])] == [[], [], []]
+
+
+def test_messages_have_no_headers_at_all() -> None:
+    data = wrapper(messages=[message(value=b"a"), message(value=b"b")])
+    assert {str(row["headers"]) for row in _table(data, keys=["headers"])} <= {"None", "[]"}
+
+
+def test_null_and_empty_keys_and_values_differ() -> None:
+    data = batch(records=[record(), record(key=b"", value=b""), record(key=b"k", value=None), record(key=None, value=b"v")])
+    assert [(row["key"], row["value"]) for row in _table(data, keys=["key", "value"])] == [
+        (None, None),
+        (b"", b""),
+        (b"k", None),
+        (None, b"v"),
+    ]
+    for one in (record(), record(key=b"", value=b""), record(key=b"k", value=b"v")):
+        (row,) = _table(batch(records=[one]), keys=["key", "value"])
+        assert (row["key"], row["value"]) == (one.key, one.value)
+
+
+# --- rows
+
+
+def test_a_record_has_what_its_batch_says() -> None:
+    data = batch(
+        records=[record(key=b"k", value=b"v"), record(value=b"w", timestamp=TIMESTAMP + 5)],
+        base_offset=7,
+        codec="gzip",
+        is_transactional=True,
+        producer_id=3,
+        producer_epoch=2,
+        base_sequence=9,
+        partition_leader_epoch=4,
+    )
+    first, second = _table(batch(records=[record()] * 2) + data)[2:]
+    start = len(batch(records=[record()] * 2))
+    for row, offset, sequence, time in ((first, 7, 9, TIMESTAMP), (second, 8, 10, TIMESTAMP + 5)):
+        assert {name: row[name] for name in row if name not in ("headers", "key", "value")} == {
+            "broker": None,
+            "topic": None,
+            "partition": None,
+            "segmentBase": None,
+            "path": "x",
+            "position": start,
+            "offset": offset,
+            "timestamp": time,
+            "keySize": 1 if row is first else -1,
+            "valueSize": 1,
+            "sequence": sequence,
+            "isvalid": row["isvalid"],
+            "crc": row["crc"],
+            "isKeyTruncated": False,
+            "isValueTruncated": False,
+            "timestampType": "CreateTime",
+            "magic": 2,
+            "compresscodec": row["compresscodec"],
+            "producerId": 3,
+            "producerEpoch": 2,
+            "partitionLeaderEpoch": 4,
+            "isTransactional": True,
+            "isControl": False,
+            "controlType": None,
+            "status": "intact",
+        }
+        assert row["compresscodec"].lower() == "gzip"
+
+
+@pytest.mark.parametrize(("limit", "cut"), [(3, False), (2, True), (0, True)])
+def test_what_is_longer_than_the_limit_is_cut(limit: int, cut: bool) -> None:
+    data = batch(records=[record(key=b"abc", value=b"abc"), record(key=None, value=b"a")])
+    first, second = _table(data, limit=limit, keys=["key", "value", "isKeyTruncated", "isValueTruncated", "valueSize"])
+    assert first == {
+        "key": b"abc"[:limit],
+        "value": b"abc"[:limit],
+        "isKeyTruncated": cut,
+        "isValueTruncated": cut,
+        "valueSize": 3,
+    }
+    assert (second["key"], second["value"], second["isKeyTruncated"]) == (None, b"a"[:limit], False)
+    assert second["isValueTruncated"] == (limit == 0)
+
+
+def test_a_control_record_is_told_by_its_type() -> None:
+    controls = [
+        abort_record(),
+        commit_record(),
+        control_record(control_type=6),
+        control_record(control_type=7),
+        record(key=b"\0\0\0"),
+    ]
+    controls += [control_record(control_type=-1), record()]
+    data = batch(records=[record(key=b"\0\0\0\1")])
+    data += b"".join(batch(records=[one], base_offset=1 + row, is_control=True) for row, one in enumerate(controls))
+    types = [row["controlType"] for row in _table(data, keys=["controlType"])]
+    assert types[0] is None
+    assert types[1:] == ["ABORT", "COMMIT", types[3], "7", None, "-1", None]
+    assert types[3] is not None and not types[3].isdecimal()
+
+
+def test_a_message_with_a_wrong_checksum_is_damaged_and_its_neighbours_are_not() -> None:
+    data = wrapper(messages=[message(value=b"a"), message(value=b"b", crc=1), message(value=b"c")])
+    rows = _table(data, keys=["status", "magic"])
+    assert [(row["status"], row["magic"]) for row in rows] == [("intact", 1), ("damaged", 1), ("intact", 1)]
+
+
+def test_a_message_inside_a_wrapper_has_its_own_magic() -> None:
+    data = wrapper(messages=[message(value=b"a", magic=0), message(value=b"b", magic=1)], magic=1)
+    assert [row["magic"] for row in _table(data, keys=["magic"])] == [0, 1]
+
+
+def test_a_column_that_must_not_be_null_is_refused_where_it_is() -> None:
+    columns = columns_of("records", ["offset", "producerId"])
+    builder.record_batch(columns, {"offset": [1, 2], "producer_id": [None, 3]}, 2)
+    with pytest.raises(ValueError, match="offset is null in a row"):
+        builder.record_batch(columns, {"offset": [1, None], "producer_id": [None, 3]}, 2)
+    with pytest.raises(ValueError, match="offset is null in a row"):
+        builder.record_batch(columns, {"producer_id": [None, 3]}, 2)
+
+
+# --- columns
+
+
+@pytest.mark.parametrize(
+    ("counts", "values", "expected"),
+    [
+        ([2, 0, 3], [1, 2, 3], [1, 1, 3, 3, 3]),
+        ([1, 1, 1], [1, 2, 3], [1, 2, 3]),
+        ([0, 2, 1], [1, 2, 3], [2, 2, 3]),  # as many as with one each
+        ([2, 2], [7, 7], [7, 7, 7, 7]),
+        ([], [], []),
+    ],
+)
+def test_a_value_stands_as_often_as_its_count_says(counts: list[int], values: list[int], expected: list[int]) -> None:
+    spreading = Spreading(counts)
+    assert builder.arrow_array("Int64", Spread(values, spreading), sum(counts)).to_pylist() == expected
+    assert list(builder._spread(Spread(values, spreading), sum(counts))) == expected
+
+
+@pytest.mark.parametrize(
+    ("type_name", "values"),
+    [
+        ("Int64", [1, 1, 1]),
+        ("Int64", [1, None, 2]),
+        ("Bool", [True, True]),
+        ("Text", ["a", "a"]),
+        ("Text", ["a", None, ""]),
+        ("Binary", [b"", b"a", b"bc"]),
+        ("Binary", [None, b"", b"a"]),
+        ("Binary", [None, None]),
+        ("Int64", []),
+    ],
+)
+def test_a_column_holds_its_values(type_name: str, values: list[Any]) -> None:
+    array = builder.arrow_array(type_name, values, len(values))
+    array.validate(full=True)
+    assert array.to_pylist() == values
+    if values:
+        assert builder.arrow_array(type_name, Constant(values[0]), 3).to_pylist() == [values[0]] * 3
+
+
+def test_bytes_in_a_path_that_are_no_text_are_replaced() -> None:
+    for values in (["a", "\udcffb"], Constant("\udcffb")):
+        assert builder.arrow_array("Text", values, 2).to_pylist()[1] == "\ufffdb"
+
+
+# --- bounds
+
+
+def _parts(*sizes: int) -> list[pa.RecordBatch]:
+    """Batches of so many rows, which count on."""
+    first, made = 0, []
+    for size in sizes:
+        made.append(pa.RecordBatch.from_arrays([pa.array(range(first, first + size), pa.int64())], names=["x"]))
+        first += size
+    return made
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "expected"),
+    [
+        ((10,), 10, [10]),
+        ((11,), 10, [5, 6]),
+        ((25,), 10, [8, 8, 9]),
+        ((2, 2, 2, 2, 2), 10, [10]),
+        ((2, 2, 2, 2, 2, 2), 10, [10, 2]),
+        ((3, 3, 3, 3), 10, [3, 3, 3, 3]),
+        ((2, 9, 2), 10, [2, 9, 2]),
+        ((2, 2, 9, 2), 10, [4, 9, 2]),
+        ((0, 2, 0, 2), 10, [4]),
+        ((), 10, []),
+    ],
+)
+def test_batches_are_cut_and_joined_to_so_many_rows(sizes: tuple[int, ...], rows: int, expected: list[int]) -> None:
+    made = list(builder.bounded(_parts(*sizes), rows=rows, size=1 << 20))
+    assert [one.num_rows for one in made] == expected
+    assert [value for one in made for value in one.column(0).to_pylist()] == list(range(sum(sizes)))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "size", "expected"),
+    [
+        ((8,), 64, [8]),
+        ((9,), 64, [4, 5]),
+        ((32,), 64, [8, 8, 8, 8]),
+        ((1, 1, 1), 64, [3]),
+        ((1,), 4, [1]),
+        ((1,) * 10, 64, [8, 2]),
+    ],
+)
+def test_batches_are_cut_and_joined_to_so_many_bytes(sizes: tuple[int, ...], size: int, expected: list[int]) -> None:
+    made = list(builder.bounded(_parts(*sizes), rows=1000, size=size))
+    assert [one.num_rows for one in made] == expected
+    assert [value for one in made for value in one.column(0).to_pylist()] == list(range(sum(sizes)))
+
+
+@pytest.mark.parametrize(
+    ("counts", "rows", "expected"),
+    [
+        ([64, 64], 1000, [128]),
+        ([65, 1, 1, 65], 1000, [65, 2, 65]),
+        ([4, 4, 4], 8, [8, 4]),
+        ([4, 5], 8, [4, 5]),
+        ([0, 3, 0], 8, [3]),
+        ([], 8, []),
+    ],
+)
+def test_few_rows_are_put_together(counts: list[int], rows: int, expected: list[int]) -> None:
+    first, parts = 0, []
+    for count in counts:
+        parts.append(({"x": list(range(first, first + count)), "y": Constant(7)}, count))
+        first += count
+    made = list(builder.joined(parts, rows=rows))
+    assert [count for _, count in made] == expected
+    assert [value for columns, count in made for value in builder._spread(columns["x"], count)] == list(range(sum(counts)))
+    assert all(list(builder._spread(columns["y"], count)) == [7] * count for columns, count in made)
+
+
+def test_rows_with_other_columns_are_not_put_together() -> None:
+    made = list(builder.joined([({"x": [1]}, 1), ({"y": [2]}, 1), ({"y": [3]}, 1)]))
+    assert made == [({"x": [1]}, 1), ({"y": [2, 3]}, 2)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "count", "is_few"),
+    [
+        ({"key": [b""] * 64}, 64, True),
+        ({"key": [b""] * 65}, 65, False),
+        ({"key": [bytes(65_536)], "value": [None]}, 1, True),
+        ({"key": [bytes(65_536)], "value": [b"x"]}, 1, False),
+        ({"headers": [((b"k", bytes(65_535)),)]}, 1, True),
+        ({"headers": [((b"k", bytes(65_536)),), None]}, 2, False),
+    ],
+)
+def test_rows_are_few_by_their_number_and_their_bytes(columns: dict[str, Any], count: int, is_few: bool) -> None:
+    assert builder.is_few(columns, count) == is_few
+
+
+def test_the_schema_of_a_table_says_what_may_be_null() -> None:
+    schema = table_schema("records")
+    assert [
+        name
+        for name in ("offset", "position", "status", "isKeyTruncated", "producerId", "controlType")
+        if schema.field(name).nullable
+    ] == [
+        "producerId",
+        "controlType",
+    ]
+
+
+# --- files
+
+
+def test_a_file_of_parquet_has_groups_of_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pa.record_batch({"x": pa.array(range(5))})
+
+    def groups(name: str) -> list[int]:
+        with files.TableFile(str(tmp_path / name), rows.schema) as file:
+            for _ in range(4):
+                file.write(rows)
+        metadata = pq.ParquetFile(tmp_path / name).metadata
+        return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+    assert groups("all") == [20]
+    monkeypatch.setattr(files, "_ROW_GROUP_ROWS", 10)
+    assert groups("rows") == [10, 10]
+    monkeypatch.setattr(files, "_ROW_GROUP_ROWS", 100)
+    monkeypatch.setattr(files, "_ROW_GROUP_BYTES", 3 * rows.nbytes)
+    assert groups("bytes") == [15, 5]

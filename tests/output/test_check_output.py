@@ -1,0 +1,868 @@
+"""What each form of `kdump check` makes of the same findings, word for word, and with which exit code a run ends."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdump.checks import catalogue
+from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
+from kdump.cli.commands import main
+from kdump.output.findings import form_of
+from kdump.output.findings.sizes import size_text
+from kdump.output.text.report_style import ReportStyle
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import batch, record
+
+CLEAN, FINDINGS, USAGE, NOT_EXAMINED = range(4)
+LOG = file_name(0, ".log")
+Json = dict[str, Any]  # what json.loads makes of an object
+
+
+def _finding(
+    code: str = "crc-mismatch",
+    severity: str = "error",
+    path: str = f"/data/a-0/{LOG}",
+    start: int = 0,
+    end: int = 100,
+    *,
+    offsets: tuple[int | None, int | None] = (0, 4),
+    message: str = "One batch is wrong.",
+    skipped: int = 100,
+    forecast: str = "cut",
+    file_type: str = "log",
+) -> Finding:
+    certainty = None if offsets[0] is None else "exact"
+    return Finding(
+        code,
+        severity,
+        path,
+        file_type,
+        start,
+        end,
+        *offsets,
+        certainty,
+        "0x01",
+        None,
+        "00ff",
+        1,
+        "by-length",
+        skipped,
+        forecast,
+        message,
+    )
+
+
+def _report(
+    path: str = f"/data/a-0/{LOG}",
+    *pieces: tuple[str, int, int],
+    file_type: str = "log",
+    offsets: tuple[int, int] | None = None,
+) -> FileReport:
+    """A file of pieces that have a status, a size and a number of batches."""
+    accounts = Accounts(sum(size for _, size, _ in pieces))
+    end = 0
+    for status, size, batches in pieces:
+        end += size
+        accounts.take(status, end, batches=batches)
+    report = accounts.report(path, file_type, end)
+    if offsets is not None:
+        report.first_offset, report.last_offset = offsets
+    return report
+
+
+SUMMARY = Summary(3, 5000, 2, 1, 1, 0, True, 1.25, 1, "damaged", ["damaged: crc-mismatch"])
+
+
+def _text(
+    name: str,
+    findings: Sequence[tuple[Finding, str] | tuple[Finding, str, bool]] = (),
+    reports: Sequence[tuple[FileReport, str]] = (),
+    summary: Summary = SUMMARY,
+    starts: Sequence[tuple[Start, str]] = (),
+    **style: Any,
+) -> str:
+    pieces: list[str] = []
+    form = form_of(name, pieces.append, ReportStyle(**style))
+    for finding, group, *is_known in findings:
+        form.finding(finding, group, is_known=bool(is_known))
+    for report, group in reports:
+        form.file(report, group)
+    for start, group in starts:
+        form.start(start, group)
+    form.end(summary)
+    return "".join(pieces)
+
+
+# --- rows
+
+
+def test_a_finding_is_a_line_of_json_with_all_its_columns() -> None:
+    lines = [json.loads(line) for line in _text("ndjson", [(_finding(), "g")], [(_report(), "g")]).splitlines()]
+    assert lines[0] == {
+        "kind": "finding",
+        "code": "crc-mismatch",
+        "severity": "error",
+        "path": f"/data/a-0/{LOG}",
+        "fileType": "log",
+        "start": 0,
+        "end": 100,
+        "offsetFirst": 0,
+        "offsetLast": 4,
+        "offsetCertainty": "exact",
+        "expected": "0x01",
+        "found": None,
+        "evidence": "00ff",
+        "alignment": 1,
+        "resync": "by-length",
+        "skipped": 100,
+        "brokerForecast": "cut",
+        "message": "One batch is wrong.",
+    }
+    assert (lines[1]["kind"], lines[1]["size"]) == ("file", 0)
+    assert lines[2] == {
+        "kind": "summary",
+        "files": 3,
+        "bytes": 5000,
+        "errors": 2,
+        "warnings": 1,
+        "infos": 1,
+        "known": 0,
+        "isComplete": True,
+        "seconds": 1.25,
+        "exitCode": 1,
+        "verdict": "damaged",
+        "reasons": ["damaged: crc-mismatch"],
+    }
+
+
+def test_one_document_of_json_holds_all(tmp_path: Path) -> None:
+    for count in (0, 1, 2, 100, 101, 250):
+        reports = [(_report(f"/{number}"), "g") for number in range(count)]
+        document = json.loads(_text("json", [(_finding(start=number), "g") for number in range(count)], reports))
+        assert [one["start"] for one in document["findings"]] == list(range(count))
+        assert [one["path"] for one in document["files"]] == [f"/{number}" for number in range(count)]
+        assert "kind" not in document["summary"] and document["summary"]["exitCode"] == 1
+    start = _start("clean", 0, "safe", "nothing is lost")
+    document = json.loads(_text("json", starts=[(start, "g")] * 3))
+    assert [(one["after"], one["verdict"]) for one in document["starts"]] == [("clean", "safe")] * 3
+
+
+def test_csv_is_a_line_for_each_finding_and_null_is_nothing() -> None:
+    lines = _text("csv", [(_finding(offsets=(None, None), message='a "b", c'), "g")], [(_report(), "g")]).splitlines()
+    assert lines == [
+        "code,severity,path,fileType,start,end,offsetFirst,offsetLast,offsetCertainty,expected,found,evidence,alignment,resync,"
+        "skipped,brokerForecast,message",
+        f'crc-mismatch,error,/data/a-0/{LOG},log,0,100,,,,0x01,,00ff,1,by-length,100,cut,"a ""b"", c"',
+    ]
+
+
+def test_the_table_has_a_line_for_each_finding_under_its_file() -> None:
+    findings = [_finding(), _finding("torn-tail", "warning", start=100, end=107), _finding(path="/x.log", offsets=(None, None))]
+    lines = _text("table", [(one, "g") for one in findings]).splitlines()
+    assert [line.split() for line in lines if line and "─" not in line] == [
+        [f"/data/a-0/{LOG}"],
+        ["severity", "code", "start", "end", "offsetFirst", "offsetLast", "skipped", "resync", "brokerForecast"],
+        ["error", "crc-mismatch", "0", "100", "0", "4", "100", "by-length", "cut"],
+        ["warning", "torn-tail", "100", "107", "0", "4", "100", "by-length", "cut"],
+        ["/x.log"],
+        ["severity", "code", "start", "end", "offsetFirst", "offsetLast", "skipped", "resync", "brokerForecast"],
+        ["error", "crc-mismatch", "0", "100", "-", "-", "100", "by-length", "cut"],
+    ]
+
+
+# --- SARIF
+
+
+def _sarif(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> Json:
+    (run,) = json.loads(_text("sarif", findings, **more))["runs"]
+    return dict(run)
+
+
+def test_sarif_has_the_level_the_place_and_all_that_is_known() -> None:
+    found = [
+        (_finding(), "g"),
+        (_finding("torn-tail", "warning", start=7, end=9, path="a b/ü.log", offsets=(None, None)), "g"),
+        (_finding("txn-open", "info", start=5, end=5), "g"),
+    ]
+    results = _sarif(*found)["results"]
+    assert [(one["ruleId"], one["level"]) for one in results] == [
+        ("crc-mismatch", "error"),
+        ("torn-tail", "warning"),
+        ("txn-open", "note"),
+    ]
+    assert results[0]["message"] == {"text": "One batch is wrong."}
+    places = [one["locations"][0]["physicalLocation"] for one in results]
+    assert [(place["artifactLocation"]["uri"], place["region"]) for place in places] == [
+        (f"file:///data/a-0/{LOG}", {"byteOffset": 0, "byteLength": 100}),
+        ("a%20b/%C3%BC.log", {"byteOffset": 7, "byteLength": 2}),
+        (f"file:///data/a-0/{LOG}", {"byteOffset": 5, "byteLength": 0}),
+    ]
+    assert results[0]["properties"] == {
+        "fileType": "log",
+        "offsetFirst": 0,
+        "offsetLast": 4,
+        "offsetCertainty": "exact",
+        "expected": "0x01",
+        "evidence": "00ff",
+        "alignment": 1,
+        "resync": "by-length",
+        "skipped": 100,
+        "brokerForecast": "cut",
+    }
+    assert "offsetFirst" not in results[1]["properties"]
+    assert all("baselineState" not in one for one in results)
+
+
+def test_every_fault_is_a_rule_of_sarif_with_its_level() -> None:
+    rules = _sarif()["tool"]["driver"]["rules"]
+    levels = {"error": "error", "warning": "warning", "info": "note"}
+    assert [(rule["id"], rule["defaultConfiguration"]["level"]) for rule in rules] == [
+        (fault.code, levels[fault.severity]) for fault in catalogue.FAULTS.values()
+    ]
+    for rule in rules:
+        text = rule["fullDescription"]["text"]
+        cause = catalogue.FAULTS[rule["id"]].cause
+        assert text[0] == cause[0].upper() and text[1:].startswith(f"{cause[1:]}. Kafka: ")
+    for code in ("crc-mismatch", "torn-tail", "zero-tail"):
+        (result,) = _sarif((_finding(code), "g"))["results"]
+        assert rules[result["ruleIndex"]]["id"] == code
+
+
+def test_sarif_says_what_a_baseline_knew_and_how_the_run_ended() -> None:
+    run = _sarif((_finding(), "g"), (_finding(start=5), "g", True), has_baseline=True)
+    assert [one["baselineState"] for one in run["results"]] == ["new", "unchanged"]
+    assert run["invocations"] == [{"executionSuccessful": True, "exitCode": 1}]
+    summary = Summary(1, 1, 0, 0, 0, 0, False, 0.5, 3, "not examined", ["not examined: file-vanished"])
+    run = _sarif(summary=summary)
+    assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 3}]
+    assert run["properties"]["isComplete"] is False
+
+
+# --- JUnit
+
+
+def _suites(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> list[ElementTree.Element]:
+    *suites, verdict = ElementTree.fromstring(_text("junit", findings, **more))
+    assert [(one.get("name"), one.get("value")) for one in verdict[0]] == [
+        ("verdict", "damaged"),
+        ("reason", "damaged: crc-mismatch"),
+    ]
+    return suites
+
+
+def _cases(suite: ElementTree.Element) -> list[tuple[str | None, list[tuple[str, str | None]]]]:
+    return [(case.get("name"), [(part.tag, part.get("type")) for part in case]) for case in suite]
+
+
+def test_junit_counts_failures_and_errors_of_each_directory() -> None:
+    found = [
+        (_finding(), "/data/a-0"),
+        (_finding("torn-tail"), "/data/a-0"),
+        (_finding("file-vanished", path="/data/a-0/gone.log"), "/data/a-0"),
+        (_finding("torn-tail", "warning", path="/data/a-0/5.log"), "/data/a-0"),
+        (_finding(path="/data/b-0/5.log"), "/data/b-0"),
+    ]
+    reports = [(_report("/data/b-0/6.log"), "/data/b-0")]
+    first, second = _suites(*found, reports=reports)
+    assert [first.get(name) for name in ("name", "tests", "failures", "errors")] == ["/data/a-0", "3", "1", "1"]
+    assert [second.get(name) for name in ("name", "tests", "failures", "errors")] == ["/data/b-0", "2", "1", "0"]
+    assert _cases(first) == [
+        (LOG, [("failure", "crc-mismatch")]),
+        ("gone.log", [("error", "file-vanished")]),
+        ("5.log", [("system-out", None)]),
+    ]
+    assert _cases(second) == [("5.log", [("failure", "crc-mismatch")]), ("6.log", [])]
+    (failure,) = first[0]
+    assert failure.get("message") == "One batch is wrong. (and 1 more)"
+    assert failure.text == (
+        "error crc-mismatch, bytes 0 to 100: One batch is wrong.\nerror torn-tail, bytes 0 to 100: One batch is wrong.\n"
+    )
+    assert second[0][0].get("message") == "One batch is wrong."
+    assert (first[0].get("classname"), second[0].get("classname")) == ("/data/a-0", "/data/b-0")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "failing"), [("error", ["error"]), ("warning", ["error", "warning"]), ("info", ["error", "warning", "info"])]
+)
+def test_junit_fails_from_the_chosen_severity_on(fail_on: str, failing: list[str]) -> None:
+    found = [(_finding("torn-tail", severity, path=f"/{severity}"), "g") for severity in ("error", "warning", "info")]
+    (suite,) = _suites(*found, fail_on=fail_on)
+    assert [name for name, parts in _cases(suite) if parts[0][0] == "failure"] == failing
+    assert suite.get("failures") == str(len(failing))
+
+
+def test_what_a_baseline_knows_fails_no_case_of_junit() -> None:
+    (suite,) = _suites((_finding(), "g", True), (_finding("file-vanished", path="/gone"), "g", True))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
+    assert [parts for _, parts in _cases(suite)] == [[("system-out", None)]] * 2
+
+
+def test_a_warning_of_a_file_that_could_not_be_examined_is_no_error_of_junit() -> None:
+    (suite,) = _suites((_finding("file-vanished", "warning"), "g"))
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+
+
+@pytest.mark.parametrize(("count", "more"), [(100, ""), (101, "and 1 more\n"), (1103, "and 1,003 more\n")])
+def test_junit_has_a_hundred_lines_of_a_file(count: int, more: str) -> None:
+    (suite,) = _suites(*[(_finding(start=row), "g") for row in range(count)])
+    lines = (suite[0][0].text or "").splitlines(keepends=True)
+    assert len(lines) == 100 + bool(more) and (lines[-1] == more or not more)
+    assert suite[0][0].get("message") == f"One batch is wrong. (and {count - 1:,} more)"
+
+
+def test_junit_holds_no_character_that_xml_has_not() -> None:
+    text = _text("junit", [(_finding(message='a\x00b\x1b[0m<&>"\udcff\U0001f600\ufffe\t'), "g")])
+    suite, _ = ElementTree.fromstring(text.encode())
+    assert suite[0][0].get("message") == 'a\ufffdb\ufffd[0m<&>"\ufffd\U0001f600\ufffd\t'
+
+
+# --- text for people
+
+
+A, B = "/data/a-0", "/data/b-0"
+
+
+def test_the_text_tells_the_worst_first_and_folds_what_is_alike() -> None:
+    findings = [
+        (_finding("zero-tail", "warning", f"{A}/5.log", 0, 1, offsets=(None, None), skipped=0, forecast="ignore"), A),
+        (_finding(start=0, end=100), A),
+        (_finding(start=300, end=1400, offsets=(7, 8)), A),
+        (_finding("txn-open", "info", f"{B}/{LOG}", 0, 0, skipped=0, forecast="ignore", message="it is open"), B),
+    ]
+    reports = [
+        (_report(f"{A}/{LOG}", ("damaged", 100, 1), ("intact", 200, 2), ("damaged", 1100, 1), offsets=(0, 9)), A),
+        (_report(f"{A}/5.log", ("intact", 900, 3), ("zero", 100, 0), offsets=(10, 12)), A),
+        (_report(f"{B}/{LOG}", ("intact", 2000, 9), offsets=(0, 8)), B),
+        (_report("/data/c-0/x.log", ("intact", 10, 1)), "/data/c-0"),
+    ]
+    assert (
+        _text("text", findings, reports, width=60)
+        == f"""\
+a-0   2 segments, 2.34 KiB, offsets 0 to 12
+   2 errors, 1 warning
+b-0   1 segment, 1.95 KiB, offsets 0 to 8             1 info
+c-0   1 segment, 10 bytes   clean
+
+a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
+
+error    crc-mismatch
+         a-0/{LOG}, bytes 0 to 99
+         One batch is wrong. 2 findings like this, at
+         offsets 0 to 4, 7 to 8.
+
+warning  zero-tail     a-0/5.log, byte 0
+         One batch is wrong.
+
+info     txn-open      b-0/{LOG}
+         It is open.
+
+a-0
+{LOG}  ▒█▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB
+                          2 batches damaged
+5.log                     ██████████░░      90 %  1,000 bytes
+                          zeros
+
+b-0
+{LOG}  ██████████████     100 %  1.95 KiB
+
+If this broker restarts
+  cut      when the segment is scanned: cut at the first bad
+           batch, and all later segments deleted
+           here: a-0/{LOG} at byte 0,
+           offset 0; 13 offsets from there on; 1 later
+           segment
+
+What is lost, and what to do
+  crc-mismatch
+  lost     the records of this batch, perhaps only one of
+           them; `kdump log --deep` shows what decodes
+  running  consumers that reach this batch fail ('Record
+           batch ... is invalid') until they seek past it;
+           followers log 'Found invalid messages during
+           fetch', try again without end and fall behind;
+           the cleaner marks the partition uncleanable
+  to do    compare with another replica; keep a copy; let a
+           healthy replica serve, delete and re-replicate
+           this one
+  zero-tail
+  lost     nothing by itself; in a sealed segment perhaps
+           batches that were never written to disk
+  to do    in the newest segment none: an unclean start cuts
+           the zeros off; in an older one compare with
+           another replica
+
+Next
+  cp -a /data/a-0 ELSEWHERE   # before any restart
+  kdump log --output table --from-position 0 /data/a-0/{LOG}
+  kdump explain crc-mismatch
+  kdump explain zero-tail
+Examined 4.88 KiB in 3 files in 1.2 s.
+Verdict: damaged. Exit status 1.
+"""
+    )
+    assert (
+        _text("text", findings, reports, width=100).splitlines()[:22]
+        == f"""\
+a-0   2 segments, 2.34 KiB, offsets 0 to 12                                      2 errors, 1 warning
+b-0   1 segment, 1.95 KiB, offsets 0 to 8                                                     1 info
+c-0   1 segment, 10 bytes   clean
+
+a-0: consumers cannot read 7 of 13 offsets: 0 to 4, 7 to 8.
+
+error    crc-mismatch  a-0/{LOG}, bytes 0 to 99
+         One batch is wrong. 2 findings like this, at offsets 0 to 4, 7 to 8.
+
+warning  zero-tail     a-0/5.log, byte 0
+         One batch is wrong.
+
+info     txn-open      b-0/{LOG}
+         It is open.
+
+a-0
+{LOG}  ▒▒▒███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  14.285 %     1.37 KiB   2 batches damaged
+5.log                     ███████████████████████████░░░░      90 %  1,000 bytes   zeros
+
+b-0
+{LOG}  ████████████████████████████████████████     100 %  1.95 KiB
+
+""".splitlines()
+    )
+
+
+def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: Any) -> list[str]:
+    return _text("text", findings, **more).splitlines()
+
+
+def test_what_a_baseline_knows_is_counted_and_not_told() -> None:
+    summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0, "clean, but for known findings", [])
+    assert _lines((_finding(), A, True), reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary) == [
+        "a-0   1 segment, 10 bytes   clean",
+        "Examined 10 bytes in 1 file in 0.0 s. 2 findings known from the baseline.",
+        "Verdict: clean, but for known findings. Exit status 0.",
+    ]
+    summary = Summary(1, 10, 0, 0, 0, 1, False, 0.0, 3, "not examined", [])
+    assert _lines(reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary)[1:] == [
+        "Examined 10 bytes in 1 file in 0.0 s. 1 finding known from the baseline. Not everything could be",
+        "examined.",
+        "Verdict: not examined. Exit status 3.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "told", "more"),
+    [
+        (5, 5, None),
+        (6, 5, "1 more finding of crc-mismatch in 1 other file"),
+        (8, 5, "5 more findings of crc-mismatch in 3 other files"),
+    ],
+)
+def test_findings_of_a_code_are_told_of_five_files(files: int, told: int, more: str | None) -> None:
+    findings = [(_finding(path=f"{A}/{number}.log"), A) for number in range(files)]
+    if files == 8:
+        findings += [(_finding(path=f"{A}/7.log", start=5), A), (_finding(path=f"{A}/7.log", start=9), A)]
+    lines = _lines(*findings)
+    assert sum(line.startswith("error    crc-mismatch") for line in lines) == told
+    assert [line.strip() for line in lines if "--all" in line] == ([] if more is None else [f"{more}; --all shows each."])
+    lines = _lines(*findings, shows_all=True)
+    assert sum(line.startswith("error    crc-mismatch") for line in lines) == len(findings)
+
+
+@pytest.mark.parametrize(("count", "shown", "more"), [(20, 20, 0), (21, 20, 1), (40, 20, 20)])
+def test_twenty_directories_with_findings_get_a_line(count: int, shown: int, more: int) -> None:
+    findings = [(_finding(path=f"/data/t-{number}/{LOG}"), f"/data/t-{number}") for number in range(count)]
+    lines = _lines(*findings)
+    assert sum(line.endswith("1 error") for line in lines) == shown
+    assert [line for line in lines if "more directories with findings" in line] == [f"{more} more directories with findings"] * (
+        more > 0
+    )
+
+
+@pytest.mark.parametrize(("count", "shown"), [(5, 5), (6, 0)])
+@pytest.mark.parametrize("has_others", [False, True])
+def test_five_clean_directories_get_a_line(count: int, shown: int, has_others: bool) -> None:
+    reports = [(_report(f"/data/t-{number}/{LOG}", ("intact", 100, 1)), f"/data/t-{number}") for number in range(count)]
+    lines = _lines(*[(_finding(), A)] * has_others, reports=reports)
+    clean = [line for line in lines if line.endswith("   clean")]
+    if shown:
+        assert clean == [f"t-{number}   1 segment, 100 bytes   clean" for number in range(count)]
+    else:
+        assert clean == [f"6 {'more ' if has_others else ''}directories, 600 bytes   clean"]
+
+
+def test_directories_are_ranked_by_errors_then_warnings_then_the_rest() -> None:
+    findings = [
+        (_finding("torn-tail", severity, path=f"/data/{name}/{LOG}", start=row), f"/data/{name}")
+        for name, severities in (("a-0", "ii"), ("b-0", "w"), ("c-0", "ew"), ("d-0", "ee"), ("e-0", "eww"))
+        for row, severity in enumerate({"e": "error", "w": "warning", "i": "info"}[letter] for letter in severities)
+    ]
+    assert [line.split()[0] for line in _lines(*findings)[:5]] == ["d-0", "e-0", "c-0", "b-0", "a-0"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "where"),
+    [
+        (0, 0, ""),
+        (7, 7, ", byte 7"),
+        (7, 8, ", byte 7"),
+        (7, 9, ", bytes 7 to 8"),
+        (0, 1, ", byte 0"),
+        (1000, 3000, ", bytes 1,000 to 2,999"),
+    ],
+)
+def test_a_range_of_bytes_is_told_with_its_last_byte(start: int, end: int, where: str) -> None:
+    assert f"error    crc-mismatch  {LOG}{where}" in _lines((_finding(start=start, end=end), A))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "percent", "note"),
+    [
+        ((("intact", 1000, 3),), "100 %", ""),
+        ((("intact", 99_999, 3), ("damaged", 1, 0)), "99.999 %", "1 byte damaged"),
+        ((("intact", 999_999, 3), ("damaged", 1, 0)), "99.999 %", "1 byte damaged"),
+        ((("intact", 1, 1), ("damaged", 1, 1)), "50 %", "1 batch damaged"),
+        ((("intact", 1, 1), ("damaged", 2, 2)), "33.333 %", "2 batches damaged"),
+        ((("damaged", 5, 2), ("salvaged", 5, 1)), "0 %", "2 batches damaged, 1 salvaged"),
+        ((("intact", 5, 2), ("zero", 5, 0)), "50 %", "zeros"),
+        ((("intact", 5, 2), ("not_examined", 5, 0)), "50 %", "partly examined"),
+        ((("not_examined", 5, 0),), "0 %", "not examined"),
+    ],
+)
+def test_a_map_tells_how_much_is_intact(pieces: Any, percent: str, note: str) -> None:
+    lines = _lines((_finding(), A), reports=[(_report(f"/data/a-0/{LOG}", *pieces), A)])
+    (line,) = (line for line in lines if line.startswith(f"{LOG}  "))
+    cells, _, rest = line.removeprefix(f"{LOG}  ").partition("  ")
+    size = size_text(sum(piece[1] for piece in pieces))
+    assert rest.strip() == f"{percent}  {size}" + (f"   {note}" if note else "")
+    signs = {"intact": "█", "damaged": "▒", "salvaged": "▓", "zero": "░", "not_examined": "?"}
+    assert {*cells} == {signs[status] for status, size_of, _ in pieces if size_of > 1 or len(pieces) > 1}
+
+
+def test_the_files_of_one_directory_need_no_name_of_it() -> None:
+    findings = [(_finding(path=f"/data/{name}/{LOG}"), f"/data/{name}") for name in ("a-0", "b-0")]
+    reports = [(_report(f"/data/{name}/{LOG}", ("intact", 9, 1)), f"/data/{name}") for name in ("a-0", "b-0")]
+    assert "a-0" not in _lines(findings[0], reports=reports[:1])
+    assert {"a-0", "b-0"} <= set(_lines(*findings, reports=reports))
+
+
+def test_an_entry_of_an_index_is_no_batch_and_an_empty_file_has_dots() -> None:
+    index = _report("/data/a-0/0.index", ("intact", 8, 1), ("damaged", 8, 1), file_type="index")
+    empty = _report(f"/data/a-0/{LOG}")
+    lines = _lines((_finding(path="/data/a-0/0.index", file_type="index"), A), reports=[(index, A), (empty, A)])
+    assert any(line.startswith("0.index") and line.endswith("16 bytes   1 entry damaged") for line in lines)
+    assert any(line.startswith(LOG) and "····" in line and "empty" in line for line in lines)
+
+
+def test_colours_tell_severities_apart_and_change_no_character() -> None:
+    findings = [(_finding("torn-tail", severity, path=f"{A}/{severity}.log"), A) for severity in ("error", "warning", "info")]
+    colored = _text("text", findings, has_colors=True)
+    for word, color in (("error", 31), ("warning", 33), ("info", 36)):
+        assert f"\n\x1b[{color}m{word}\x1b[0m" in colored
+    assert "\x1b[32mclean\x1b[0m" in _text("text", (), [(_report(f"{A}/{LOG}"), A)], has_colors=True)
+
+
+def _restarts(*findings: Finding, reports: Sequence[FileReport] = ()) -> list[str]:
+    """What is said of a restart, in one line each."""
+    lines = _lines(*((one, A) for one in findings), reports=[(one, A) for one in reports], width=300)
+    if "If this broker restarts" not in lines:
+        return []
+    start = lines.index("If this broker restarts") + 1
+    return [line.strip() for line in lines[start : lines.index("", start)]]
+
+
+def test_a_restart_is_told_where_it_does_something_worst_first() -> None:
+    cut = "cut      when the segment is scanned: cut at the first bad batch, and all later segments deleted"
+    for nothing in (_finding(forecast="ignore"), _finding(forecast="cut", severity="info")):
+        assert "If this broker restarts" not in _lines((nothing, A))
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(None, None))) == [cut, f"here: {LOG} at byte 7"]
+    logs = [_report(f"{A}/{LOG}", ("intact", 9, 1), offsets=(0, 9)), _report(f"{A}/5.log", ("intact", 9, 1), offsets=(10, 12))]
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(3, 4)), reports=logs) == [
+        cut,
+        f"here: {LOG} at byte 7, offset 3; 10 offsets from there on; 1 later segment",
+    ]
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(12, 12)), reports=logs)[1].endswith(
+        "; 1 offset from there on; 1 later segment"
+    )
+    assert _restarts(_finding(forecast="cut", start=7, offsets=(13, 13)), reports=logs)[1].endswith("offset 13; 1 later segment")
+    files = [_finding(forecast="rescan", path=f"{A}/{name}.index", start=start) for name in "bac" for start in (0, 8)]
+    told = _restarts(*files, _finding(forecast="die", path=f"{A}/x"))
+    assert [line.split()[0] for line in told] == ["die", "here:", "rescan", "here:"]
+    assert (told[1], told[3]) == ("here: x", "here: a.index and 2 more files")
+    assert _restarts(files[0])[1] == "here: b.index"
+    assert _restarts(files[0], files[2])[1] == "here: a.index and 1 more file"
+    assert _restarts(_finding(forecast="cut", path=f"{A}/{LOG}.swap"))[1] == f"here: {LOG}.swap"
+
+
+def _start(after: str, recovery_point: int, verdict: str, message: str) -> Start:
+    return Start(A, "4.3.1", after, recovery_point, True, verdict, 0, 0, None, message)
+
+
+def test_starts_are_told_in_the_order_in_which_they_come_and_what_is_alike_once() -> None:
+    starts = [
+        _start("unclean", 0, "loss", "all is cut"),
+        _start("clean", 0, "safe", "nothing is lost"),
+        _start("unclean", 7, "safe", "nothing is lost"),
+        _start("unclean", 9, "safe", "nothing is lost"),
+    ]
+    lines = _lines((_finding(), A), starts=[(start, A) for start in starts])
+    first = lines.index("If this broker restarts") + 1
+    assert lines[first : first + 4] == [
+        "  from 0   all is cut",
+        "  clean    nothing is lost",
+        "  unclean  nothing is lost",
+        "",
+    ]
+
+
+def test_a_finding_about_a_directory_names_it_once() -> None:
+    lines = _lines((_finding(), A), (_finding("start-loses", path="/data/b-0", end=0), "/data/b-0"))
+    assert any(line.endswith("start-loses   b-0") for line in lines)
+
+
+@pytest.mark.parametrize(("width", "lines"), [(62, 1), (61, 2)])
+def test_a_place_stands_beside_its_code_where_there_is_room(width: int, lines: int) -> None:
+    text = _lines((_finding(), A), width=width)
+    where = f"{LOG}, bytes 0 to 99"
+    assert len(f"error    crc-mismatch  {where}") == 62
+    assert (f"error    crc-mismatch  {where}" in text) == (lines == 1)
+    assert (f"         {where}" in text) == (lines == 2)
+
+
+def test_directories_of_one_name_are_told_by_where_they_part() -> None:
+    findings = [(_finding(path=f"/{broker}/a-0/{LOG}"), f"/{broker}/a-0") for broker in ("x/data/b1", "x/data/b2")]
+    assert [line.split()[0] for line in _lines(*findings)[:2]] == ["b1/a-0", "b2/a-0"]
+    assert [line.split()[0] for line in _lines(findings[0])[:1]] == ["a-0"]
+
+
+@pytest.mark.parametrize(
+    ("forecast", "severity", "copies"),
+    [
+        ("cut", "error", True),
+        ("die", "error", True),
+        ("ignore", "error", False),
+        ("blind", "error", False),
+        ("cut", "warning", False),
+    ],
+)
+def test_a_copy_is_advised_where_a_restart_destroys(forecast: str, severity: str, copies: bool) -> None:
+    lines = _lines((_finding("torn-tail", severity, forecast=forecast), A))
+    assert (f"  cp -a {A} ELSEWHERE   # before any restart" in lines) == copies
+
+
+@pytest.mark.parametrize(("file_type", "skipped", "told"), [("log", 1, True), ("log", 0, False), ("index", 9, False)])
+def test_a_listing_is_advised_from_where_a_log_is_damaged(file_type: str, skipped: int, told: bool) -> None:
+    lines = _lines((_finding(start=77, skipped=skipped, file_type=file_type), A))
+    assert (f"  kdump log --output table --from-position 77 {A}/{LOG}" in lines) == told
+
+
+def test_only_three_codes_are_explained_and_mere_information_last() -> None:
+    codes = ["crc-mismatch", "torn-tail", "zero-hole", "zero-tail"]
+    lines = _lines(*[(_finding(code), A) for code in codes], (_finding("txn-open", "info"), A))
+    assert [line for line in lines if "explain" in line] == [f"  kdump explain {code}" for code in codes[:3]]
+    lines = _lines((_finding("txn-open", "info"), A))
+    assert [line for line in lines if "explain" in line] == ["  kdump explain txn-open"]
+    assert "What is lost, and what to do" not in lines
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (1023, "1,023 bytes"),
+        (1024, "1.00 KiB"),
+        (10_239, "10.00 KiB"),
+        (10_240, "10.0 KiB"),
+        (102_399, "100.0 KiB"),
+        (102_400, "100 KiB"),
+        (1_023_999, "1,000 KiB"),
+        (1_024_000, "0.98 MiB"),
+        (1 << 20, "1.00 MiB"),
+        (5 << 30, "5.00 GiB"),
+        (3 << 40, "3.00 TiB"),
+        (5000 << 40, "5,000 TiB"),
+    ],
+)
+def test_sizes_have_three_digits(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+# --- how a run ends
+
+
+def _batches(first: int, count: int) -> list[bytes]:
+    return [batch(records=[record(key=b"key", value=b"value")], base_offset=first + row) for row in range(count)]
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    return write_partition(tmp_path, topic="orders", partition=3, segments={0: _batches(0, 3), 3: _batches(3, 3)})
+
+
+def _summary(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> Json:
+    """The exit code as `code`, and the summary of a check."""
+    capfd.readouterr()
+    code = main(["check", "--output", "ndjson", *map(str, arguments)])
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert rows[-1].pop("seconds") >= 0 and rows[-1]["exitCode"] == code
+    assert (rows[-1].pop("verdict").startswith("clean"), type(rows[-1].pop("reasons"))) == (code == CLEAN, list)
+    return {"code": code, **rows[-1]}
+
+
+def _flip(path: Path, position: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+def _expected(
+    code: int, files: int, size: int, errors: int, warnings: int, infos: int, known: int = 0, is_complete: bool = True
+) -> Json:
+    return {
+        "code": code,
+        "kind": "summary",
+        "files": files,
+        "bytes": size,
+        "errors": errors,
+        "warnings": warnings,
+        "infos": infos,
+        "known": known,
+        "isComplete": is_complete,
+        "exitCode": code,
+    }
+
+
+def test_a_run_counts_its_files_bytes_and_findings(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    assert _summary(capfd, partition) == _expected(CLEAN, 8, size, 0, 0, 0)
+    _flip(partition / LOG, 75)
+    assert _summary(capfd, partition) == _expected(FINDINGS, 8, size, 1, 0, 0)
+    _flip(partition / file_name(3, ".log"), 75)
+    (partition / file_name(3, ".timeindex")).unlink()
+    size -= 12
+    assert _summary(capfd, partition) == _expected(FINDINGS, 7, size, 2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "codes"),
+    [("error", (FINDINGS, CLEAN, CLEAN)), ("warning", (FINDINGS, FINDINGS, CLEAN)), ("info", (FINDINGS,) * 3)],
+)
+def test_a_run_fails_from_the_chosen_severity_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], fail_on: str, codes: tuple[int, ...]
+) -> None:
+    error = bytearray(_batches(0, 1)[0])
+    error[-1] ^= 1
+    warning = batch(records=[record()], attributes=0x100)
+    info = b"".join(_batches(0, 1) + _batches(5, 1))
+    for data, code, counts in zip((bytes(error), warning, info), codes, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), strict=True):
+        (tmp_path / LOG).write_bytes(data)
+        assert _summary(capfd, "--fail-on", fail_on, tmp_path / LOG) == _expected(code, 1, len(data), *counts)
+
+
+def test_what_could_not_be_examined_weighs_more_than_errors(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _flip(partition / LOG, 75)
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    missing = partition.parent / "gone.log"
+    assert _summary(capfd, partition, missing) == _expected(NOT_EXAMINED, 8, size, 2, 0, 0, is_complete=False)
+    assert _summary(capfd, missing, partition) == _expected(NOT_EXAMINED, 8, size, 2, 0, 0, is_complete=False)
+    assert _summary(capfd, missing) == _expected(NOT_EXAMINED, 0, 0, 1, 0, 0, is_complete=False)
+
+
+def test_a_baseline_knows_each_finding_once(partition: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _flip(partition / LOG, 75)
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    main(["check", "--output", "ndjson", str(partition)])
+    baseline = tmp_path / "baseline"
+    baseline.write_text(capfd.readouterr().out)
+    assert _summary(capfd, "--baseline", baseline, partition) == _expected(CLEAN, 8, size, 0, 0, 0, known=1)
+    assert _summary(capfd, "--baseline", baseline, partition, partition / LOG) == _expected(
+        FINDINGS, 9, size + 228, 1, 0, 0, known=1
+    )
+    _flip(partition / LOG, 75 + 76)
+    assert _summary(capfd, "--baseline", baseline, partition) == _expected(FINDINGS, 8, size, 1, 0, 0, known=1)
+    missing = partition / "gone.log"
+    main(["check", "--output", "ndjson", str(missing)])
+    baseline.write_text(capfd.readouterr().out)
+    assert _summary(capfd, "--baseline", baseline, missing) == _expected(CLEAN, 0, 0, 0, 0, 0, known=1)
+
+
+def test_a_baseline_knows_what_stands_in_two_places_of_one_name_twice(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for broker in ("b1", "b2"):
+        directory = write_partition(tmp_path / broker, topic="orders", partition=3, segments={0: _batches(0, 3)})
+        _flip(directory / LOG, 75)
+    main(["check", "--output", "ndjson", str(tmp_path / "b1"), str(tmp_path / "b2")])
+    baseline = tmp_path / "baseline"
+    baseline.write_text(capfd.readouterr().out)
+    found = _summary(capfd, "--baseline", baseline, tmp_path / "b1", tmp_path / "b2")
+    assert (found["code"], found["errors"], found["known"]) == (CLEAN, 0, 2)
+
+
+def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _flip(partition / LOG, 75)
+    size = sum(path.stat().st_size for path in partition.iterdir())
+    for options in (
+        ["--ignore", "crc-mismatch"],
+        ["--ignore", "crc-*"],
+        ["--select", "torn-*"],
+        ["--select", "crc-*", "--ignore", "crc-mismatch"],
+    ):
+        assert _summary(capfd, *options, partition) == _expected(CLEAN, 8, size, 0, 0, 0)
+    for options in (["--ignore", "torn-*"], ["--select", "crc-*"], ["--select", "torn-tail", "--select", "crc-mismatch"]):
+        assert _summary(capfd, *options, partition) == _expected(FINDINGS, 8, size, 1, 0, 0)
+
+
+def test_the_offsets_of_all_findings_that_were_folded_are_told() -> None:
+    found = [(_finding(start=1000 * n, end=1000 * n + 100, offsets=(10 * n, 10 * n + 2)), A) for n in range(30)]
+    reports = [(_report(f"{A}/{LOG}", ("damaged", 30_000, 30)), A)]
+    text = " ".join(_text("text", found, reports).split())
+    assert (
+        "Consumers cannot read 90 offsets: 0 to 2, 10 to 12, 20 to 22, 30 to 32, 40 to 42, 50 to 52 and 24 more ranges." in text
+    )
+    assert "30 findings like this, at offsets 0 to 2, 10 to 12, " in text
+    assert ", 230 to 232 and 6 more ranges; --all shows each." in text
+
+
+def test_where_no_offsets_are_known_bytes_are_told_and_the_total_is_at_least() -> None:
+    found = [(_finding(offsets=(3, 4)), A), *((_finding(start=n, end=n + 5, offsets=(None, None)), A) for n in (200, 300))]
+    text = " ".join(_text("text", found).split())
+    assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
+    assert "3 findings like this, at offsets 3 to 4; bytes 200 to 204, 300 to 304." in text
+
+
+def test_offsets_that_damaged_bytes_cannot_hold_are_not_counted() -> None:
+    absurd = _finding(end=61, offsets=(5, 2**40))
+    absurd.offset_certainty = "estimated"
+    text = _text("text", [(absurd, A), (_finding(start=100, offsets=(3, 4)), A)])
+    assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
+
+
+@pytest.mark.parametrize("code", ["batch-length-absurd", "batch-length-negative", "zero-hole", "garbage-region"])
+def test_behind_a_length_that_leads_nowhere_consumers_may_lack_more(code: str) -> None:
+    text = _text("text", [(_finding(code, offsets=(3, 4)), A)], [(_report(f"{A}/{LOG}", offsets=(0, 9)), A)])
+    assert "Consumers cannot read at least 2 of 10 offsets: 3 to 4." in text
+
+
+def test_an_info_or_what_was_not_stepped_over_keeps_no_consumer_from_reading() -> None:
+    assert "Consumers" not in _text("text", [(_finding(severity="info"), A), (_finding("sequence-gap", "warning", skipped=0), A)])
+
+
+@pytest.mark.parametrize("width", range(60, 201, 7))
+def test_no_line_of_the_text_but_a_command_is_wider_than_the_terminal(width: int) -> None:
+    findings = [(_finding(start=1000 * n, end=1000 * n + 100, offsets=(10 * n, 10 * n + 2)), A) for n in range(30)]
+    findings += [
+        (_finding("index-position-not-boundary", path=f"{A}/{LOG[:-4]}.index", file_type="index", skipped=0), A),
+        (_finding("txn-hanging", path=f"{B}/{LOG}", offsets=(7, 9), skipped=0), B),
+    ]
+    reports = [(_report(f"{A}/{LOG}", ("damaged", 30_000, 30)), A), (_report(f"{B}/{LOG}", ("intact", 2000, 9)), B)]
+    text = _text("text", findings, reports, width=width).partition("\nNext\n")[0]
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_columns_of_the_text_are_aligned_by_cells(tmp_path: Path) -> None:
+    findings = [(_finding(path=f"/data/{name}/x.log"), f"/data/{name}") for name in ("注文-0", "orders-0")]
+    reports = [(_report(f"/data/{name}/x.log", ("damaged", 9, 1)), f"/data/{name}") for name in ("注文-0", "orders-0")]
+    lines = _text("text", findings, reports).splitlines()
+    assert lines[0].startswith("注文-0     1 segment, 9 bytes") and lines[1].startswith("orders-0   1 segment, 9 bytes")

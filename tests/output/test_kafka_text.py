@@ -1,0 +1,236 @@
+"""Text as Kafka's tool makes it: bytes as Java decodes them, lines from templates, and the terminal kept safe."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdump.binary.java_strings import escaped, hash_code, text_of
+from kdump.formats import records
+from kdump.formats.log import Log
+from kdump.output.kafka.lines import KafkaText, Template
+from kdump.releases.profile import profile_of
+from tests.builders.records import batch, message, message_set, record, transaction_marker, wrapper
+from tests.support import opened
+
+# --- UTF-8 as Java decodes it
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", ""),
+        (b"abc", "abc"),
+        ("é😀".encode(), "é😀"),
+        (b"\0\t\r\n\x1b", "\0\t\r\n\x1b"),
+        (b"\xff", "\ufffd"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+        (b"a\x80b", "a\ufffdb"),
+        (b"\xc3", "\ufffd"),
+        (b"\xc3a", "\ufffda"),
+        (b"\xc0\x80", "\ufffd\ufffd"),
+        (b"\xe2\x82", "\ufffd"),
+        (b"\xe2\x82a", "\ufffda"),
+        (b"\xe0\x80\x80", "\ufffd\ufffd\ufffd"),
+        (b"\xf0\x9f\x98", "\ufffd"),
+        (b"\xf0\x9f\x98a", "\ufffda"),
+        (b"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
+        (b"\xed\xa0\x80", "\ufffd"),
+        (b"\xed\xbf\xbf", "\ufffd"),
+        (b"\xed\xa0", "\ufffd"),
+        (b"\xed\xa0a", "\ufffda"),
+        (b"\xed\xa0\x80\xed\xb0\x80", "\ufffd\ufffd"),
+        (b"\xed\x9f\xbf", "\ud7ff"),
+        (b"\xed", "\ufffd"),
+        (b"\xe2\xed\xa0\x80", "\ufffd\ufffd"),
+        (b"\xef\xbb\xbfa", "\ufeffa"),
+    ],
+)
+def test_malformed_text_becomes_replacement_characters_as_in_java(data: bytes, text: str) -> None:
+    assert text_of(data) == text
+
+
+@given(st.text())
+def test_sound_text_stays_as_it_is(text: str) -> None:
+    assert text_of(text.encode("utf-8", "replace")) == text.encode("utf-8", "replace").decode()
+
+
+@given(st.lists(st.sampled_from([0x41, 0x80, 0x9F, 0xA0, 0xBF, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF]) | st.integers(0, 255)))
+def test_text_differs_from_pythons_only_in_encoded_surrogates(codes: list[int]) -> None:
+    data = bytes(codes)
+    pieces = re.split(rb"\xed[\xa0-\xbf][\x80-\xbf]?", data)
+    assert text_of(data) == "\ufffd".join(piece.decode("utf-8", "replace") for piece in pieces)
+    assert text_of(bytearray(data)) == text_of(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("hello", 99162322),
+        ("Aa", 2112),
+        ("BB", 2112),
+        ("polygenelubricants", 0x80000000),
+        ("/tmp/00000000000000000000.log", 3492165117),
+        ("é", 233),
+        ("😀", 0xD83D * 31 + 0xDE00),
+    ],
+)
+def test_a_hash_code_is_javas(text: str, code: int) -> None:
+    assert hash_code(text) == code
+
+
+def test_names_that_are_no_text_have_a_hash_code_too() -> None:
+    assert hash_code("\udcff") == 0xDCFF
+
+
+# --- the terminal
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text é😀\ufffd", "plain text é😀\ufffd"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("a\nb\tc\rd", r"a\nb\tc\rd"),
+        ("\0\x07\x7f", r"\x00\x07\x7f"),
+        ("\x9b1m", r"\x9b1m"),
+        ("\u202eabc\u2066", r"\u202eabc\u2066"),
+        ("\u2028", r"\u2028"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_made_visible(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+@given(st.text())
+def test_nothing_that_a_terminal_would_obey_is_left(text: str) -> None:
+    shown = escaped(text)
+    assert all(character.isprintable() for character in shown)
+
+
+# --- templates
+
+
+def _lines(text: str, columns: dict[str, Sequence[object]], count: int) -> list[str]:
+    return Template.parse(text).lines(columns.__getitem__, count)
+
+
+def test_a_template_has_its_fields_filled_in_row_by_row() -> None:
+    columns: dict[str, Sequence[object]] = {"a": [1, 2, 3], "b": ["x", "x", "x"]}
+    assert _lines("a: {a} b: {b}\n", columns, 3) == ["a: 1 b: x\n", "a: 2 b: x\n", "a: 3 b: x\n"]
+    assert _lines("{b}", columns, 3) == ["x", "x", "x"]
+    assert _lines("", columns, 3) == ["", "", ""]
+
+
+def test_a_brace_without_a_name_is_text() -> None:
+    assert _lines(" crc: {a}}", {"a": [7]}, 1) == [" crc: 7}"]
+    assert _lines("{ {a} {0} {", {"a": [7]}, 1) == ["{ 7 {0} {"]
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5), st.text(alphabet="%sd{} a"))
+def test_signs_of_formats_in_texts_are_text(values: list[str], literal: str) -> None:
+    literal = literal.replace("{", "").replace("}", "")
+    assert _lines(literal + "{a}" + literal, {"a": values}, len(values)) == [literal + value + literal for value in values]
+
+
+# --- the lines of a release
+
+
+def _batch_lines(data: bytes, release: str = "4.3.1") -> list[str]:
+    text = KafkaText(profile_of(release), text_of)
+    with opened(data) as source:
+        return [line for chunk in Log(source).chunks() for line in text.batch_lines(chunk.batches)]
+
+
+def _record_lines(data: bytes, release: str = "4.3.1") -> list[str]:
+    text = KafkaText(profile_of(release), text_of)
+    lines: list[str] = []
+    with opened(data) as source:
+        for chunk in Log(source).chunks():
+            for part in records.read(source, chunk):
+                text.record_lines(part, None, False, lines)
+    return lines
+
+
+EXAMPLE = batch(
+    base_offset=5,
+    partition_leader_epoch=3,
+    producer_id=1234,
+    producer_epoch=7,
+    base_sequence=100,
+    records=[
+        record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
+        record(key=b"k2", timestamp=1_700_000_000_005),
+    ],
+)
+EXAMPLE_MESSAGES = message_set(
+    messages=[message(key=b"k1", value=b"v1"), message(key=b"k2", timestamp=1_700_000_000_005)], base_offset=5
+)
+
+
+def test_a_batch_line() -> None:
+    assert _batch_lines(EXAMPLE) == [
+        "baseOffset: 5 lastOffset: 6 count: 2 baseSequence: 100 lastSequence: 101 producerId: 1234 producerEpoch: 7 "
+        "partitionLeaderEpoch: 3 isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty position: 0 "
+        "CreateTime: 1700000000005 size: 85 magic: 2 compresscodec: none crc: 2835498568 isvalid: true\n"
+    ]
+    assert _batch_lines(EXAMPLE, "1.0.1") == [
+        "baseOffset: 5 lastOffset: 6 baseSequence: 100 lastSequence: 101 producerId: 1234 producerEpoch: 7 "
+        "partitionLeaderEpoch: 3 isTransactional: false position: 0 CreateTime: 1700000000005 isvalid: true size: 85 "
+        "magic: 2 compresscodec: NONE crc: 2835498568\n"
+    ]
+
+
+def test_a_message_line() -> None:
+    assert _batch_lines(EXAMPLE_MESSAGES) == [
+        "offset: 5 position: 0 CreateTime: 1700000000000 size: 38 magic: 1 compresscodec: none crc: 2782554722 isvalid: true\n",
+        "offset: 6 position: 38 CreateTime: 1700000000005 size: 36 magic: 1 compresscodec: none crc: 3703444641 isvalid: true\n",
+    ]
+    assert _batch_lines(wrapper(messages=[message()], codec="snappy", base_offset=6))[0].startswith("offset: 6 position: 0 ")
+
+
+def test_record_lines() -> None:
+    assert _record_lines(EXAMPLE) == [
+        "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 sequence: 100 headerKeys: [h]\n",
+        "| offset: 6 CreateTime: 1700000000005 keySize: 2 valueSize: -1 sequence: 101 headerKeys: []\n",
+    ]
+    assert _record_lines(EXAMPLE, "1.0.1")[0] == (
+        "offset: 5 position: 0 CreateTime: 1700000000000 isvalid: true keysize: 2 valuesize: 2 magic: 2 compresscodec: NONE "
+        "producerId: 1234 producerEpoch: 7 sequence: 100 isTransactional: false headerKeys: [h]\n"
+    )
+    assert _record_lines(EXAMPLE_MESSAGES) == [
+        "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722\n",
+        "| offset: 6 CreateTime: 1700000000005 keySize: 2 valueSize: -1 isValid: true crc: 3703444641\n",
+    ]
+    assert _record_lines(EXAMPLE_MESSAGES, "1.0.1")[0] == (
+        "offset: 5 position: 0 CreateTime: 1700000000000 isvalid: true keysize: 2 valuesize: 2 magic: 1 compresscodec: NONE "
+        "crc: 2782554722\n"
+    )
+
+
+def test_header_keys_are_joined_without_blanks_and_not_escaped() -> None:
+    data = batch(records=[record(headers=[("h1", b""), ("h,2", None), ("", b"x"), (b"\xed\xa0\x80", None)])])
+    assert _record_lines(data)[0].endswith("headerKeys: [h1,h,2,,\ufffd]\n")
+
+
+def test_a_delete_horizon_is_an_optional_long() -> None:
+    lines = _batch_lines(batch(records=[record()], delete_horizon_ms=1_700_000_099_999) + transaction_marker())
+    assert "deleteHorizonMs: OptionalLong[1700000099999] position" in lines[0]
+    assert "isTransactional: true isControl: true deleteHorizonMs: OptionalLong.empty position" in lines[1]
+
+
+def test_a_chunk_of_many_batches_has_the_lines_of_each_alone() -> None:
+    parts = [
+        EXAMPLE,
+        transaction_marker(base_offset=7),
+        batch(records=[record(value=b"v")], codec="gzip", base_offset=9, timestamp_type="LogAppendTime"),
+        batch(last_offset_delta=4, crc=7),
+    ]
+    alone = [line for part in parts for line in _batch_lines(part)]
+    together = _batch_lines(b"".join(parts))
+    assert [re.sub(r"position: \d+", "position: 0", line) for line in together] == alone
+    assert [line for part in parts for line in _record_lines(part)] == _record_lines(b"".join(parts))

@@ -1,0 +1,391 @@
+"""Questions to the tables of a fleet, answered without Spark."""
+
+import os
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.builders.fleets import Partitions, data, flipped, write_fleet
+from tests.builders.records import TIMESTAMP, batch, record
+from tests.faults.case import NOW
+from tests.random_fleets import write_random_fleet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+import pyarrow.parquet as pq  # what needs Arrow
+
+from kdump.output.arrow.schemas import table_schema
+from kdump.pipeline.fleet import compaction, replicas, retention, segments, statistics, transactions, written
+from kdump.pipeline.fleet.query import Query
+from tests.fleets import ask_tables, in_order, table_of, tables_of
+
+HOUR, DAY = 3_600_000, 86_400_000
+_NO_CHECKPOINTS = table_schema("checkpoints").empty_table()
+
+
+def _ask(query: Query, tables: dict[str, pa.Table]) -> list[dict[str, Any]]:
+    (answer,) = ask_tables([query], tables)
+    rows: list[dict[str, Any]] = answer.to_pylist()
+    return rows
+
+
+# --- Replicas
+
+
+def _plainly_diverging(batches: list[dict[str, Any]]) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """The first offset and the count of deviations by broker, topic and code: the rules of `divergence` in another way."""
+    logs: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in batches:
+        logs[row["topic"]][row["broker"]].append(row)
+    found: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for topic, of_broker in logs.items():
+        if len(of_broker) < 2:
+            continue
+        sound = {
+            b: max((r["lastOffset"] for r in rows if r["status"] == "intact"), default=None) for b, rows in of_broker.items()
+        }
+        furthest = max((last for last in sound.values() if last is not None), default=None)
+        held = {}
+        for broker, rows in of_broker.items():
+            claimed = max(row["lastOffset"] for row in rows)
+            last = sound[broker] if sound[broker] is not None else -1
+            end = claimed if furthest is not None and claimed <= furthest else last
+            start = min(row["segmentBase"] for row in rows)
+            held[broker] = start, end, [row for row in rows if row["baseOffset"] >= start and row["lastOffset"] <= end]
+        for first in sorted({row["baseOffset"] for _, _, rows in held.values() for row in rows}):
+            candidates = [row for _, _, rows in held.values() for row in rows if row["baseOffset"] == first]
+            contents = Counter(map(_content, candidates))
+            exact = Counter((*_content(row), row["partitionLeaderEpoch"]) for row in candidates)
+            best = min(
+                candidates,
+                key=lambda row: (
+                    not row["isvalid"],
+                    -contents[_content(row)],
+                    -exact[(*_content(row), row["partitionLeaderEpoch"])],
+                    -row["partitionLeaderEpoch"],
+                    row["broker"],
+                    row["position"],
+                ),
+            )
+            for broker, (start, end, rows) in held.items():
+                own = [row for row in rows if row["baseOffset"] == first]
+                for row in own:
+                    if _content(row) != _content(best):
+                        found[broker, topic, "replica-divergence"].append(first)
+                    elif row["partitionLeaderEpoch"] != best["partitionLeaderEpoch"]:
+                        found[broker, topic, "replica-epoch-divergence"].append(first)
+                if not own and best["isvalid"] and start <= first and best["lastOffset"] <= end:
+                    spans = [(row["baseOffset"], row["lastOffset"] if row["isvalid"] else row["baseOffset"]) for row in rows]
+                    if not any(low <= best["lastOffset"] and high >= first for low, high in spans):
+                        found[broker, topic, "replica-missing-batches"].append(first)
+    return {key: (min(firsts), len(firsts)) for key, firsts in found.items()}
+
+
+def _content(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["lastOffset"], row["crc"], row["isvalid"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_replicas_diverge_where_a_plain_comparison_says_so(seed: int, tmp_path: Path) -> None:
+    batches = table_of(write_random_fleet(tmp_path / "fleet", 60, seed), "batches")
+    expected = _plainly_diverging(batches.to_pylist())
+    found = {
+        (row["broker"], row["topic"], row["code"]): (row["offsetFirst"], int(_count(row["message"])))
+        for row in _ask(replicas.divergence(compacted=()), {"batches": batches})
+    }
+    assert found == expected
+    assert {code for _, _, code in expected} == {"replica-divergence", "replica-epoch-divergence", "replica-missing-batches"}
+
+
+def _count(message: str) -> str:
+    found = re.search(r"([\d,]+) batch", message)
+    assert found is not None
+    return found.group(1).replace(",", "")
+
+
+def test_segments_may_be_cut_in_other_places_on_each_broker(tmp_path: Path) -> None:
+    log = [data(offset, 5) for offset in range(0, 30, 5)]
+    brokers = {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: log[:2], 10: log[2:3], 15: log[3:]}}}
+    assert _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers))) == []
+
+
+def test_a_replica_that_is_far_behind_does_not_hide_what_the_others_hold(tmp_path: Path) -> None:
+    log = [data(offset, 5, value=b"%d" % offset) for offset in range(0, 30, 5)]
+    other = [*log[:4], flipped(log[4]), log[5]]
+    brokers = {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: other}}, "3": {"orders-0": {0: log[:1]}}}
+    (found,) = _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    assert (found["broker"], found["offsetFirst"], found["start"]) == ("2", 20, sum(map(len, log[:4])))
+
+
+def test_what_looks_compacted_may_differ(tmp_path: Path) -> None:
+    log = [data(0, 5), data(5, 5), data(10, 5)]
+    cleaned = [batch(records=[record(offset_delta=4)], base_offset=0), *log[1:]]
+    brokers = {"1": {"orders-0": {0: log}}, "2": {"orders-0": {0: cleaned}}}
+    (found,) = _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    assert (found["code"], found["severity"]) == ("replica-divergence", "warning")
+
+
+def test_a_partition_on_one_broker_is_compared_with_nothing(tmp_path: Path) -> None:
+    brokers = {"1": {"orders-0": {0: [flipped(data(0, 5)), data(5)]}}, "2": {"orders-1": {0: [data(0, 5)]}}}
+    assert _ask(replicas.divergence(), tables_of(write_fleet(tmp_path / "fleet", brokers))) == []
+
+
+# --- What the table findings tells as well
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_continuity_of_sound_segments_finds_where_a_check_does(seed: int, tmp_path: Path) -> None:
+    root = write_random_fleet(tmp_path / "fleet", 40, seed)
+    told = table_of(root, "findings", cleanupPolicy="delete").to_pylist()
+    codes = ("segments-gap", "segments-overlap")
+    tables = tables_of(root)
+    rows = tables["segments"].to_pylist()
+    unsound = {os.path.dirname(row["path"]) for row in rows if row["validBytes"] < row["size"]}
+    expected = {
+        (row["code"], row["path"]) for row in told if row["code"] in codes and os.path.dirname(row["path"]) not in unsound
+    }
+    found = {(row["code"], row["path"]) for row in _ask(segments.continuity(), tables)}
+    assert {(code, path) for code, path in found if os.path.dirname(path) not in unsound} == expected
+    assert {code for code, _ in expected} == set(codes)
+    # where bytes are lost at the end of a segment, a check knows more of what is there, never less
+    known = {(row["code"], row["path"]) for row in told if row["code"] == "segments-gap"}
+    assert {(code, path) for code, path in found if code == "segments-gap"} <= known
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ([data(0, 5), data(5, 5)], 10, []),
+        ([data(0, 5), data(5, 5)], 11, [("segments-gap", 10, 10, "10", "11")]),
+        ([data(0, 5), data(5, 5)], 15, [("segments-gap", 10, 14, "10", "15")]),
+        ([data(0, 5), data(5, 5)], 9, [("segments-overlap", 9, 9, "at least 10", "9")]),
+        ([data(0, 5), flipped(data(5, 5))], 10, []),  # what is damaged may have held what is missing
+        ([data(0, 5), data(5, 5)[:-1]], 10, []),
+        ([flipped(data(0, 5)), data(5, 5)], 12, []),
+        ([], 10, [("segments-gap", 0, 9, "0", "10")]),
+    ],
+)
+def test_a_gap_is_told_behind_a_segment_that_is_sound_to_its_end(
+    tmp_path: Path, first: list[bytes], second: int, told: list[tuple[str, int, int, str, str]]
+) -> None:
+    brokers = {"1": {"orders-0": {0: first, second: [data(second, 5)]}}}
+    found = _ask(segments.continuity(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    assert [(row["code"], row["offsetFirst"], row["offsetLast"], row["expected"], row["found"]) for row in found] == told
+
+
+@pytest.mark.parametrize(
+    ("horizons", "told"),
+    [
+        ([NOW - DAY, NOW - DAY + 1], [(1, NOW - DAY)]),
+        ([NOW - DAY - 5, NOW - DAY], [(2, NOW - DAY - 5)]),
+        ([NOW - DAY + 1], []),
+        ([0], [(1, 0)]),
+    ],
+)
+def test_tombstones_are_overdue_a_day_after_their_horizon(
+    tmp_path: Path, horizons: list[int], told: list[tuple[int, int]]
+) -> None:
+    log = [data(offset, delete_horizon_ms=horizon) for offset, horizon in enumerate(horizons)]
+    tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"table-0": {0: log}}}))
+    found = _ask(compaction.overdue(NOW, DAY), tables)
+    assert [(int(_count(row["message"])), int(row["found"])) for row in found] == told
+    assert [(row["severity"], row["start"], row["offsetFirst"]) for row in found] == [("info", 0, 0)] * len(told)
+
+
+def test_the_horizon_of_a_damaged_batch_says_nothing(tmp_path: Path) -> None:
+    old = data(0, delete_horizon_ms=NOW - 9 * DAY)
+    for log, count in (([flipped(old)], 0), ([old], 1), ([flipped(old), data(1, delete_horizon_ms=NOW - 9 * DAY)], 1)):
+        tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"table-0": {0: log}}}))
+        found = _ask(compaction.overdue(NOW, DAY), tables)
+        assert [_count(row["message"]) for row in found] == ["1"] * count
+
+
+def test_the_newest_segment_blocks_nothing(tmp_path: Path) -> None:
+    times = [NOW + 2 * HOUR, TIMESTAMP, NOW + 30 * DAY]
+    brokers = {"1": {"orders-0": {number: [data(number, at=at)] for number, at in enumerate(times)}}}
+    (found,) = _ask(retention.blocked(NOW), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    size = 2 * len(data(0))
+    assert (found["segmentBase"], found["found"]) == (0, str(NOW + 2 * HOUR))
+    assert found["message"] == (
+        "The segment at 0 holds a record from the future, of 2023-11-15 00:21:40 UTC. "
+        "Retention by time deletes nothing from there "
+        f"on before 2023-11-15 00:21:40 UTC: 2 segments of {size} bytes."
+    )
+
+
+@pytest.mark.parametrize(("ahead", "count"), [(HOUR, 0), (HOUR + 1, 1)])
+def test_an_hour_ahead_is_no_future(tmp_path: Path, ahead: int, count: int) -> None:
+    brokers = {"1": {"orders-0": {0: [data(0, at=NOW + ahead)], 1: [data(1)]}}}
+    assert len(_ask(retention.blocked(NOW), tables_of(write_fleet(tmp_path / "fleet", brokers)))) == count
+
+
+def test_sequences_go_on_from_segment_to_segment(tmp_path: Path) -> None:
+    def written(offset: int, sequence: int) -> bytes:
+        return data(offset, 2, producer=7, sequence=sequence)
+
+    brokers = {
+        "1": {
+            "whole-0": {0: [written(0, 0)], 2: [written(2, 2)], 4: [written(4, 4)]},
+            "gap-0": {0: [written(0, 0)], 2: [written(2, 5)]},
+            "twice-0": {0: [written(0, 0), written(2, 2)], 4: [written(4, 2)]},
+            "wraps-0": {0: [written(0, (1 << 31) - 2)], 2: [written(2, 0)]},
+        }
+    }
+    found = _ask(transactions.sequence_breaks(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    assert {(row["topic"], row["code"], row["expected"], row["found"]) for row in found} == {
+        ("gap", "sequence-gap", "2", "5"),
+        ("twice", "sequence-duplicate", "4", "2"),
+    }
+    (gap,) = (row for row in found if row["topic"] == "gap")
+    assert gap["message"] == (
+        "Producer 7, epoch 0, at offsets 2 to 3: sequence 5, where 2 was to follow after offset 1: 3 sequences are missing."
+    )
+
+
+def test_offsets_near_the_end_of_their_range_do_not_overflow(tmp_path: Path) -> None:
+    top = (1 << 63) - 1
+    columns = {
+        "broker": ["1", "1", "2", "2"],
+        "topic": ["t"] * 4,
+        "partition": [0] * 4,
+        "segmentBase": [0, top - 1, 0, -(1 << 63)],
+        "path": ["a", "b", "c", "d"],
+        "size": [10] * 4,
+        "lastOffset": [top, -5, -(1 << 63), top],
+        "maxTimestamp": [top, -(1 << 63), top, 5],
+        "firstOffset": [0, 0, -1, 0],
+        "validBytes": [10] * 4,
+        "batchesSalvaged": [0] * 4,
+    }
+    schema = table_schema("segments", list(columns))
+    table = pa.table(columns, schema=schema)
+    found = {
+        name: [
+            (row["broker"], row["segmentBase"], row["code"], row["offsetFirst"], row["offsetLast"])
+            for row in _ask(query, {"segments": table, "checkpoints": _NO_CHECKPOINTS})
+        ]
+        for name, query in {
+            "continuity": segments.continuity(),
+            "behind": replicas.behind(NOW),
+            "blocked": retention.blocked(NOW),
+            "blocked by age": retention.blocked(NOW, DAY),
+        }.items()
+    }
+    assert found == {
+        "continuity": [],
+        "behind": [],
+        "blocked": [("1", 0, "retention-blocked", 0, top)],
+        "blocked by age": [],
+    }
+
+
+# --- Statistics
+
+
+def test_topics_are_summed_up_over_brokers(tmp_path: Path) -> None:
+    log = [data(0, 5, at=TIMESTAMP), data(5, 5, at=TIMESTAMP + 1000)]
+    brokers: dict[str, Partitions] = {"1": {"a-0": {0: log}, "a-1": {0: log[:1]}, "b-0": {0: []}}, "2": {"a-0": {0: log[:1]}}}
+    first, second = _ask(statistics.sizes(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    assert first == {
+        "topic": "a",
+        "partitions": 2,
+        "replicas": 3,
+        "segments": 3,
+        "size": 4 * len(log[0]),
+        "sizeOfOneReplica": 3 * len(log[0]),
+        "batches": 3,
+        "records": 15,
+        "oldest": TIMESTAMP,
+        "newest": TIMESTAMP + 1000,
+    }
+    assert (second["topic"], second["size"], second["records"], second["oldest"]) == ("b", 0, 0, None)
+
+
+def test_codecs_tell_what_they_save_only_where_that_was_measured(tmp_path: Path) -> None:
+    packed = batch(records=[record(value=bytes(1000))], codec="gzip")
+    root = write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: [packed, data(1)]}}})
+    unmeasured = {row["codec"]: row["uncompressed"] for row in _ask(statistics.codecs(), tables_of(root))}
+    assert unmeasured == {"gzip": None, "none": None}
+    measured = _ask(statistics.codecs(), {"batches": table_of(root, "batches", uncompressed="true")})
+    assert {row["codec"]: (row["batches"], row["records"], row["size"], row["uncompressed"]) for row in measured} == {
+        "gzip": (1, 1, len(packed), 1009 + 61),
+        "none": (1, 1, len(data(1)), len(data(1))),
+    }
+
+
+def test_what_a_sample_saves_is_taken_for_what_all_save(tmp_path: Path) -> None:
+    packed = [batch(records=[record(value=bytes(1000))], base_offset=offset, codec="gzip") for offset in range(3)]
+    root = write_fleet(tmp_path / "fleet", {"1": {"a-0": {0: packed}}})
+    table = table_of(root, "batches", uncompressed="true")
+    some = pa.array([1009, None, None], pa.int64())
+    table = table.set_column(table.schema.get_field_index("uncompressedSize"), "uncompressedSize", some)
+    (use,) = _ask(statistics.codecs(), {"batches": table})
+    size = len(packed[0])
+    assert (use["size"], use["measured"], use["uncompressed"]) == (3 * size, size, 3 * 1070)
+
+
+def test_skew_is_told_by_the_mean_of_a_topic(tmp_path: Path) -> None:
+    brokers = {"1": {"a-0": {0: [data(0), data(1), data(2)]}, "a-1": {0: [data(0)]}, "b-0": {0: [data(0)]}}}
+    found = _ask(statistics.skew(), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    assert [(row["topic"], row["partition"], row["timesTheMean"]) for row in found] == [
+        ("a", 0, 1.5),
+        ("b", 0, 1.0),
+        ("a", 1, 0.5),
+    ]
+
+
+def test_throughput_counts_replicas_once(tmp_path: Path) -> None:
+    hour = TIMESTAMP - TIMESTAMP % HOUR
+    log = [data(0, 2, at=hour), data(2, 3, at=hour + 1), data(5, at=hour + HOUR)]
+    brokers = {"1": {"a-0": {0: log}}, "2": {"a-0": {0: log[:1]}}}
+    found = _ask(statistics.throughput(HOUR), tables_of(write_fleet(tmp_path / "fleet", brokers)))
+    assert [(row["start"], row["batches"], row["records"]) for row in found] == [(hour, 2, 5), (hour + HOUR, 1, 1)]
+
+
+def test_top_keys_and_largest_records(tmp_path: Path) -> None:
+    log = [data(0, key=b"a", value=bytes(10)), data(1, key=b"b", value=bytes(99)), data(2, key=b"a", value=bytes(10))]
+    tables = tables_of(write_fleet(tmp_path / "fleet", {"1": {"t-0": {0: log}}, "2": {"t-0": {0: log}}}))
+    keys = _ask(statistics.top_keys(5), tables)
+    assert [(row["key"], row["records"], row["size"]) for row in keys] == [(b"b", 1, 100), (b"a", 2, 22)]
+    assert [(row["offset"], row["broker"], row["valueSize"]) for row in _ask(statistics.largest_records(2), tables)] == [
+        (1, "1", 99),
+        (1, "2", 99),
+    ]
+
+
+def test_arrow_adds_up_codecs_as_the_question_does(tmp_path: Path) -> None:
+    batches = table_of(write_random_fleet(tmp_path / "fleet", 10, 1), "batches", uncompressed="true")
+    sizes = batches["uncompressedSize"].to_pylist()
+    some = pa.array([size if row % 3 else None for row, size in enumerate(sizes)], pa.int64())
+    batches = batches.set_column(batches.schema.get_field_index("uncompressedSize"), "uncompressedSize", some)
+    (tmp_path / "scan" / "batches").mkdir(parents=True)
+    pq.write_table(batches, tmp_path / "scan" / "batches" / "part-0.parquet", row_group_size=7)
+    found = [
+        {column.key: getattr(use, column.name) for column in use.schema} for use in written.codec_uses(str(tmp_path / "scan"))
+    ]
+    assert in_order(found) == in_order(_ask(statistics.codecs(), {"batches": batches}))
+
+
+# --- The table of checkpoints
+
+
+def test_checkpoints_are_rows_of_the_partitions_that_they_name(tmp_path: Path) -> None:
+    brokers = {"1": {"a-0": {0: [data(0)]}, "b-7": {0: [data(0)]}}}
+    root = write_fleet(tmp_path / "fleet", brokers, cleaned={"1": {"a-0": 5, "b-7": 1 << 40}})
+    (root / "broker=1" / "recovery-point-offset-checkpoint").write_text("0\n2\na 0 3\nb x 4\n")
+    rows = table_of(root, "checkpoints").to_pylist()
+    assert {(row["broker"], row["topic"], row["partition"], row["kind"], row["offset"]) for row in rows} == {
+        ("1", "a", 0, "cleaner-offset-checkpoint", 5),
+        ("1", "b", 7, "cleaner-offset-checkpoint", 1 << 40),
+        ("1", "a", 0, "recovery-point-offset-checkpoint", 3),
+    }
+    assert [row["offset"] for row in table_of(root, "checkpoints", topics="b*").to_pylist()] == [1 << 40]
+    assert [row["offset"] for row in table_of(root, "checkpoints", partitions="1-9").to_pylist()] == [1 << 40]

@@ -1,0 +1,859 @@
+"""Tables of a fleet, without Spark: what is found, how it is cut into tasks, which rows come out."""
+
+import faulthandler
+import json
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+import kdump
+from kdump.errors import CorruptData, KdumpError, MissingPackage, UsageError
+from kdump.formats import records as record_readers
+from tests.builders.compression import Codec
+from tests.builders.files import (
+    aborted_transaction,
+    file_name,
+    producer_entry,
+    producer_snapshot,
+    transaction_index,
+    write_partition,
+)
+from tests.builders.records import batch, commit_record, message, message_set, record, wrapper
+
+pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, is_few, joined, record_batch  # noqa: E402  # what needs Arrow
+from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
+from kdump.output.arrow.schemas import table_schema  # noqa: E402
+from kdump.pipeline import discovery, planning, reader_process, reading  # noqa: E402
+from kdump.pipeline.options import Options  # noqa: E402
+from kdump.pipeline.slice_report import SliceReport, ignore  # noqa: E402
+
+CORPUS = Path(__file__).parent.parent.parent / "golden_outputs" / "cases"
+
+Rows = list[dict[str, Any]]
+
+
+def _batches(table: str, path: Path | str, **given: object) -> list[Any]:
+    options = Options({"table": table, "path": str(path), **{name: str(value) for name, value in given.items()}})
+    return [read for work in planning.plan(options) for read in reading.read(work, options)]
+
+
+def _rows(table: str, path: Path | str, **given: object) -> Rows:
+    return [row for read in _batches(table, path, **given) for row in read.to_pylist()]
+
+
+def _log(path: Path, *batches: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(batches))
+    return path
+
+
+def _picked(rows: Rows, *keys: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[key] for key in keys) for row in rows]
+
+
+def _sorted(rows: Rows) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+# --- Schemas
+
+
+def test_a_schema_has_the_names_of_kafka_and_types_that_spark_has() -> None:
+    assert str(table_schema("records", ["topic", "offset", "KEYSIZE", "key", "headers", "crc", "isControl"])) == (
+        "topic: string\noffset: int64 not null\nkeySize: int32\nkey: binary\n"
+        "headers: list<element: struct<key: string, value: binary>>\n"
+        "  child 0, element: struct<key: string, value: binary>\n      child 0, key: string\n      child 1, value: binary\n"
+        "crc: int64\nisControl: bool"
+    )
+
+
+def test_each_table_begins_with_where_a_row_is_from() -> None:
+    for table in TABLES:
+        assert table_schema(table).names[:5] == ["broker", "topic", "partition", "segmentBase", "path"]
+        assert len(set(table_schema(table).names)) == len(table_schema(table).names)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"table": "batch"}, "there is no table 'batch'; there are files, batches"),
+        ({"colums": "a"}, "there is no option 'colums'"),
+        ({"columns": "offset"}, "the table batches has no column 'offset'"),
+        ({"mode": "DROPMALFORMED"}, "mode is PERMISSIVE or FAILFAST"),
+        ({"targetBytes": "much"}, "targetBytes is a number of bytes such as 64m"),
+        ({"partitions": "a"}, "partitions is like 0,4-7"),
+        ({"crc": "yes"}, "crc is true or false"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_by_name(given: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Options({"path": "/x", **given})
+    assert words in str(caught.value)
+
+
+def test_options_may_come_in_any_case_and_sizes_with_units() -> None:
+    options = Options({"PATHS": '["/a", "file:///b"]', "TARGETbytes": "1.5MiB", "partitions": "0,4-6", "topics": "a*, b"})
+    assert (options.paths, options.target_bytes, options.topics) == (["/a", "/b"], 1572864, ("a*", "b"))
+    assert options.partitions == frozenset((0, 4, 5, 6))
+
+
+# --- Rows
+
+
+def test_records_are_rows_with_where_they_are_from(tmp_path: Path) -> None:
+    records = [record(key=b"k", value=b"v", headers=[("h", b"1")]), record(value=b"")]
+    data = batch(records=records, base_offset=5, base_timestamp=1000, producer_id=7, producer_epoch=1, base_sequence=3)
+    path = _log(tmp_path / "broker=2" / "orders-3" / file_name(5, ".log"), data)
+    first, second = _rows("records", tmp_path)
+    assert first == {
+        "broker": "2", "topic": "orders", "partition": 3, "segmentBase": 5, "path": str(path), "position": 0, "offset": 5,
+        "timestamp": 1000, "keySize": 1, "valueSize": 1, "sequence": 3, "headers": [{"key": "h", "value": b"1"}], "key": b"k",
+        "value": b"v", "crc": None, "isvalid": None, "isKeyTruncated": False, "isValueTruncated": False,
+        "timestampType": "CreateTime", "magic": 2, "compresscodec": "none", "producerId": 7, "producerEpoch": 1,
+        "partitionLeaderEpoch": 0, "isTransactional": False, "isControl": False, "controlType": None, "status": "intact",
+    }  # fmt: skip
+    assert (second["offset"], second["key"], second["value"], second["headers"]) == (6, None, b"", [])
+
+
+def test_control_records_say_what_they_are(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[commit_record()], is_control=True, is_transactional=True))
+    assert _picked(_rows("records", tmp_path), "isControl", "controlType") == [(True, "COMMIT")]
+
+
+def test_messages_of_a_wrapper_are_rows_of_their_own(tmp_path: Path) -> None:
+    inner = [message(value=b"a", magic=1), message(value=b"b", magic=1)]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), wrapper(messages=inner, magic=1, offset=1, codec="gzip"))
+    assert _picked(_rows("records", tmp_path), "offset", "value", "magic", "isvalid") == [(0, b"a", 1, True), (1, b"b", 1, True)]
+
+
+def test_long_values_are_cut_and_say_so(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(key=b"k" * 9, value=b"v" * 5), record(value=b"v" * 6)]))
+    rows = _rows("records", tmp_path, maxValueBytes=5)
+    assert _picked(rows, "key", "value", "valueSize", "isKeyTruncated", "isValueTruncated") == [
+        (b"kkkkk", b"vvvvv", 5, True, False),
+        (None, b"vvvvv", 6, False, True),
+    ]
+
+
+def test_record_batches_are_bounded_in_rows_and_bytes_and_small_ones_joined() -> None:
+    columns = columns_of("records", ["offset", "value"])
+
+    def of(sizes: list[int]) -> Any:  # a pa.RecordBatch
+        return record_batch(columns, {"offset": range(len(sizes)), "value": [b"v" * size for size in sizes]}, len(sizes))
+
+    small = [of([1]), of([1, 1]), of([1] * 5)]
+    assert [one.num_rows for one in bounded(small, rows=80, size=1 << 20)] == [8]
+    assert [one.num_rows for one in bounded([*small, of([1] * 20), *small], rows=80, size=1 << 20)] == [8, 20, 8]
+    assert [one.num_rows for one in bounded([of([1] * 20)], rows=8, size=1 << 20)] == [6, 7, 7]
+    large = list(bounded([of([100, 5000, 100, 100])], rows=80, size=1000))
+    assert [row["value"][:0] for one in large for row in one.to_pylist()] == [b""] * 4
+    assert [one.num_rows for one in large] == [1, 1, 2]
+
+
+def test_a_column_that_has_to_have_values_is_never_null() -> None:
+    columns = columns_of("records", ["offset", "value"])
+    assert record_batch(columns, {"offset": [1, 2], "value": [b"v", None]}, 2).num_rows == 2
+    for offsets in ([1, None], [None, None]):
+        with pytest.raises(ValueError, match="offset is null in a row"):
+            record_batch(columns, {"offset": offsets, "value": [b"v", None]}, 2)
+    with pytest.raises(ValueError, match="offset is null in a row"):
+        record_batch(columns, {"value": [b"v", None]}, 2)
+
+
+def test_few_rows_of_many_files_are_put_together_before_arrays_are_made_of_them() -> None:
+    few = [
+        ({"path": Constant(f"{file}"), "entry": range(file), "offset": Spread([7, 8], Spreading([file, 0]))}, file)
+        for file in (1, 0, 2)
+    ]
+    other = {"path": Constant("x"), "entry": [5]}
+    many = {"path": Constant("y"), "entry": range(1000)}
+    assert list(joined([*few, (other, 1), (many, 1000), (other, 1), (other, 1)])) == [
+        ({"path": ["1", "2", "2"], "entry": [0, 0, 1], "offset": [7, 7, 7]}, 3),
+        ({"path": ["x"], "entry": [5]}, 1),
+        (many, 1000),
+        ({"path": ["x", "x"], "entry": [5, 5]}, 2),
+    ]
+    assert [count for _, count in joined([(other, 1)] * 5, rows=2)] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("table", ["files", "segments"])
+def test_rows_of_many_files_are_the_same_together_and_one_by_one(tmp_path: Path, table: str) -> None:
+    for number in range(70):
+        _log(
+            tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()] * (1 + number % 3), base_offset=number)
+        )
+    options = Options({"table": table, "path": str(tmp_path)})
+    pieces = [piece for work in planning.plan(options) for piece in work if isinstance(piece, planning.Piece)]
+    lone = [row for piece in pieces for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+    assert _rows(table, tmp_path) == lone
+    assert len(lone) == 70
+
+
+def test_a_batch_whose_crc_does_not_fit_is_a_damaged_row_and_garbage_is_none(tmp_path: Path) -> None:
+    wrong = bytearray(batch(records=[record(value=b"value")], base_offset=1))
+    wrong[-2] ^= 1
+    sound = [batch(records=[record()], base_offset=offset) for offset in (0, 2)]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), sound[0], bytes(wrong), sound[1], b"\xff" * 100)
+    rows = _rows("batches", tmp_path)
+    assert _picked(rows, "baseOffset", "status", "isvalid") == [(0, "intact", True), (1, "damaged", False), (2, "intact", True)]
+    (segment,) = _rows("segments", tmp_path)
+    assert (segment["batches"], segment["crcFailures"], segment["damagedRanges"]) == (3, 1, 1)
+    assert segment["validBytes"] == len(sound[0])
+    with pytest.raises(CorruptData, match="CRC of a record batch does not fit"):
+        _rows("batches", tmp_path, mode="FAILFAST")
+    with pytest.raises(KdumpError):
+        _rows("records", tmp_path, mode="failfast")
+
+
+@pytest.mark.both_kernels
+def test_segments_with_the_same_batches_have_the_same_digest_however_they_are_read(tmp_path: Path) -> None:
+    batches = [batch(records=[record(value=b"v")], base_offset=offset) for offset in range(50)]
+    for broker in (1, 2):
+        _log(tmp_path / f"broker={broker}" / "a-0" / file_name(0, ".log"), *batches)
+    flipped = bytearray(batches[9])
+    flipped[-2] ^= 1  # the checksum in its header is the same
+    _log(tmp_path / "broker=3" / "a-0" / file_name(0, ".log"), *batches[:9], bytes(flipped), *batches[10:])
+    first, second, third = _picked(_rows("segments", tmp_path), "digest")
+    assert first == second != third
+    assert _picked(_rows("segments", tmp_path)[:1], "firstOffset", "lastOffset", "batches", "records") == [(0, 49, 50, 50)]
+
+
+@pytest.mark.parametrize(
+    ("timestamp_type", "bounds"),
+    [("CreateTime", (100, 300)), ("LogAppendTime", (300, 300))],  # the time of an append is that of all its records
+)
+def test_a_segment_has_the_times_of_its_records(tmp_path: Path, timestamp_type: Any, bounds: tuple[int, int]) -> None:
+    records = [record(timestamp=200), record(timestamp=100), record(timestamp=250)]
+    one = batch(records=records, timestamp_type=timestamp_type, base_timestamp=100, max_timestamp=300)
+    untimed = batch(records=[record(timestamp=-1)], base_offset=3, base_timestamp=-1, max_timestamp=-1)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), one, untimed)
+    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [bounds]
+    flipped = one[:-1] + bytes([one[-1] ^ 1])
+    _log(tmp_path / "a-0" / file_name(0, ".log"), flipped, untimed)
+    assert _picked(_rows("segments", tmp_path), "minTimestamp", "maxTimestamp") == [(None, None)]
+
+
+def test_indexes_and_snapshots_are_tables_without_their_zero_tails(tmp_path: Path) -> None:
+    appends = [batch(records=[record(value=b"v" * 5000)], base_offset=4 + number) for number in range(3)]
+    write_partition(tmp_path, topic="a", segments={4: appends})
+    directory = tmp_path / "a-0"
+    index = directory / file_name(4, ".index")
+    index.write_bytes(index.read_bytes() + bytes(80))
+    aborted = aborted_transaction(producer_id=7, first_offset=4, last_offset=5, last_stable_offset=6)
+    (directory / file_name(4, ".txnindex")).write_bytes(transaction_index(entries=[aborted]))
+    snapshot = producer_snapshot(entries=[producer_entry(producer_id=9)])
+    (directory / file_name(7, ".snapshot")).write_bytes(snapshot)
+    assert all(row["offset"] >= 4 and row["position"] > 0 for row in _rows("index", tmp_path))
+    assert len(_rows("index", tmp_path)) == (index.stat().st_size - 80) // 8 > 0
+    assert _picked(_rows("txn_index", tmp_path), "segmentBase", "producerId", "lastOffset") == [(4, 7, 5)]
+    assert _picked(_rows("producers", tmp_path), "segmentBase", "entry", "producerId") == [(7, 0, 9)]
+
+
+def test_columns_come_as_they_are_asked_for(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(value=b"v")]))
+    assert _rows("records", tmp_path, columns="value,topic") == [{"value": b"v", "topic": "a"}]
+
+
+def test_headers_alone_tell_all_but_what_a_batch_is_worth(tmp_path: Path) -> None:
+    appends = [batch(records=[record(value=b"v" * 9000)], base_offset=number) for number in range(10)]
+    old = message_set(messages=[message(value=b"v", magic=1)], base_offset=10)
+    path = _log(tmp_path / "a-0" / file_name(0, ".log"), *appends, old, b"garbage" * 20)
+    rows, read = _rows("batches", tmp_path, crc="false"), _rows("batches", tmp_path)
+    assert [row["status"] for row in rows] == [None] * 10 + ["intact"]
+    assert [row["isvalid"] for row in rows] == [None] * 10 + [True]
+    assert [{**row, "status": 0, "isvalid": 0} for row in rows] == [{**row, "status": 0, "isvalid": 0} for row in read]
+    path.write_bytes(b"")
+    assert _rows("batches", tmp_path, crc="false") == []
+
+
+def test_uncompressed_sizes_are_there_where_they_are_asked_for(tmp_path: Path) -> None:
+    plain = batch(records=[record(value=b"v" * 1000)])
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record(value=b"v" * 1000)], codec="lz4"))
+    assert _picked(_rows("batches", tmp_path, uncompressed="true"), "uncompressedSize") == [(len(plain) - 61,)]
+    assert _picked(_rows("batches", tmp_path), "uncompressedSize") == [(None,)]
+
+
+def test_old_messages_tell_their_uncompressed_size_where_they_are_not_compressed(tmp_path: Path) -> None:
+    for magic in (0, 1):
+        plain = message_set(messages=[message(value=b"v" * 50, magic=magic)])
+        packed = wrapper(messages=[message(value=b"v" * 50, magic=magic)], base_offset=1, codec="gzip", magic=magic)
+        _log(tmp_path / f"a-{magic}" / file_name(0, ".log"), plain, packed)
+        rows = _rows("batches", tmp_path / f"a-{magic}", uncompressed="true")
+        assert [row["uncompressedSize"] for row in rows] == [len(plain) - 12, None]
+
+
+def test_a_sample_of_uncompressed_sizes_is_the_begin_of_a_log_and_one_batch_in_sixteen(tmp_path: Path) -> None:
+    packed = [
+        batch(records=[record(value=bytes([number % 256]) * 900)], base_offset=number, codec="gzip") for number in range(2000)
+    ]
+    plain = batch(records=[record()], base_offset=2000)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *packed, plain)
+    rows = _rows("batches", tmp_path, uncompressed="sample")
+    assert [row["uncompressedSize"] is not None for row in rows] == [
+        row["position"] < 65_536 or row["crc"] % 16 == 0 or row["compresscodec"] == "none" for row in rows
+    ]
+    measured = {row["baseOffset"]: row["uncompressedSize"] for row in rows if row["uncompressedSize"] is not None}
+    assert 600 < len(measured) < 900
+    assert measured == {
+        row["baseOffset"]: row["uncompressedSize"]
+        for row in _rows("batches", tmp_path, uncompressed="true")
+        if row["baseOffset"] in measured
+    }
+
+
+def test_a_sample_of_bombs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdump.pipeline.logs._SAMPLE_MOST", 2_500_000)
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *[batch(records=[record(value=bytes(1_000_000))], codec="gzip")] * 5)
+    rows = _rows("batches", tmp_path, uncompressed="sample")
+    assert [row["uncompressedSize"] is not None for row in rows] == [True, True, True, False, False]
+
+
+def test_ranges_of_offsets_and_timestamps_are_inclusive(tmp_path: Path) -> None:
+    for base in (0, 4, 8):
+        two = [record(timestamp=(base + number) * 10) for number in range(4)]
+        _log(tmp_path / "a-0" / file_name(base, ".log"), batch(records=two, base_offset=base))
+    assert _picked(_rows("records", tmp_path, fromOffset=3, toOffset=8), "offset") == [(3,), (4,), (5,), (6,), (7,), (8,)]
+    assert _picked(_rows("batches", tmp_path, fromOffset=3, toOffset=7), "baseOffset") == [(0,), (4,)]
+    assert _picked(_rows("records", tmp_path, fromTimestamp=50, toTimestamp=60), "offset") == [(5,), (6,)]
+    with mock.patch.object(reading, "opened", side_effect=AssertionError("was opened")):
+        assert _rows("records", tmp_path, fromOffset=12, topics="b") == []
+
+
+# --- Any cut
+
+
+def _cut_rows(path: Path, target: int | None, table: str) -> Rows:
+    options = Options({"table": table, "path": str(path), "isolated": "false"})
+    (item,) = discovery.discover(str(path))
+    pieces = [planning.Piece(item)] if target is None else planning.split(item, target)
+    return [row for piece in pieces for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+
+
+@pytest.mark.slow
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("target", [1 << 10, 1 << 16])
+def test_rows_are_the_same_however_the_corpus_is_cut(target: int) -> None:
+    for table in ("records", "batches"):
+        whole = _rows(table, CORPUS, isolated="false", split="false")
+        pieces = 0
+        cut: Rows = []
+        options = Options({"table": table, "path": str(CORPUS), "isolated": "false"})
+        for item in discovery.files_of(options):
+            if item.kind in ("log", "checkpoint") and item.state is None:
+                for piece in planning.split(item, target):
+                    pieces += 1
+                    cut += [row for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+        assert _sorted(cut) == _sorted(whole)
+        assert len(whole) > 5000
+        assert pieces > (1200 if target == 1 << 10 else 600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [300, 21_000, 108_000, 1 << 20])
+@pytest.mark.parametrize("target", [1 << 18, 1 << 20])
+def test_every_record_is_in_one_piece_however_large_batches_are(tmp_path: Path, size: int, target: int) -> None:
+    """Eight batches, so many are looked back at, may be less than a window that is read at once, or several."""
+    count = min(3000, (5 << 20) // size)
+    data = [batch(records=[record(value=bytes(size // 3))] * 3, base_offset=3 * number) for number in range(count)]
+    path = _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
+    (item,) = discovery.discover(str(path))
+    assert len(planning.split(item, target)) >= 2
+    assert [row["offset"] for row in _cut_rows(path, target, "records")] == list(range(3 * count))
+
+
+def _damaged(data: bytearray, chance: random.Random) -> bytes:
+    """A log with some damage of a kind that happens."""
+    for _ in range(chance.choice([0, 1, 1, 2, 3])):
+        at, size = chance.randrange(len(data)), chance.randrange(1, 600)
+        match chance.randrange(6):
+            case 0:
+                data[at] ^= 1 << chance.randrange(8)
+            case 1:
+                data[at : at + size] = bytes(size)
+            case 2:
+                del data[at : at + size]
+            case 3:
+                data[at:at] = chance.randbytes(size)
+            case 4:
+                data[at:at] = data[at // 2 : at // 2 + size]
+            case _:
+                starts = [0]
+                while starts[-1] + 80 < len(data) and starts[-1] >= 0:
+                    starts.append(starts[-1] + 12 + int.from_bytes(data[starts[-1] + 8 : starts[-1] + 12], "big", signed=True))
+                start = max(0, chance.choice(starts))
+                data[min(start + chance.randrange(27), len(data) - 1)] ^= 1 << chance.randrange(8)
+        if len(data) < 200:
+            break
+    return bytes(data)
+
+
+@pytest.mark.slow
+@pytest.mark.both_kernels
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_a_damaged_log_are_the_same_however_it_is_cut(tmp_path: Path, seed: int) -> None:
+    splits = 0
+    for number in range(25):
+        chance = random.Random(seed << 16 | number)
+        data, offset = bytearray(), 0
+        for row in range(chance.randrange(8, 50)):
+            records = [record(key=b"k", value=chance.randbytes(chance.randrange(150))) for _ in range(chance.randrange(1, 4))]
+            codec: Codec = "lz4" if chance.random() < 0.5 else "none"
+            data += batch(base_offset=offset, records=records, partition_leader_epoch=row // 20, codec=codec)
+            offset += len(records)
+        path = _log(tmp_path / "a-0" / file_name(0, ".log"), _damaged(data, chance))
+        target = chance.choice([1, 200, 1000, 3000])
+        (item,) = discovery.discover(str(path))
+        splits += len(planning.split(item, target)) > 1
+        for table in ("records", "batches"):
+            assert _cut_rows(path, target, table) == _cut_rows(path, None, table), (seed, number)
+    assert splits > 10
+
+
+def test_a_log_is_cut_up_to_where_lengths_and_offsets_lead(tmp_path: Path) -> None:
+    batches = [batch(records=[record(value=b"v" * 100)], base_offset=offset) for offset in range(20)]
+    size = len(batches[0])
+    path = _log(tmp_path / "a-0" / file_name(0, ".log"), *batches[:10], bytes(1000), *batches[10:])
+    (item,) = discovery.discover(str(path))
+    pieces = planning.split(item, 3 * size)
+    assert [piece.start for piece in pieces] == [0, 3 * size, 6 * size, 9 * size]
+    assert [piece.end for piece in pieces] == [3 * size, 6 * size, 9 * size, None]
+
+
+def test_the_same_rows_are_listed_by_kdump_log(capfd: pytest.CaptureFixture[str]) -> None:
+    from kdump.cli.commands import main
+
+    for case in sorted(CORPUS.glob("magic[012]*"))[::7]:
+        for options, table, names in (
+            ([], "batches", ("position", "lastOffset", "baseOffset", "crc", "status")),
+            (["--deep", "--decode", "none"], "records", ("position", "offset", "timestamp", "keySize", "valueSize", "sequence")),
+        ):
+            main(["log", "--output", "ndjson", *options, str(case)])
+            listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+            there = [row for row in listed if row.get("isvalid") is not None or row.get("offset") is not None]
+            read = [row for row in _rows(table, case, isolated="false") if row["path"].endswith(".log")]
+            assert sorted(_picked(read, *names), key=str) == sorted(_picked(there, *names), key=str), case
+
+
+# --- Discovery
+
+
+def _found(path: Path, **given: str) -> list[tuple[Any, ...]]:
+    items = discovery.files_of(Options({"path": str(path), "table": "files", **given}))
+    return [(item.broker, item.topic, item.partition, item.base_offset, item.kind, item.state) for item in items]
+
+
+@pytest.fixture
+def brokers(tmp_path: Path) -> Path:
+    """Two log directories below one."""
+    for broker in ("one", "two"):
+        write_partition(tmp_path / broker, topic="a", segments={0: [batch(records=[record()])]})
+        (tmp_path / broker / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    return tmp_path
+
+
+def test_brokers_are_told_by_the_path_the_id_or_the_directory(brokers: Path) -> None:
+    assert {row[0] for row in _found(brokers)} == {"one", "two"}
+    (brokers / "two" / "meta.properties").write_text("version=1\nnode.id=7\n")
+    assert {row[0] for row in _found(brokers)} == {"one", "7"}
+    assert {row[0] for row in _found(brokers / "two" / "a-0")} == {"7"}
+    (brokers / "one").rename(brokers / "broker=x")
+    assert {row[0] for row in _found(brokers)} == {"x", "7"}
+    assert {row[0] for row in _found(brokers / "broker=x" / "a-0", broker="b")} == {"b"}
+    assert [row[0] for row in _found(brokers / "*" / "a-0", topics="a")][:1] == ["x"]
+
+
+def test_files_on_their_way_have_a_state_and_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    data = batch(records=[record()])
+    _log(tmp_path / "a-0" / file_name(0, ".log"), data)
+    _log(tmp_path / "a-0" / (file_name(0, ".log") + ".deleted"), data)
+    _log(tmp_path / f"b-1.{'0' * 32}-delete" / file_name(0, ".log"), data)
+    assert [row[1:] for row in _found(tmp_path)] == [
+        ("a", 0, 0, "log", None),
+        ("a", 0, 0, "log", "deleted"),
+        ("b", 1, 0, "log", "delete"),
+    ]
+    assert len(_rows("batches", tmp_path)) == 1
+    assert len(_rows("batches", tmp_path, includeDeleted="true")) == 3
+
+
+def test_topics_and_partitions_choose_directories(tmp_path: Path) -> None:
+    for name in ("orders-0", "orders-1", "payments-0"):
+        _log(tmp_path / name / file_name(0, ".log"), batch(records=[record()]))
+    assert [row[1:3] for row in _found(tmp_path, topics="ord*", partitions="1-5")] == [("orders", 1)]
+    assert {row["topic"] for row in _rows("findings", tmp_path, topics="pay*")} == {"payments"}
+
+
+def test_what_is_no_file_or_leads_elsewhere_is_named_and_not_read(tmp_path: Path) -> None:
+    elsewhere = _log(tmp_path / "elsewhere" / file_name(0, ".log"), batch(records=[record()]))
+    directory = tmp_path / "data" / "a-0"
+    directory.mkdir(parents=True)
+    os.mkfifo(directory / file_name(0, ".log"))
+    (directory / file_name(1, ".log")).symlink_to(elsewhere)
+    (directory / file_name(2, ".log")).symlink_to(directory / "nowhere")
+    assert [row[3::2] for row in _found(directory.parent)] == [(0, "not-regular"), (1, "link-outside"), (2, None)]
+    assert _rows("batches", directory.parent, unreadable="skip") == []
+    assert [row["error"] for row in _rows("batches", directory.parent, unreadable="row")] == [
+        "link-outside: it is a symbolic link that leads out of what is read; name its target as well, or follow links",
+        "file-missing: no such file",
+    ]
+    codes = {row["code"] for row in _rows("findings", directory.parent)}
+    assert {"not-regular", "symlink-outside", "symlink-loop"} <= codes
+
+
+def test_a_list_of_files_stands_for_a_walk(brokers: Path, tmp_path: Path) -> None:
+    file_list = str(tmp_path / "list.jsonl")
+    discovery.write_list(discovery.files_of(Options({"path": str(brokers), "table": "files"})), file_list)
+    with mock.patch.object(discovery, "discover", side_effect=AssertionError("walked again")):
+        assert len(_rows("batches", brokers, filelist=file_list)) == 2
+    Path(file_list).write_text('{"path": 1}\n')
+    with pytest.raises(UsageError, match=r"filelist .*, line 1: is no file of a list"):
+        _rows("batches", brokers, filelist=file_list)
+
+
+def test_a_path_that_leads_nowhere_is_said(tmp_path: Path) -> None:
+    with pytest.raises(KdumpError, match="no such file"):
+        _rows("batches", tmp_path / "nothing")
+    with pytest.raises(UsageError, match="no file fits"):
+        _rows("batches", tmp_path / "*.log")
+
+
+# --- Planning
+
+
+def _item(number: int, size: int) -> discovery.FileItem:
+    return discovery.FileItem(f"/d/a-0/{number:020d}.log", "b", "a", 0, number, "log", size, size)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cores", "at_most"),
+    [
+        pytest.param([1000] * 20_000, 4, 1 + 16, id="small"),
+        pytest.param([40 << 20] * 200, 4, 125 + 16, id="middling"),
+        pytest.param([1 << 30] * 50 + [1 << 20] * 1000, 8, 816 + 32, id="mixed"),
+        pytest.param([100], 8, 1, id="one"),
+    ],
+)
+def test_tasks_are_few_and_about_equal(sizes: list[int], cores: int, at_most: int) -> None:
+    options = Options({"path": "/d", "parallelism": str(cores)})
+    works = planning.bins([planning.Piece(_item(number, size)) for number, size in enumerate(sizes)], options)
+    assert len(works) <= at_most
+    assert sum(len(work) for work in works) == len(sizes)
+    loads = [sum(piece.weight for piece in work) for work in works]
+    assert max(loads) <= sum(loads) / len(loads) + max(sizes)
+    assert loads[0] >= loads[-1]
+
+
+@pytest.mark.parametrize(
+    ("given", "bases"),
+    [
+        ({}, [0, 5, 10, 15]),
+        ({"toOffset": "9"}, [0, 5]),
+        ({"toOffset": "10"}, [0, 5, 10]),
+        ({"fromOffset": "9"}, [5, 10, 15]),
+        ({"fromOffset": "10"}, [10, 15]),
+        ({"fromOffset": "99"}, [15]),  # it may go on
+        ({"fromOffset": "6", "toOffset": "7"}, [5]),
+    ],
+)
+def test_only_segments_that_may_hold_an_offset_are_read(tmp_path: Path, given: dict[str, str], bases: list[int]) -> None:
+    for base in (0, 5, 10, 15):
+        _log(tmp_path / "a-0" / file_name(base, ".log"), batch(records=[record()] * 5, base_offset=base))
+    works = planning.plan(Options({"table": "batches", "path": str(tmp_path), **given}))
+    assert sorted(int(Path(piece.path).stem) for work in works for piece in work) == bases
+
+
+def test_all_cores_have_something_to_do(tmp_path: Path) -> None:
+    options = Options({"path": "/d", "parallelism": "4"})
+    assert len(planning.bins([planning.Piece(_item(number, 4 << 20)) for number in range(20)], options)) == 4
+
+
+def test_there_is_always_one_task(tmp_path: Path) -> None:
+    assert planning.plan(Options({"path": str(tmp_path)})) == [()]
+
+
+def test_large_logs_are_cut_only_where_there_are_too_few_for_all_cores(tmp_path: Path) -> None:
+    data = [batch(records=[record(value=b"v" * 1000)], base_offset=offset) for offset in range(40)]
+    for number in range(5):
+        _log(tmp_path / f"a-{number}" / file_name(0, ".log"), *data)
+
+    def pieces(**given: str) -> int:
+        options = Options({"table": "records", "path": str(tmp_path), "targetBytes": "10k", **given})
+        return sum(len(work) for work in planning.plan(options))
+
+    assert pieces(parallelism="2") == 20
+    assert pieces(parallelism="1") == 5
+    assert pieces(parallelism="1", split="true") == 20
+    assert pieces(parallelism="2", split="false") == pieces(parallelism="2", table="batches") == 5
+
+
+# --- What goes wrong
+
+
+def _crashing(name: str, *others_first: signal.Signals) -> Any:
+    """A reader of records that ends its process at a file of this name, as a native codec may."""
+    read = record_readers.read
+    signals = [*others_first, signal.SIGSEGV]
+
+    def crash(source: Any, chunk: Any, *others: Any) -> Iterator[Any]:
+        if source.path.endswith(name):
+            faulthandler.disable()  # which would tell of it
+            os.kill(os.getpid(), signals.pop(0) if len(signals) > 1 else signals[0])
+        return read(source, chunk, *others)
+
+    return mock.patch.object(record_readers, "read", crash)
+
+
+def test_a_crash_costs_one_file(tmp_path: Path) -> None:
+    for number in range(5):
+        _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
+    with _crashing(file_name(2, ".log")):
+        assert _picked(_rows("records", tmp_path, unreadable="skip"), "partition") == [(0,), (1,), (3,), (4,)]
+        for given in ({}, {"mode": "FAILFAST"}, {"mode": "FAILFAST", "unreadable": "skip"}):
+            with pytest.raises(KdumpError, match=f"{file_name(2, '.log')}: the process that read it was killed by SIGSEGV"):
+                _rows("records", tmp_path, **given)
+
+
+@pytest.mark.slow
+def test_a_crash_among_files_of_few_and_of_many_rows_costs_one_file(tmp_path: Path) -> None:
+    large = 200
+    for number in range(150):
+        count = large if number % 20 == 7 else number % 3
+        data = [batch(records=[record(key=b"k", value=b"v", headers=[("h", b"x")])] * count)] if count else []
+        _log(tmp_path / f"a-{number:03}" / file_name(number, ".log"), *data)
+    read = _rows("records", tmp_path, isolated="false")
+    assert len(read) > 8 * large
+    for crashing in (0, 1, 7, 27, 28, 100, 149):
+        with _crashing(file_name(crashing, ".log")):
+            left = _rows("records", tmp_path, unreadable="skip")
+        assert left == [row for row in read if row["partition"] != crashing]
+    assert _rows("records", tmp_path) == read
+
+
+def test_large_values_are_not_held_until_there_are_more(tmp_path: Path) -> None:
+    assert is_few({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2)
+    assert not is_few({"key": [b"k"], "value": [b"v" * 70_000]}, 1)
+    assert not is_few({"headers": [((b"h", bytes(70_000)),)]}, 1)
+    assert not is_few({"offset": range(65)}, 65)
+    assert is_few({"offset": range(64)}, 64)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keeps", [True, False], ids=["kept", "dropped"])
+@pytest.mark.parametrize("slot_size", [8 << 20, 400_000])
+def test_batches_of_the_other_process_stay_as_they_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slot_size: int, keeps: bool
+) -> None:
+    """Its memory is used again only where nobody has what was in it; what has no room there comes through a pipe."""
+    for number in range(20):
+        value = b"v" * (1000 if number % 3 else 10_000)
+        _log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record(key=b"%d" % number, value=value)] * 70))
+    given = {"table": "records", "path": str(tmp_path), "batchRows": "70", "parallelism": "1"}
+    wanted = _rows("records", tmp_path, isolated="false")
+    monkeypatch.setattr(reader_process, "_SLOT_SIZE", slot_size)
+    sent: list[bool] = []
+    in_slot = reader_process._Process._in_slot
+
+    def noting_in_slot(process: reader_process._Process, slot: int, size: int) -> Any:  # a pa.Buffer
+        sent.append(True)
+        return in_slot(process, slot, size)
+
+    monkeypatch.setattr(reader_process._Process, "_in_slot", noting_in_slot)
+    options = Options(given)
+    batches = (one for work in planning.plan(options) for one in reading.read(work, options))
+    if keeps:
+        kept = list(batches)
+        rows = [row for one in kept for row in one.to_pylist()]
+    else:
+        rows = [row for one in batches for row in one.to_pylist()]
+    assert rows == wanted
+    assert len(sent) >= 4
+    assert slot_size > 1 << 20 or len(sent) < 20
+
+
+def test_an_error_in_the_other_process_is_raised_in_this_one(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]))
+    by_zero = mock.patch.object(record_readers, "read", side_effect=ZeroDivisionError("by zero"))
+    with by_zero, pytest.raises(KdumpError, match="ZeroDivisionError: by zero"):
+        _rows("records", tmp_path)
+
+
+def test_the_other_process_ends_with_whoever_stops_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children: list[int] = []
+    fork = os.fork
+
+    def noted_fork() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", noted_fork)
+    large = batch(records=[record(value=b"v" * 100_000)] * 10)
+    for number in range(10):
+        _log(tmp_path / f"a-{number}" / file_name(0, ".log"), large)
+    options = Options({"table": "records", "path": str(tmp_path), "batchRows": "1", "parallelism": "1"})
+    (work,) = planning.plan(options)
+    rows = reader_process.read_apart(
+        [piece for piece in work if isinstance(piece, planning.Piece)], options, reading.piece_rows, reading.built, ignore
+    )
+    next(rows)
+    rows.close()  # type: ignore[attr-defined]  # it is a generator
+    (child,) = children
+    with pytest.raises(ChildProcessError):  # it was waited for
+        os.waitpid(child, os.WNOHANG)
+
+
+@pytest.mark.parametrize("table", ["batches", "records", "segments"])
+@pytest.mark.parametrize("what", ["vanished", "shorter", "no file"])
+def test_a_file_that_cannot_be_read_any_more_is_never_left_out_in_silence(tmp_path: Path, table: str, what: str) -> None:
+    paths = [_log(tmp_path / f"a-{number}" / file_name(0, ".log"), batch(records=[record()])) for number in range(3)]
+
+    def read(unreadable: str) -> tuple[Rows, list[SliceReport]]:
+        reports: list[SliceReport] = []
+        options = Options({"table": table, "path": str(tmp_path), "unreadable": unreadable, "filelist": str(tmp_path / "list")})
+        works = planning.plan(options)
+        batches = [batch for work in works for batch in reading.read(work, options, reports.append)]
+        return [row for batch in batches for row in batch.to_pylist()], reports
+
+    discovery.write_list(discovery.discover(str(tmp_path)), str(tmp_path / "list"))
+    size = paths[1].stat().st_size
+    paths[1].unlink()
+    reason = "no such file"
+    if what == "shorter":
+        paths[1].write_bytes(b"")
+        reason = f"it has 0 bytes, and had {size} when it was listed"
+    if what == "no file":
+        paths[1].mkdir()
+        reason = "is a directory"
+    with pytest.raises(KdumpError, match=f'a-1/{file_name(0, ".log")}: {reason}; mend that, or take unreadable="row"'):
+        read("fail")
+    rows, reports = read("skip")
+    assert [row["partition"] for row in rows] == [0, 2]
+    assert [[str(skipped) for skipped in report.skipped] for report in reports] == [[], [reason], []]
+    rows, _ = read("row")
+    assert [(row["partition"], (row["error"] or "").partition(": ")[2]) for row in rows] == [(0, ""), (1, reason), (2, "")]
+    assert [row["path"] for row in rows] == [str(path) for path in paths]
+
+
+def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()]))
+    assert _rows("records", tmp_path, unreadable="row", columns="offset,error") == [{"offset": 0, "error": None}]
+    with pytest.raises(UsageError, match="need the column error; add it to the columns"):
+        _rows("records", tmp_path, unreadable="row", columns="offset")
+    with pytest.raises(UsageError, match="the table records has no column 'error'"):
+        _rows("records", tmp_path, columns="offset,error,other")
+
+
+def test_the_records_in_front_of_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
+    records = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three parts
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=records, records_count=30, last_offset_delta=29))
+    options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
+    reports: list[SliceReport] = []
+    read = [part.num_rows for work in planning.plan(options) for part in reading.read(work, options, reports.append)]
+    assert (sum(read), [one.records for one in reports[0].skipped]) == (25, [5])
+
+
+def test_records_that_do_not_decode_are_counted_and_may_be_a_row(tmp_path: Path) -> None:
+    broken = batch(records=[record(value=b"v")] * 5, base_offset=1, records_count=9, last_offset_delta=8)
+    data = [batch(records=[record()]), broken, batch(records=[record()], base_offset=10)]
+    _log(tmp_path / "a-0" / file_name(0, ".log"), *data)
+    options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})
+    reports: list[SliceReport] = []
+    read = [part for work in planning.plan(options) for part in reading.read(work, options, reports.append)]
+    rows = [row for part in read for row in part.to_pylist()]
+    assert [row["offset"] for row in rows] == [0, 1, 2, 3, 4, 5, 10]
+    (report,) = reports
+    assert (report.rows, report.batches, report.records) == (7, 3, 11)
+    assert [(one.code, one.position, one.records) for one in report.skipped] == [("record-count-too-high", len(data[0]), 4)]
+    rows = _rows("records", tmp_path, unreadable="row")
+    assert [(row["offset"], row["position"]) for row in rows if row["error"]] == [(None, len(data[0]))]
+    assert len(rows) == 8
+
+
+def test_a_process_that_is_killed_is_no_crash_of_a_codec(tmp_path: Path) -> None:
+    for number in range(5):
+        _log(tmp_path / f"a-{number}" / file_name(number, ".log"), batch(records=[record()], base_offset=number))
+    with (
+        _crashing(file_name(2, ".log"), signal.SIGKILL),
+        pytest.raises(reader_process.ReaderKilled, match="was killed by SIGKILL"),
+    ):
+        _rows("records", tmp_path, unreadable="skip")
+
+
+def test_a_package_that_is_missing_is_no_damage(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=[record()], codec="lz4"))
+    missing = mock.patch.object(record_readers, "read", side_effect=MissingPackage("lz4 payloads need the package lz4"))
+    for isolated in ("true", "false"):
+        with missing, pytest.raises(MissingPackage, match=r"\.log: lz4 payloads need the package lz4"):
+            _rows("records", tmp_path, unreadable="skip", isolated=isolated)
+
+
+@pytest.mark.slow
+def test_six_hundred_files_with_one_in_a_hundred_poisoned(tmp_path: Path) -> None:
+    bomb = batch(records=[record(value=bytes(300 << 20))], codec="zstd")
+    poisoned = set()
+    for number in range(600):
+        path = _log(tmp_path / f"t{number % 50}-{number}" / file_name(0, ".log"), batch(records=[record(value=b"v")]))
+        if number % 100 == 7:
+            poisoned.add(number)
+            match number // 100 % 5:
+                case 0:
+                    path.unlink()
+                    os.mkfifo(path)
+                case 1:
+                    os.truncate(path, 3 << 30)
+                case 2:
+                    path.write_bytes(bomb)
+                case 3:
+                    path.write_bytes(b"\xff" * 5000)
+                case _:
+                    path.unlink()
+                    path.symlink_to(tmp_path / "nowhere")
+    rows = _rows("records", tmp_path, unreadable="skip")
+    assert Counter(row["partition"] for row in rows if row["partition"] not in poisoned) == Counter(set(range(600)) - poisoned)
+    findings = _rows("findings", tmp_path, level="deep")
+    assert {row["partition"] for row in findings if row["severity"] != "info" or row["code"] == "sparse-file"} == poisoned
+
+
+# --- Findings
+
+
+def _identities(findings: list[Any]) -> Counter[tuple[Any, ...]]:
+    return Counter((row["code"], row["severity"], row["path"], row["start"], row["end"], row["message"]) for row in findings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parallelism", [1, 4])
+def test_findings_are_those_of_a_check(parallelism: int) -> None:
+    now = 1_800_000_000_000
+    with mock.patch("time.time", return_value=now / 1000):
+        checked = [{column.key: getattr(row, column.name) for column in row.schema} for row in kdump.check(CORPUS)]
+    found = _rows("findings", CORPUS, parallelism=parallelism, now=now)
+    assert _identities(found) == _identities(checked)
+    assert len(found) > 1000
+    assert {(row["topic"], row["partition"]) for row in found if "orders-3/" in row["path"]} <= {("orders", 3)}
+
+
+def test_brokers_below_one_directory_are_checked_as_what_they_are(brokers: Path) -> None:
+    assert {finding.code for finding in kdump.check(brokers)} == {finding.code for finding in kdump.check(brokers / "one")}
+    assert _identities(_rows("findings", brokers)).total() == len(list(kdump.check(brokers)))
+
+
+def test_links_that_lead_round_in_circles_are_not_followed(brokers: Path) -> None:
+    (brokers / "round").symlink_to(brokers)
+    (brokers / "one" / "round").symlink_to(brokers)
+    found = _found(brokers)
+    assert len(found) == len(set(found)) == 12
+    assert len(_rows("batches", brokers)) == 2
+
+
+def test_a_set_of_messages_is_read_as_well(tmp_path: Path) -> None:
+    _log(tmp_path / "a-0" / file_name(0, ".log"), message_set(messages=[message(value=b"v", magic=0)]))
+    assert _picked(_rows("batches", tmp_path), "lastOffset", "baseOffset", "magic", "count") == [(0, None, 0, None)]

@@ -1,0 +1,361 @@
+"""The tables of a scan add up, or the scan says that they do not: whatever is cut, killed, missing or in two places."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kdump.checks.catalogue import SCAN
+from kdump.cli.commands import main
+from kdump.errors import KdumpError, MissingPackage
+from kdump.formats import records as record_readers
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import batch, record
+
+pytestmark = pytest.mark.slow
+
+pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+import pyarrow.parquet as pq  # noqa: E402  # what needs Arrow
+
+from kdump.pipeline import discovery, planning, reading, tasks  # noqa: E402
+from kdump.pipeline.options import Options  # noqa: E402
+from kdump.pipeline.reconciliation import Reconciliation  # noqa: E402
+from kdump.pipeline.slice_report import Skipped, SliceReport  # noqa: E402
+from kdump.pipeline.tasks import ATTEMPTS, Task, TaskReport  # noqa: E402
+
+PARTITIONS, BATCHES, RECORDS = 4, 30, 3
+OFFSETS = BATCHES * RECORDS
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Four partitions of one log, each of 90 records in 30 batches of some 3 KiB."""
+    batches = [
+        batch(records=[record(value=bytes([number]) * 1000)] * RECORDS, base_offset=RECORDS * number) for number in range(BATCHES)
+    ]
+    for partition in range(PARTITIONS):
+        write_partition(tmp_path / "data", topic="t", partition=partition, segments={0: batches})
+    return tmp_path / "data"
+
+
+def _log(data: Path, partition: int) -> Path:
+    return data / f"t-{partition}" / file_name(0, ".log")
+
+
+def _scan(data: Path, *options: str, size: str = "16k") -> int:
+    out = str(data.parent / "out")
+    return main(
+        ["scan", str(data), "--out", out, "--engine", "local", "--records", "--target-bytes", size, "--jobs", "2", *options]
+    )
+
+
+def _rows(data: Path, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(data.parent / "out" / table).to_pylist()
+    return rows
+
+
+def _found(data: Path) -> list[tuple[str, int | None, str]]:
+    """The findings about the tables themselves."""
+    return sorted((row["code"], row["partition"], row["message"]) for row in _rows(data, "findings") if row["code"] in SCAN)
+
+
+def _offsets(data: Path) -> list[tuple[int, int]]:
+    return sorted((row["partition"], row["offset"]) for row in _rows(data, "records"))
+
+
+EXACT = [(partition, offset) for partition in range(PARTITIONS) for offset in range(OFFSETS)]
+
+
+def _once(path: Path) -> bool:
+    """Whether this is the first time, in any process."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+# --- Processes that die
+
+
+def _killing(name: str, read: Callable[..., Any], dies: Callable[[str], bool]) -> Any:
+    """A reader that kills its own process before a file, if it is to die there."""
+
+    def reader(source: Any, *others: Any, **more: Any) -> Any:
+        if dies(source.path):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read(source, *others, **more)
+
+    return mock.patch.object(record_readers, name, reader)
+
+
+def test_a_process_that_is_killed_once_costs_nothing(data: Path, tmp_path: Path) -> None:
+    with _killing("read", record_readers.read, lambda path: "/t-2/" in path and _once(tmp_path / "killed")):
+        assert _scan(data) == 0
+    assert (tmp_path / "killed").exists()
+    assert _offsets(data) == EXACT
+    assert _found(data) == []
+
+
+def test_a_worker_that_is_killed_at_any_task_costs_nothing(data: Path, tmp_path: Path) -> None:
+    attempt = tasks.attempt
+
+    def dying(task: Task) -> TaskReport:
+        report = attempt(task)  # its file is written, and nobody hears of it
+        if task.number % 5 == 1 and _once(tmp_path / f"{task.table}-{task.number}"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return report
+
+    with mock.patch.object(tasks, "attempt", dying):
+        assert _scan(data) == 0
+    assert len(list(tmp_path.glob("records-*"))) > 2
+    assert _offsets(data) == EXACT
+    assert len(_rows(data, "batches")) == PARTITIONS * BATCHES
+    assert _found(data) == []
+    assert not list(data.parent.glob(".out*"))
+
+
+def test_what_cannot_be_read_in_a_second_attempt_is_named_and_the_scan_is_not_clean(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _killing("read", record_readers.read, lambda path: "/t-2/" in path):
+        assert _scan(data, "--output", "json") == 3
+    assert _offsets(data) == [row for row in EXACT if row[0] != 2]
+    assert _found(data)
+    assert set(_found(data)) == {
+        (
+            "scan-rows-missing",
+            2,
+            "Rows of this file are missing in the table records:"
+            " the process that read files was killed by SIGKILL, as by a machine that is short of memory.",
+        )
+    }
+    assert {row["path"] for row in _rows(data, "findings") if row["code"] in SCAN} == {str(_log(data, 2))}
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["exitCode"], summary["incompleteTables"]) == (3, [])
+
+
+def test_a_crash_of_a_codec_is_named(data: Path) -> None:
+    def crash(source: Any, *others: Any) -> Any:
+        if "/t-1/" in source.path:
+            signal.signal(signal.SIGABRT, signal.SIG_DFL)
+            os.abort()
+        return read(source, *others)
+
+    read = record_readers.read
+    with mock.patch.object(record_readers, "read", crash):
+        assert _scan(data, size="64m") == 3
+    assert _offsets(data) == [row for row in EXACT if row[0] != 1]
+    ((code, partition, message),) = _found(data)
+    assert (code, partition) == ("scan-rows-missing", 1)
+    assert "was killed by SIGABRT" in message
+
+
+def test_an_error_that_comes_again_is_named(data: Path) -> None:
+    with mock.patch.object(record_readers, "read", side_effect=ZeroDivisionError("by zero")):
+        assert _scan(data, size="64m") == 3
+    assert _offsets(data) == []
+    assert [(code, partition) for code, partition, _ in _found(data)] == [("scan-rows-missing", number) for number in range(4)]
+    assert all("ZeroDivisionError: by zero" in message for _, _, message in _found(data))
+
+
+def test_a_package_that_is_missing_ends_a_scan(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = MissingPackage('lz4 payloads need the package "lz4"', remedy="pip install lz4")
+    with mock.patch.object(record_readers, "read", side_effect=missing):
+        assert _scan(data) == 3
+    assert 'lz4 payloads need the package "lz4"; pip install lz4' in capsys.readouterr().err
+    assert not (data.parent / "out").exists()
+    assert not list(data.parent.glob(".out*"))
+
+
+# --- Files that change
+
+
+@pytest.fixture
+def meanwhile() -> Iterator[Callable[[Callable[[], object]], Any]]:
+    """What happens when the files were listed and none was read."""
+    write_list = discovery.write_list
+
+    def patched(action: Callable[[], object]) -> Any:
+        def listed(items: Any, path: str) -> None:
+            write_list(items, path)
+            action()
+
+        return mock.patch.object(discovery, "write_list", listed)
+
+    yield patched
+
+
+def test_a_file_that_vanishes_is_named(data: Path, meanwhile: Any) -> None:
+    with meanwhile(_log(data, 3).unlink):
+        assert _scan(data) == 3
+    assert _offsets(data) == EXACT[: 3 * OFFSETS]
+    message = "Rows of this file are missing in the tables batches, records, segments: no such file."
+    assert _found(data) == [("scan-rows-missing", 3, message)]
+
+
+def test_a_file_that_becomes_shorter_is_named(data: Path, meanwhile: Any) -> None:
+    size = _log(data, 3).stat().st_size
+    with meanwhile(lambda: os.truncate(_log(data, 3), 100)):
+        assert _scan(data) == 3
+    assert _offsets(data) == EXACT[: 3 * OFFSETS]
+    ((code, _, message),) = _found(data)
+    assert code == "scan-rows-missing"
+    assert message.endswith(f": it has 100 bytes, and had {size:,} when it was listed.")
+
+
+def test_a_log_that_grows_is_read_as_it_was_listed(data: Path, meanwhile: Any) -> None:
+    def grow() -> None:
+        with open(_log(data, 3), "ab") as file:
+            file.write(batch(records=[record()] * 5, base_offset=OFFSETS))
+
+    with meanwhile(grow):
+        assert _scan(data) == 0
+    assert _offsets(data) == EXACT
+    assert {(row["batches"], row["records"]) for row in _rows(data, "segments")} == {(BATCHES, OFFSETS)}
+
+
+def test_a_file_that_is_replaced_between_two_tables_is_named(data: Path) -> None:
+    attempt = tasks.attempt
+
+    def replacing(task: Task) -> TaskReport:
+        if task.table == "segments":
+            other = _log(data, 3).with_suffix(".new")
+            other.write_bytes(_log(data, 3).read_bytes())
+            other.rename(_log(data, 3))
+        return attempt(task)
+
+    with mock.patch.object(tasks, "attempt", replacing):
+        assert _scan(data, size="64m") == 3
+    assert _found(data) == [
+        (
+            "scan-tables-disagree",
+            3,
+            "The rows of this file in the tables batches, records, segments do not add up: another file took its place, or it was"
+            " cut off.",
+        )
+    ]
+
+
+# --- Rows twice, rows lost
+
+
+def test_slices_that_overlap_are_found_and_the_table_does_not_look_whole(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    split = planning.split
+
+    def overlapping(item: Any, target: int) -> list[planning.Piece]:
+        pieces = split(item, target)
+        size = pieces[1].start // 5  # of a batch
+        return [pieces[0], pieces[1]._replace(start=pieces[1].start - size), *pieces[2:]] if "/t-2/" in item.path else pieces
+
+    with mock.patch.object(planning, "split", overlapping):
+        assert _scan(data) == 3
+    tables = {path.name for path in (data.parent / "out").iterdir()}
+    assert "records.incomplete" in tables
+    assert "records" not in tables
+    ((code, partition, message),) = _found(data)
+    assert (code, partition) == ("scan-tables-disagree", 2)
+    assert message.startswith("The rows of this file in the table records do not add up: bytes ")
+    assert message.endswith(" were read twice.")
+    assert "Not to be computed with, for they do not add up: records.incomplete." in capsys.readouterr().out
+
+
+def test_a_slice_that_is_left_out_is_found(data: Path) -> None:
+    read = reading.read
+
+    def forgetful(work: Any, options: Any, on_report: Any) -> Any:
+        return read(work[1:] if options.table == "records" else work, options, on_report)
+
+    with mock.patch.object(reading, "read", forgetful):
+        assert _scan(data, size="64m") == 3
+    messages = [message for _, _, message in _found(data)]
+    assert any("1 slices were planned, and 0 read" in message for message in messages)
+    assert (data.parent / "out" / "records.incomplete").exists()
+
+
+def test_rows_that_get_lost_on_their_way_are_found(data: Path) -> None:
+    read = reading.read
+
+    def losing(work: Any, options: Any, on_report: Any) -> Any:
+        for one in read(work, options, on_report):
+            yield one.slice(0, one.num_rows - 1) if options.table == "batches" else one
+
+    with mock.patch.object(reading, "read", losing):
+        assert _scan(data) == 3
+    assert {code for code, _, _ in _found(data)} == {"scan-tables-disagree"}
+    assert (data.parent / "out" / "batches.incomplete").exists()
+
+
+def test_a_walk_that_goes_back_or_leaves_something_out_fails() -> None:
+    report = SliceReport("x.log", 100)
+    report.cover(100, 150)
+    report.cover(150, 200)
+    assert (report.first, report.last) == (100, 200)
+    with pytest.raises(KdumpError, match=r"x\.log: the walk went from byte 200 to byte 150, so batches would be there twice"):
+        report.cover(150, 220)
+    with pytest.raises(KdumpError, match="from byte 200 to byte 201, so batches would be lost"):
+        report.cover(201, 220)
+
+
+def test_a_file_of_rows_that_nobody_can_find_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / ATTEMPTS).mkdir()
+    task = Task(0, 1, (), Options({"path": str(tmp_path)}), str(tmp_path / ATTEMPTS))
+    with pytest.raises(KdumpError, match="--out has to lie on a disk that all workers share"):
+        Reconciliation(str(tmp_path)).take(task, [TaskReport("batches-00000-x.parquet", 0, [])])
+
+
+def test_tables_that_lack_a_file_are_named_in_order_whichever_task_ends_first(data: Path) -> None:
+    item = next(discovery.discover(str(_log(data, 0))))
+    messages = set()
+    for tables in (("records", "batches", "segments"), ("segments", "batches", "records")):
+        whole = Reconciliation(str(data))
+        whole.skipped += [(item, table, Skipped("unreadable", "no such file", None, None, False)) for table in tables]
+        messages |= {row["message"] for found in whole.findings() for row in found.to_pylist()}
+    assert messages == {"Rows of this file are missing in the tables batches, records, segments: no such file."}
+
+
+def test_records_that_do_not_decode_are_named_and_add_up(data: Path) -> None:
+    broken = batch(records=[record(value=b"v")] * 3, base_offset=OFFSETS, records_count=9, last_offset_delta=8)
+    with open(_log(data, 0), "ab") as file:
+        file.write(broken)
+    assert _scan(data) == 1
+    position = _log(data, 0).stat().st_size - len(broken)
+    message = (
+        f"6 records of the batch at byte {position:,} are not in the table records:"
+        " the batch holds fewer records than its header says (record-count-too-high)."
+    )
+    assert _found(data) == [("scan-records-unread", 0, message)]
+    assert len(_offsets(data)) == PARTITIONS * OFFSETS + 3
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_the_table_of_batches_has_a_row_for_each_batch(data: Path, rows: int) -> None:
+    report = SliceReport(str(_log(data, 0)))
+    report.size, report.inode, report.rows = 20, 1, rows
+    report.cover(0, 20)
+    report.count(2, 6)
+    whole = Reconciliation(str(data))
+    whole._add("batches", report)
+    whole.finish()
+    found = [message for _, _, message in whole.disagreements]
+    assert found == ([] if rows == 2 else [f"{rows} batches are in the table, and 2 were met"])
+
+
+@pytest.mark.parametrize(("records", "words"), [(None, "Some records"), (1, "1 record"), (2, "2 records")])
+def test_the_number_of_records_that_do_not_decode_is_said(data: Path, records: int | None, words: str) -> None:
+    item = next(discovery.discover(str(_log(data, 0))))
+    whole = Reconciliation(str(data))
+    whole.skipped.append((item, "records", Skipped("some-code", "why", 7, records, True)))
+    ((message,),) = ([row["message"] for row in found.to_pylist()] for found in whole.findings())
+    verb = "is" if records == 1 else "are"
+    assert message == f"{words} of the batch at byte 7 {verb} not in the table records: why (some-code)."
+
+
+def test_every_code_about_tables_is_shown_by_a_test_here() -> None:
+    text = Path(__file__).read_text()
+    assert all(f'"{code}"' in text for code in SCAN)

@@ -1,0 +1,545 @@
+"""Going on after damage: what was not touched is listed, and every byte is accounted for once."""
+
+import os
+import random
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdump.binary.source import Source
+from kdump.reading import salvage, search
+from kdump.reading.items import DAMAGED, INTACT, SALVAGED, Damage, Section
+from kdump.reading.plausible import is_plausible
+from kdump.reading.salvage import walk
+from tests import kernels
+from tests.builders.records import batch, message, message_set, record, wrapper
+from tests.support import LOGS, bytes_read, damaged, opened
+
+pytestmark = pytest.mark.both_kernels
+
+
+class Range(NamedTuple):
+    """A batch or a damaged range: where it starts and ends, and what became of it (`` for a damaged range)."""
+
+    start: int
+    end: int
+    status: str
+
+
+def _ranges(data: bytes, start: int = 0) -> list[Range]:
+    with opened(data) as source:
+        return _ranges_of(source, start)
+
+
+def _ranges_of(source: Source, start: int = 0) -> list[Range]:
+    ranges: list[Range] = []
+    for item in walk(source, start):
+        if isinstance(item, Damage):
+            ranges.append(Range(item.start, item.end, ""))
+        else:
+            assert isinstance(item, Section)
+            batches = item.chunk.batches
+            rows = zip(batches["position"], batches["size"], item.statuses, strict=True)
+            ranges += [Range(position, position + size, status) for position, size, status in rows]
+    return ranges
+
+
+def _assert_covers(ranges: list[Range], end: int, start: int = 0) -> None:
+    for found in ranges:
+        assert found.start == start < found.end
+        start = found.end
+    assert start == end
+
+
+def _batch(row: int, value: bytes = b"value") -> bytes:
+    return batch(records=[record(key=b"key", value=value)], base_offset=row)
+
+
+def _log(count: int) -> list[bytes]:
+    return [_batch(row) for row in range(count)]
+
+
+SIZE = len(_batch(0))
+
+# --- sound logs
+
+
+@given(LOGS)
+def test_a_sound_log_is_intact_from_end_to_end(data: bytes) -> None:
+    ranges = _ranges(data)
+    _assert_covers(ranges, len(data))
+    assert {found.status for found in ranges} <= {INTACT, SALVAGED}  # their offsets are in no order
+
+
+def test_batches_larger_than_a_window_are_intact() -> None:
+    large = batch(records=[record(value=bytes(3 << 20))], base_offset=1)
+    data = _batch(0) + large + _batch(2)
+    assert [found.status for found in _ranges(data)] == [INTACT] * 3
+
+
+# --- damage anywhere
+
+
+@pytest.mark.slow
+@settings(max_examples=200)
+@given(damaged(LOGS))
+def test_every_byte_of_a_damaged_log_is_accounted_for_once(data: bytes) -> None:
+    _assert_covers(_ranges(data), len(data))
+
+
+@given(st.binary(max_size=300), st.integers(0, 300))
+def test_arbitrary_bytes_are_accounted_for_from_any_start(data: bytes, start: int) -> None:
+    _assert_covers(_ranges(data, min(start, len(data))), len(data), min(start, len(data)))
+
+
+@st.composite
+def _hurt(draw: st.DrawFn) -> tuple[bytes, list[Range]]:
+    """A log damaged in a way that leaves every other batch to be found, and where its untouched batches are.
+
+    A length that leads from one batch to the start of another is left out: the rule by length steps over what lies between,
+    as it should when a batch holds others.
+    """
+    batches = _log(draw(st.integers(2, 12)))
+    victims = draw(st.sets(st.integers(0, len(batches) - 1), min_size=1, max_size=3))
+    untouched: list[Range] = []
+    data = b""
+    for row, whole in enumerate(batches):
+        if row not in victims:
+            untouched.append(Range(len(data), len(data) + len(whole), ""))
+            data += whole
+            continue
+        kind = draw(st.sampled_from(["flip", "zero", "cut", "insert", "length", "gone"]))
+        at = draw(st.integers(0, len(whole) - 1))
+        if kind == "flip":
+            # not in the first 8 bytes, which no checksum covers, nor so that a length steps over a batch
+            at = max(at, 12)
+            whole = whole[:at] + bytes([whole[at] ^ 1 << draw(st.integers(0, 7))]) + whole[at + 1 :]
+        elif kind == "zero":
+            end = draw(st.integers(at, len(whole)))
+            whole = whole[:at] + bytes(end - at) + whole[end:]
+        elif kind == "cut":
+            whole = whole[: min(at, len(whole) - 2)]  # the last byte, a zero, would be made good by the next batch's first
+        elif kind == "insert":
+            whole = whole[:at] + draw(st.binary(min_size=1, max_size=40)) + whole[at:]
+        elif kind == "length":
+            length = draw(st.integers(-(1 << 31), (1 << 31) - 1).filter(lambda length: (length + 12) % SIZE))
+            whole = whole[:8] + struct.pack(">i", length) + whole[12:]
+        else:
+            whole = b""
+        data += whole
+    return data, untouched
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(_hurt())
+def test_every_untouched_batch_is_listed(hurt: tuple[bytes, list[Range]]) -> None:
+    data, untouched = hurt
+    ranges = _ranges(data)
+    _assert_covers(ranges, len(data))
+    found = {(one.start, one.end) for one in ranges if one.status in (INTACT, SALVAGED)}
+    assert [one for one in untouched if (one.start, one.end) not in found] == []
+
+
+def test_a_batch_that_is_damaged_inside_is_stepped_over_by_its_length() -> None:
+    batches = _log(3)
+    data = batches[0] + batches[1][:-2] + b"!!" + batches[2]
+    assert [found.status for found in _ranges(data)] == [INTACT, DAMAGED, INTACT]
+
+
+def test_a_last_batch_that_is_damaged_inside_ends_the_log() -> None:
+    batches = _log(2)
+    assert [found.status for found in _ranges(batches[0] + batches[1][:-2] + b"!!")] == [INTACT, DAMAGED]
+
+
+def test_nothing_is_looked_for_inside_a_damaged_batch_whose_length_is_right() -> None:
+    nested = batch(records=[record(value=_batch(5))], base_offset=1, attributes=5)  # codec 5 does not exist
+    assert _ranges(_batch(0) + nested) == [Range(0, SIZE, INTACT), Range(SIZE, SIZE + len(nested), "")]
+
+
+@pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, SIZE - 11, 2 * SIZE - 12, 1 << 20, (1 << 31) - 1])
+@pytest.mark.parametrize("row", [0, 1, 3])
+def test_a_batch_is_salvaged_whose_length_alone_is_wrong(length: int, row: int) -> None:
+    batches = _log(4)
+    batches[row] = batches[row][:8] + struct.pack(">i", length) + batches[row][12:]
+    statuses = [INTACT] * 4
+    statuses[row] = SALVAGED
+    assert _ranges(b"".join(batches)) == [Range(at * SIZE, (at + 1) * SIZE, status) for at, status in enumerate(statuses)]
+
+
+def test_a_batch_is_shown_with_the_length_that_fits() -> None:
+    batches = _log(3)
+    batches[1] = batches[1][:8] + struct.pack(">i", -5) + batches[1][12:]
+    with opened(b"".join(batches)) as source:
+        _, section, _ = walk(source)
+    assert isinstance(section, Section)
+    assert (section.claimed_length, section.chunk.window) == (-5, _batch(1))
+    assert (section.chunk.batches.row(0).size, section.chunk.batches.row(0).isvalid) == (SIZE, True)
+
+
+@pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
+def test_behind_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
+    batches = _log(4)
+    batches[1] = batches[1][:8] + struct.pack(">i", length) + batches[1][12:-1] + b"!"
+    assert _ranges(b"".join(batches)) == [
+        Range(0, SIZE, INTACT),
+        Range(SIZE, 2 * SIZE, ""),
+        Range(2 * SIZE, 3 * SIZE, SALVAGED),
+        Range(3 * SIZE, 4 * SIZE, INTACT),
+    ]
+
+
+# --- lengths that lead to the start of a later batch
+
+
+def _claiming(batch: bytes, size: int) -> bytes:
+    """A batch damaged at its end that claims this size."""
+    return batch[:8] + struct.pack(">i", size - 12) + batch[12:-1] + bytes([batch[-1] ^ 0x21])
+
+
+def test_batches_that_a_damaged_one_claims_are_listed_where_their_offsets_go_on() -> None:
+    batches = _log(5)
+    batches[1] = _claiming(batches[1], 3 * SIZE)
+    assert _ranges(b"".join(batches))[1:] == [
+        Range(SIZE, 2 * SIZE, ""),
+        Range(2 * SIZE, 3 * SIZE, SALVAGED),
+        Range(3 * SIZE, 4 * SIZE, INTACT),
+        Range(4 * SIZE, 5 * SIZE, INTACT),
+    ]
+
+
+@pytest.mark.parametrize("next_row", [3, 4])
+def test_batches_that_a_damaged_one_claims_are_listed_up_to_the_end_of_the_log(next_row: int) -> None:
+    batches = _log(4)
+    batches[1] = _claiming(batches[1], (next_row - 1) * SIZE)
+    found = _ranges(b"".join(batches))
+    assert [(one.start // SIZE, one.status) for one in found[1:3]] == [(1, ""), (2, SALVAGED)]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "is_listed"),
+    [
+        ((0, 641, 642, 643, 644), True),
+        ((0, 641, 645, 646, 647), True),  # up to the next one
+        ((0, 641, 642, 645, 650), True),  # or from the damaged one on
+        ((0, 641, 643, 645, 650), False),  # neither
+        ((0, 641, 650, 651, 644), False),
+        ((0, 641, 639, 640, 642), False),
+        ((0, 641, 642, 700, 644), False),
+        ((0, 641, 700, 701, 642), False),  # the offsets of the damaged one reach up to the next: it holds what it claims
+    ],
+)
+def test_the_offsets_of_batches_inside_a_claim_have_to_fit(offsets: tuple[int, ...], is_listed: bool) -> None:
+    batches = [_batch(offset) for offset in offsets]
+    batches[1] = _claiming(batches[1], 3 * SIZE)
+    assert (2 * SIZE, 3 * SIZE) in [(one.start, one.end) for one in _ranges(b"".join(batches))] or not is_listed
+    hidden = Range(SIZE, 4 * SIZE, DAMAGED)
+    assert (hidden in _ranges(b"".join(batches))) == (not is_listed)
+
+
+def test_batches_of_a_lower_leader_epoch_inside_a_claim_are_payload() -> None:
+    batches = [batch(records=[record()], base_offset=row, partition_leader_epoch=7 if row != 2 else 6) for row in range(4)]
+    size = len(batches[0])
+    batches[1] = _claiming(batches[1], 2 * size)
+    assert Range(size, 3 * size, DAMAGED) in _ranges(b"".join(batches))
+
+
+@pytest.mark.parametrize("nested", [[2], [1, 2, 3], [2, 3, 4, 5], [100, 101]])
+@pytest.mark.parametrize("behind", [0, 1])
+def test_batches_in_the_payload_of_a_damaged_one_are_not_listed(nested: list[int], behind: int) -> None:
+    inner = b"".join(_batch(offset) for offset in nested)
+    outer = batch(records=[record(value=b"X" * 50 + inner), *[record(value=b"")] * behind], base_offset=1)
+    damaged = outer.replace(b"X" * 50, b"Y" * 50, 1)
+    ranges = _ranges(_batch(0) + damaged + _batch(2 + behind) + _batch(3 + behind))
+    assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
+    # by a header as well, which ends where the batch ends
+    outer = batch(records=[record(value=b"X" * 50, headers=[(b"copy", inner)])], base_offset=1)
+    damaged = outer.replace(b"X" * 50, b"Y" * 50, 1)
+    ranges = _ranges(_batch(0) + damaged + _batch(2) + _batch(3))
+    assert [one.status for one in ranges] == [INTACT, DAMAGED, INTACT, INTACT]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_a_damaged_batch_claims_too_much_is_listed_and_its_payload_is_not(seed: int) -> None:
+    chance = random.Random(seed)
+    batches: list[bytes] = []
+    offsets: list[tuple[int, int]] = []
+    offset = 0
+    for row in range(chance.randint(5, 60)):
+        count = chance.randint(1, 4)
+        values = [chance.randbytes(chance.randrange(200)) for _ in range(count)]
+        if chance.random() < 0.4:  # of another partition, or a copy of batches near by
+            first = chance.choice([offset - 1, offset, offset + 1, offset + 9, chance.randrange(1000)])
+            values[-1] += b"".join(_batch(max(first, 0) + place) for place in range(chance.randint(1, 3)))
+        codec = chance.choice(["none", "none", "none", "gzip", "snappy", "lz4"])
+        made = [record(key=b"key", value=value) for value in values]
+        batches.append(batch(records=made, base_offset=offset, codec=codec, partition_leader_epoch=row // 20))  # type: ignore[arg-type]
+        offsets.append((offset, offset + count - 1))
+        offset += count
+    starts = [sum(map(len, batches[:row])) for row in range(len(batches) + 1)]
+    victim = chance.randrange(len(batches) - 2)
+    until = chance.randint(victim + 1, len(batches))
+    batches[victim] = _claiming(batches[victim], starts[until] - starts[victim])
+    found = {(one.start, one.end) for one in _ranges(b"".join(batches)) if one.status in (INTACT, SALVAGED)}
+    assert found == {(starts[row], starts[row + 1]) for row in range(len(batches)) if row != victim}
+
+
+class _CountingSource(Source):
+    """Counts the bytes that are read."""
+
+    count = 0
+
+    def read(self, position: int, count: int) -> bytes:
+        data = super().read(position, count)
+        self.count += len(data)
+        return data
+
+
+def test_what_damaged_batches_claim_is_looked_through_once(tmp_path: Path) -> None:
+    sound = [_batch(3 * row, bytes(40)) for row in range(3000)]  # offsets are missing, as compaction leaves them
+    path = tmp_path / "x.log"
+    path.write_bytes(b"".join(_claiming(one, len(one)) for one in sound))
+    source = _CountingSource(str(path))
+    with source:
+        assert {one.status for one in _ranges_of(source)} == {DAMAGED}
+        assert source.count < 20 * source.size
+
+
+def test_a_found_batch_stays_in_doubt_until_the_offsets_go_on() -> None:
+    data = b"".join([_batch(100), b"garbage" * 9, _batch(5), _batch(6), _batch(101), _batch(102)])
+    assert [found.status for found in _ranges(data)] == [INTACT, "", SALVAGED, SALVAGED, SALVAGED, INTACT]
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_a_batch_with_a_wrong_offset_is_never_intact_wherever_a_window_ends(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(salvage, "WINDOW_SIZE", count * SIZE)
+    monkeypatch.setattr(search, "WINDOW_SIZE", count * SIZE)
+    monkeypatch.setattr(search, "NEAR", count * SIZE)
+    log = _log(8)
+    log[3] = struct.pack(">q", 500) + log[3][8:]
+    assert [found.status for found in _ranges(b"".join(log))] == [INTACT] * 3 + [SALVAGED] + [INTACT] * 4
+
+
+def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> None:
+    outer = bytearray(batch(records=[record(value=_batch(5) + _batch(6))], base_offset=1))
+    outer[8:12] = struct.pack(">i", len(outer) - 12 + 5)  # leads into the middle of the next batch
+    outer[-1] = 1  # so that the CRC does not tell the length
+    data = _batch(0) + bytes(outer) + _batch(7) + _batch(8) + _batch(9)
+    statuses = [found.status for found in _ranges(data)]
+    assert statuses[:4] == [INTACT, "", SALVAGED, SALVAGED]
+
+
+def test_old_messages_are_found_behind_damage() -> None:
+    sets = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
+    wrapped = wrapper(messages=[message(value=b"v")], base_offset=3)
+    data = sets[0] + b"\xff" * 50 + sets[1] + b"\xff" * 50 + sets[2] + b"\xff" * 50 + wrapped
+    assert [found.status for found in _ranges(data)] == [INTACT, "", SALVAGED, "", SALVAGED, "", SALVAGED]
+
+
+def test_a_magic_that_does_not_exist_is_damage() -> None:
+    assert [found.status for found in _ranges(batch(records=[record()], magic=3))] == [DAMAGED]
+
+
+@pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1, (2 << 20) - 30])
+def test_a_batch_is_found_wherever_the_windows_of_the_scan_end(size: int) -> None:
+    data = _batch(0) + bytes(size) + _batch(1)
+    assert _ranges(data)[1:] == [Range(SIZE, SIZE + size, ""), Range(SIZE + size, 2 * SIZE + size, SALVAGED)]
+
+
+def test_a_file_cut_while_it_is_read_ends_in_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    path.write_bytes(b"".join(_log(20)))
+    with Source(str(path)) as source:
+        os.truncate(path, 5 * SIZE + 7)
+        _assert_covers(_ranges_of(source), 20 * SIZE)
+
+
+# --- which batches are beyond doubt
+
+
+@pytest.mark.parametrize(
+    ("offsets", "statuses"),
+    [
+        ((0, 1, 2), "iii"),
+        ((7, 8, 9), "iii"),
+        ((0, 1, 9, 10, 11), "iiiii"),  # offsets are missing
+        ((0, 1, 9, 3, 4), "iisii"),
+        ((0, 1, 9, 2, 3), "iisii"),
+        ((0, 1, 9, 2), "iisi"),
+        ((5, 0, 1, 2), "siii"),
+        ((0, 1, 2, 1, 3), "iiisi"),
+        ((0, 1, 2, 3, 1, 2, 3), "iiiisii"),  # the first of a run that goes back
+        ((0, 1, 2, 2, 3), "iiisi"),
+        ((0, 1, 9), "iii"),
+        ((0, 9, 1), "isi"),
+        ((0, 3, 2, 3), "isii"),
+        ((0, 1, 5, 3, 6), "iisii"),  # either may be wrong; only the third has room where it should be
+    ],
+)
+@pytest.mark.parametrize("window", [1 << 20, 2 * SIZE + 9, SIZE + 9])
+def test_a_batch_out_of_line_with_those_around_it_is_salvaged(offsets: tuple[int, ...], statuses: str, window: int) -> None:
+    with kernels.sizes(kernels.Sizes(window=window)):
+        found = [one.status[0] for one in _ranges(b"".join(_batch(offset) for offset in offsets))]
+    assert "".join(found) == statuses
+
+
+@pytest.mark.parametrize(
+    ("epochs", "statuses"),
+    [
+        ((0, 0, 3, 3), "iiii"),
+        ((3, 3, 9, 3, 3), "iisii"),
+        ((3, 3, 1, 3, 3), "iisii"),
+        ((3, 3, 1, 1), "iisi"),
+        ((3, 3, 1), "iis"),
+        ((-1, -1, 0), "iii"),
+    ],
+)
+def test_a_leader_epoch_out_of_line_is_salvaged(epochs: tuple[int, ...], statuses: str) -> None:
+    batches = [
+        batch(records=[record(key=b"key", value=b"value")], base_offset=row, partition_leader_epoch=epoch)
+        for row, epoch in enumerate(epochs)
+    ]
+    assert "".join(one.status[0] for one in _ranges(b"".join(batches))) == statuses
+
+
+@pytest.mark.parametrize("distance", [-1, 0, 1])
+def test_what_starts_inside_the_claim_of_a_damaged_batch_is_never_intact(distance: int) -> None:
+    damaged = bytearray(_batch(1))
+    damaged[8:12] = struct.pack(">i", 3 * SIZE - 12 + distance)  # up to the start of the third batch after, or so
+    damaged[-1] ^= 1
+    data = _batch(0) + bytes(damaged) + b"".join(_batch(offset) for offset in (2, 3, 4, 5))
+    found = [(one.start // SIZE, one.status[:1]) for one in _ranges(data)]
+    if not distance:  # its length leads to a batch, but the offsets between go on as well
+        assert found == [(0, "i"), (1, ""), (2, "s"), (3, "i"), (4, "i"), (5, "i")]
+    else:
+        inside = "s" if distance > 0 else "i"
+        assert found == [(0, "i"), (1, ""), (2, "s"), (3, "s"), (4, inside), (5, "i")]
+
+
+def _header(**changes: int) -> bytes:
+    """A header of magic 2 with room for 7 bytes of a record."""
+    fields = {
+        "offset": 0,
+        "length": 56,
+        "epoch": -1,
+        "magic": 2,
+        "crc": 0,
+        "attributes": 0,
+        "delta": 0,
+        "base": 0,
+        "max": 0,
+        "producer": -1,
+        "producer_epoch": -1,
+        "sequence": -1,
+        "count": 1,
+    }
+    return struct.pack(">qiibIhiqqqhii", *{**fields, **changes}.values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "plausible"),
+    [
+        ({}, True),
+        ({"offset": -1}, False),
+        ({"length": 57}, False),  # more than is left
+        ({"length": 49, "count": 0}, True),
+        ({"length": 48, "count": 0}, False),
+        ({"epoch": -2}, False),
+        ({"epoch": 7}, True),
+        ({"magic": 3}, False),
+        ({"magic": -1}, False),
+        ({"attributes": 0x78}, True),
+        ({"attributes": 0x80}, False),
+        ({"attributes": -1}, False),
+        ({"attributes": 4, "count": 99}, True),
+        ({"attributes": 5}, False),
+        ({"delta": -1}, False),
+        ({"count": 0}, True),
+        ({"count": 2}, False),
+        ({"count": -1}, False),
+    ],
+)
+def test_a_header_is_plausible_by_each_of_its_fields(changes: dict[str, int], plausible: bool) -> None:
+    assert is_plausible(_header(**changes), 68) == plausible
+
+
+def test_a_header_has_to_be_whole() -> None:
+    assert not is_plausible(_header()[:60], 68)
+    assert not is_plausible(_header()[:25], 68)
+    assert not is_plausible(b"", 68)
+
+
+@pytest.mark.parametrize(
+    ("magic", "length", "attributes", "key_size", "plausible"),
+    [
+        (0, 14, 0, -1, True),
+        (0, 13, 0, -1, False),
+        (0, 14, 0, 0, True),
+        (0, 14, 0, 1, False),
+        (0, 19, 0, 5, True),
+        (0, 19, 0, 6, False),
+        (0, 14, 0, -2, False),
+        (0, 14, 4, -1, True),
+        (0, 14, 5, -1, False),
+        (1, 22, 0, -1, True),
+        (1, 21, 0, -1, False),
+        (1, 27, 0, 5, True),
+        (1, 27, 0, 6, False),
+    ],
+)
+def test_a_message_is_plausible_by_its_sizes(magic: int, length: int, attributes: int, key_size: int, plausible: bool) -> None:
+    time = bytes(8) if magic else b""
+    header = struct.pack(">qiIbb", 0, length, 0, magic, attributes) + time + struct.pack(">i", key_size)
+    assert is_plausible(header.ljust(61, b"\0"), 12 + length) == plausible
+    assert not is_plausible(header.ljust(61, b"\0"), 11 + length)
+
+
+# --- hostile input
+
+MEBIBYTE = 1 << 20
+_HEADER = struct.pack(">qiibIhiqqqhii", 5, 3 << 20, 0, 2, 1, 0, 0, 1, 1, -1, -1, -1, 1)
+_DERAILED = batch(records=[record(value=_batch(0))], crc=1, attributes=0x100)
+
+HOSTILE = {
+    "zeros": bytes(MEBIBYTE),
+    "0x02": b"\x02" * MEBIBYTE,
+    "0x01": b"\x01" * MEBIBYTE,
+    "headers": _HEADER * (MEBIBYTE // 2 // len(_HEADER)),
+    "headers with batches between": (_HEADER * 9 + _batch(1)) * (MEBIBYTE // 4 // (10 * len(_HEADER))),
+    "batches that lead nowhere": _DERAILED * (MEBIBYTE // 4 // len(_DERAILED)),
+}
+TIMES_READ = 400
+"""As often may a byte be read: 220 times is the most seen, and 1,900 and more where the search has no budget."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_bytes_are_not_read_ever_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(salvage, "_FIRST_TRIES", 1 << 12)  # what any file may take, however small, would hide the rest here
+    monkeypatch.setattr(salvage, "_FIRST_CRC_BYTES", MEBIBYTE)
+    data = HOSTILE[name]
+    with opened(data) as source, bytes_read() as total:
+        end = 0
+        for item in walk(source):
+            end = item.end if isinstance(item, Damage) else item.chunk.batches["position"][-1] + item.chunk.batches["size"][-1]
+    assert end == len(data)
+    assert len(data) <= total() < TIMES_READ * len(data)
+
+
+def test_a_damaged_batch_of_many_records_does_not_use_up_the_search(tmp_path: Path) -> None:
+    random_ = random.Random(7)
+    records = [record(offset_delta=row, timestamp_delta=1, key=b"k", value=random_.randbytes(40)) for row in range(2000)]
+    first, large, last = _batch(0), batch(base_offset=1, records=records), _batch(2001)
+    broken = large[:-20_000] + random_.randbytes(300_000)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(first + broken + last)
+    os.truncate(path, 64 << 20)  # what claims to be large may be
+    with Source(str(path)) as source:
+        damaged = [(item.code, item.status) for item in walk(source) if isinstance(item, Damage)]
+        listed = [(found.start, found.status) for found in _ranges_of(source) if found.status]
+    assert damaged == [("crc-mismatch", "damaged"), ("zero-tail", "zero")]
+    assert listed == [(0, INTACT), (len(first + broken), SALVAGED)]

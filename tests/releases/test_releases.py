@@ -1,0 +1,480 @@
+"""The history of Kafka's tool: that it is in order, complete, and names only what exists."""
+
+import ast
+import gzip
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdump
+from kdump.binary.java_strings import text_of
+from kdump.errors import UsageError
+from kdump.formats.log import Log
+from kdump.formats.offset_index import OffsetIndexEntry
+from kdump.formats.producer_snapshot import ProducerState
+from kdump.formats.record import Record
+from kdump.formats.record_batch import RecordBatch
+from kdump.formats.records import read as read_records
+from kdump.formats.time_index import TimeIndexEntry
+from kdump.formats.transaction_index import AbortedTransaction
+from kdump.output.kafka.lines import KafkaText
+from kdump.releases import decoder_words, exception_texts, history
+from kdump.releases.profile import Profile, profile_of
+from kdump.releases.timeline import History, Part, version_of
+from kdump.tables import Row
+from tests.builders.records import batch, message, message_set, record
+from tests.support import opened
+
+PACKAGE = Path(kdump.__file__).parent
+_RELEASE = re.compile(r"\d+(\.\d+){2,3}\Z")
+_CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+\Z")
+
+
+# --- timelines
+
+
+def _timelines() -> Iterator[tuple[str, Mapping[str, Any]]]:  # of values of any type
+    for module in (history, exception_texts):
+        for name, value in vars(module).items():
+            if isinstance(value, dict) and value and all(_is_release(key) for key in value):
+                yield name, value
+    yield from exception_texts.WORDS.items()
+    for option in history.OPTIONS:
+        yield f"--{option.name}", option.texts
+        if option.defaults:
+            yield f"--{option.name}, defaults", option.defaults
+
+
+def _is_release(key: object) -> bool:
+    return isinstance(key, str) and _RELEASE.match(key) is not None
+
+
+TIMELINES = list(_timelines())
+
+
+def test_there_are_timelines() -> None:
+    assert len(TIMELINES) > 100
+
+
+@pytest.mark.parametrize("timeline", [timeline for _, timeline in TIMELINES], ids=[name for name, _ in TIMELINES])
+def test_a_timeline_is_in_ascending_order(timeline: Mapping[str, object]) -> None:
+    releases = [version_of(release) for release in timeline]
+    assert releases == sorted(set(releases))
+
+
+def test_releases_are_in_ascending_order_and_the_last_is_the_newest() -> None:
+    versions = [version_of(release) for release in history.RELEASES]
+    assert versions == sorted(set(versions))
+
+
+def test_a_timeline_gives_what_held_in_a_release() -> None:
+    timeline = {"0.8.0": "a", "1.0.2": "b", "2.0.0": "c"}
+    held = {"0.8.0": "a", "1.0.1": "a", "1.0.2": "b", "1.1.1": "b", "2.0.0": "c", "10.0.0": "c"}
+    assert {release: History(release).at(timeline) for release in held} == held
+
+
+def test_before_its_first_release_a_timeline_holds_nothing() -> None:
+    timeline = {"2.3.0": "Display Kafka version."}
+    assert History("2.2.2").find(timeline) is None
+    assert History("2.3.0").find(timeline) == "Display Kafka version."
+    with pytest.raises(UsageError):
+        History("2.2.2").at(timeline)
+
+
+def test_releases_are_compared_by_their_numbers() -> None:
+    assert version_of("0.11.0.2") < version_of("1.0.0") < version_of("2.8.2") < version_of("2.10.0")
+
+
+# --- parts of lines
+
+
+def test_a_part_is_in_the_releases_from_since_up_to_until() -> None:
+    parts = (Part("a"), Part("b", since="2.0.0", until="2.2.0"))
+    lines = {release: History(release).line(parts) for release in ("0.8.0", "1.1.1", "2.0.0", "2.1.1", "2.2.0")}
+    assert lines == {"0.8.0": ("a",), "1.1.1": ("a",), "2.0.0": ("ab",), "2.1.1": ("ab",), "2.2.0": ("a",)}
+
+
+def test_a_line_is_cut_where_the_tool_begins_another_write() -> None:
+    parts = (Part("a"), Part("b", starts_piece=True), Part("c"), Part("d", starts_piece=True, since="9.0.0"))
+    assert History("4.3.1").line(parts) == ("a", "bc")
+
+
+_OF_BATCHES = {column.name for column in RecordBatch.schema}
+_OF_RECORDS = (
+    _OF_BATCHES | {column.name for column in Record.schema} | {"record_crc", "record_isvalid", "contents", "first_offset"}
+)
+_OF_PRODUCERS = {column.name for column in ProducerState.schema} | {"first_sequence", "cached_metadata"}
+
+LINES = {
+    "LOG_MESSAGE_LINE": _OF_RECORDS,
+    "BATCH_LINE": _OF_BATCHES,
+    "MESSAGE_LINE": _OF_BATCHES,
+    "BATCH_RECORD_LINE": _OF_RECORDS,
+    "MESSAGE_RECORD_LINE": _OF_RECORDS,
+    "TRANSACTION_LINE": {column.name for column in AbortedTransaction.schema},
+    "SNAPSHOT_LINE": _OF_PRODUCERS,
+    "SNAPSHOT_BATCH_PART": _OF_PRODUCERS,
+}
+
+
+def test_every_line_of_parts_is_looked_at_here() -> None:
+    of_parts = {
+        name
+        for name, value in vars(history).items()
+        if isinstance(value, tuple) and value and all(isinstance(part, Part) for part in value) and not name.startswith("_")
+    }
+    assert of_parts == set(LINES)
+
+
+@pytest.mark.parametrize(("name", "fields"), list(LINES.items()), ids=list(LINES))
+def test_the_fields_of_a_part_exist_and_its_releases_make_sense(name: str, fields: set[str]) -> None:
+    for part in getattr(history, name):
+        assert set(re.findall(r"\{(\w+)\}", part.text)) <= fields, part.text
+        assert not part.until or version_of(part.since) < version_of(part.until), part.text
+
+
+@pytest.mark.parametrize(
+    ("timeline", "row_class"), [(history.INDEX_LINE, OffsetIndexEntry), (history.TIME_INDEX_LINE, TimeIndexEntry)]
+)
+def test_the_lines_of_indexes_show_all_fields_of_an_entry(timeline: dict[str, str], row_class: type[Row]) -> None:
+    for line in timeline.values():
+        assert re.findall(r"\{(\w+)\}", line) == [column.name for column in row_class.schema]
+
+
+# --- words
+
+
+# What Kafka's tool never says: findings of rules, and faults of files that it does not read.
+_WITHOUT_WORDS = {
+    *(PACKAGE / "formats" / name for name in ("text_checkpoint.py", "partition_metadata.py", "quorum_state.py")),
+    # what is wrong there is told to who exports, or becomes a finding
+    *(PACKAGE / "pipeline" / name for name in ("logs.py", "discovery.py", "listed_source.py")),
+    *(PACKAGE / "library").glob("*.py"),
+}
+
+
+def _sources() -> Iterator[Path]:
+    for path in PACKAGE.rglob("*.py"):
+        if path not in _WITHOUT_WORDS and not _of_findings(path):
+            yield path
+
+
+def _of_findings(path: Path) -> bool:
+    """Whether a module says what is wrong to `kdump check` only: what it calls by a code are findings."""
+    return PACKAGE / "checks" in path.parents or PACKAGE / "reading" in path.parents
+
+
+def _calls() -> Iterator[tuple[str, ast.Call]]:
+    for path in _sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                function = node.func
+                name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+                yield name, node
+
+
+_RAISING = {"CorruptData": 0, "Unreadable": 0, "Fault": 0, "_fault": 0, "bad": 0, "corrupt": 0, "coded": 1}
+
+
+def _codes_in(node: ast.AST) -> set[str]:
+    constants = (found.value for found in ast.walk(node) if isinstance(found, ast.Constant))
+    return {value for value in constants if isinstance(value, str) and _CODE.match(value)}
+
+
+@cache
+def _raised_codes() -> frozenset[str]:
+    codes: set[str] = set()
+    for name, call in _calls():
+        if name in _RAISING and len(call.args) > _RAISING[name]:
+            codes |= _codes_in(call.args[_RAISING[name]])
+    for path in _sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            # codes on their way to a fault: `code = ...`, dicts of codes, and what the kernel's loops return
+            if isinstance(node, ast.Assign) and any("code" in ast.unparse(target).lower() for target in node.targets):
+                codes |= _codes_in(node.value)
+            if path.name == "reference.py" and isinstance(node, ast.Return) and node.value is not None:
+                codes |= _codes_in(node.value)
+    return frozenset(codes)
+
+
+# The kernel's word for what is `compressed-record-length-negative` in all messages: other batches have no such fault.
+_NEVER_RAISED = {"record-length-negative"}
+# Of our own options and commands, which Kafka's tool does not have.
+_OPTIONS = {f"{option.name}" for option in history.OPTIONS}
+
+
+def test_there_are_codes() -> None:
+    assert {"record-size-too-small", "frame-damaged", "header-key-null", "index-missing", "option-unknown"} <= _raised_codes()
+
+
+# Of checks, verdicts and of what stands around a log: no run of Kafka's tool raises them.
+_NOT_OF_THE_TOOL = {"crc-mismatch", "file-not-recognized"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    sorted(code for code in _raised_codes() - _NEVER_RAISED - _OPTIONS - _NOT_OF_THE_TOOL if not code.startswith("meta-")),
+)
+def test_every_fault_has_its_words(code: str) -> None:
+    assert code in exception_texts.WORDS | decoder_words.WORDS
+
+
+@pytest.mark.parametrize(
+    "code", sorted(code for code in _raised_codes() if code.startswith("frame-") and code != "frame-bad-header")
+)
+def test_a_damaged_stream_has_words_behind_the_records_and_in_wrappers_too(code: str) -> None:
+    code = code.removesuffix("-behind-records")
+    assert f"{code}-behind-records" in exception_texts.WORDS
+    assert f"wrapper-{code}" in exception_texts.WORDS
+
+
+def test_every_word_stands_for_a_fault() -> None:
+    raised = _raised_codes()
+    derived = {f"{code}-behind-records" for code in raised} | {f"wrapper-{code}" for code in raised}
+    derived |= {f"{code}-deep" for code in raised} | {f"{code}-read" for code in raised} | {f"loaded-{code}" for code in raised}
+    assert set(exception_texts.WORDS) - raised - derived == set()
+    assert set(decoder_words.WORDS) - raised == set()
+
+
+def test_words_name_only_values_that_some_fault_has() -> None:
+    values = {"path", "name", "position", "message", "records", "java_cause", "codec_name"}
+    for name, call in _calls():
+        if name in _RAISING or name == "_header_cut":
+            values |= {keyword.arg for keyword in call.keywords if keyword.arg is not None}
+    reference = ast.parse((PACKAGE / "binary" / "reference.py").read_text())
+    for node in ast.walk(reference):
+        if isinstance(node, ast.Dict):
+            values |= {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+    for code, timeline in exception_texts.WORDS.items():
+        for of_release in timeline.values():
+            placeholders = set(re.findall(r"(?<!\{)\{(\w+)[^{}]*\}", of_release.message or ""))
+            assert placeholders <= values, code
+
+
+@pytest.mark.parametrize("release", history.RELEASES)
+def test_every_release_has_words_for_every_fault(release: str) -> None:
+    profile = profile_of(release)
+    for code in exception_texts.WORDS:
+        found = profile.words(code)
+        assert found.exception or found.message
+
+
+@pytest.mark.parametrize(
+    ("release", "exception"),
+    [
+        ("0.11.0.0", "org.apache.kafka.common.record.InvalidRecordException"),
+        ("2.3.1", "org.apache.kafka.common.record.InvalidRecordException"),
+        ("2.4.0", "org.apache.kafka.common.InvalidRecordException"),
+        ("4.3.1", "org.apache.kafka.common.InvalidRecordException"),
+    ],
+)
+def test_the_exception_of_bad_records_moved_to_another_package(release: str, exception: str) -> None:
+    assert Profile(release).words("record-count-negative").exception == exception
+
+
+@pytest.mark.parametrize(
+    ("release", "is_checked"),
+    [
+        ("2.8.1", False),
+        ("2.8.2", True),
+        ("3.0.1", False),
+        ("3.0.2", True),
+        ("3.1.1", False),
+        ("3.1.2", True),
+        ("3.2.1", False),
+        ("3.2.2", True),
+        ("4.3.1", True),
+    ],
+)
+def test_a_fix_came_to_several_lines_at_once(release: str, is_checked: bool) -> None:
+    assert Profile(release).checks_header_count == is_checked
+
+
+# --- profiles
+
+
+def _all_releases() -> list[str]:
+    """Every release in which something changed, from the first with record batches on."""
+    mentioned = {release for _, timeline in TIMELINES for release in timeline}
+    return sorted((release for release in mentioned if version_of(release) >= (0, 11)), key=version_of)
+
+
+def test_every_release_of_the_history_has_a_profile() -> None:
+    assert "2.4.1" in _all_releases()
+    for release in _all_releases():
+        assert Profile(release).batch_line[0].startswith("baseOffset: ")
+
+
+def test_every_release_of_the_history_has_a_version_text() -> None:
+    for release in _all_releases():
+        assert "{" not in Profile(release).version_text
+
+
+def test_an_unknown_release_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_of("9.9.9")
+    assert str(caught.value).startswith("--release 9.9.9 is not known")
+    for release in history.RELEASES:
+        assert release in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("release", "hint"),
+    [
+        ("2.0.7", "is not known; did you mean 2.0.1 or 2.1.0? Known are 0.8.0, 0.8.1, "),
+        ("9.9.9", "is not known; did you mean 4.3.1? Known are "),
+        ("0.7.2", "is not known; did you mean 0.8.0? Known are "),
+        ("v2.0.1", "is not known; did you mean 2.0.1? Known are "),
+        ("kafka_2.13-3.7.1", "is not known; did you mean 3.7.1? Known are "),
+        ("3.7.1-rc0", "is not known; did you mean 3.7.1? Known are "),
+        ("2.0.1.0", "is not known; did you mean 2.0.1 or 2.1.0? Known are "),
+        ("foo", f"is not known; the newest is {history.RELEASES[-1]}; known are 0.8.0, "),
+        ("9" * 5000, "is not known; the newest is "),
+    ],
+)
+def test_an_unknown_release_is_refused_with_its_neighbours(release: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_of(release)
+    assert str(caught.value).startswith(f"--release {release} {hint}")
+
+
+@pytest.mark.parametrize("release", ["2.0", "2.0.", "2.0.x"])
+def test_the_start_of_a_number_is_answered_with_the_releases_that_have_it(release: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_of(release)
+    assert str(caught.value) == (
+        f"--release {release} is no full number, and patch releases differ; there are 2.0.0, 2.0.1"
+        " (`kdump releases` tells them apart)"
+    )
+
+
+@pytest.mark.parametrize("release", ["", "4.3", "4.3.1.0", " 4.3.1", "latest"])
+def test_a_release_is_named_in_full(release: str) -> None:
+    with pytest.raises(UsageError):
+        profile_of(release)
+
+
+EXAMPLE = batch(
+    base_offset=5,
+    partition_leader_epoch=3,
+    producer_id=1234,
+    producer_epoch=7,
+    base_sequence=100,
+    records=[
+        record(key=b"k1", value=b"v1", headers=[("h", b"x")], timestamp=1_700_000_000_000),
+        record(key=b"k2", timestamp=1_700_000_000_005),
+    ],
+)
+EXAMPLE_MESSAGE = message_set(messages=[message(key=b"k1", value=b"v1")], base_offset=5)
+
+_BATCH = "baseOffset: 5 lastOffset: 6"
+_PRODUCER = "baseSequence: 100 lastSequence: 101 producerId: 1234 producerEpoch: 7 partitionLeaderEpoch: 3"
+_TIME = "position: 0 CreateTime: 1700000000005"
+_OLD_END = "isvalid: true size: 85 magic: 2 compresscodec: NONE crc: 2835498568"
+_OLD_RECORD = (
+    "offset: 5 position: 0 CreateTime: 1700000000000 isvalid: true keysize: 2 valuesize: 2 magic: 2 compresscodec: NONE "
+    "producerId: 1234"
+)
+_OLD_RECORD_END = "sequence: 100 isTransactional: false headerKeys: [h]"
+
+
+def _first_lines(data: bytes, release: str) -> tuple[str, str]:
+    """The first batch line and the first record line of a release."""
+    text = KafkaText(Profile(release), text_of)
+    with opened(data) as source:
+        chunk = next(Log(source).chunks())
+        lines: list[str] = []
+        text.record_lines(next(read_records(source, chunk)), None, False, lines)
+        return text.batch_lines(chunk.batches)[0].rstrip("\n"), lines[0].rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("release", "line"),
+    [
+        ("0.11.0.0", f"{_BATCH} {_PRODUCER} isTransactional: false {_TIME} {_OLD_END}"),
+        ("1.1.1", f"{_BATCH} {_PRODUCER} isTransactional: false {_TIME} {_OLD_END}"),
+        ("2.0.0", f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false {_TIME} {_OLD_END}"),
+        ("2.0.1", f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false {_TIME} {_OLD_END}"),
+        (
+            "2.2.0",
+            f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false {_TIME} size: 85 magic: 2 "
+            "compresscodec: NONE crc: 2835498568 isvalid: true",
+        ),
+        (
+            "3.0.0",
+            f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false {_TIME} size: 85 magic: 2 "
+            "compresscodec: none crc: 2835498568 isvalid: true",
+        ),
+        pytest.param(
+            "3.2.0",
+            f"{_BATCH} count: 2 {_PRODUCER} isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty "
+            f"{_TIME} size: 85 magic: 2 compresscodec: none crc: 2835498568 isvalid: true",
+        ),
+    ],
+)
+def test_the_batch_line_of_a_release(release: str, line: str) -> None:
+    assert _first_lines(EXAMPLE, release)[0] == line
+
+
+@pytest.mark.parametrize(
+    ("release", "line"),
+    [
+        ("0.11.0.0", f"{_OLD_RECORD} {_OLD_RECORD_END}"),
+        ("0.11.0.2", f"{_OLD_RECORD} producerEpoch: 7 {_OLD_RECORD_END}"),
+        ("2.0.1", f"{_OLD_RECORD} producerEpoch: 7 {_OLD_RECORD_END}"),
+        ("2.2.0", "| offset: 5 CreateTime: 1700000000000 keysize: 2 valuesize: 2 sequence: 100 headerKeys: [h]"),
+        (
+            "2.8.0",
+            "| offset: 5 isValid: true crc: null keySize: 2 valueSize: 2 CreateTime: 1700000000000 baseOffset: 5 lastOffset: 6 "
+            "baseSequence: 100 lastSequence: 101 producerEpoch: 7 partitionLeaderEpoch: 3 batchSize: 85 magic: 2 "
+            "compressType: NONE position: 0 sequence: 100 headerKeys: [h]",
+        ),
+        ("3.0.0", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 sequence: 100 headerKeys: [h]"),
+        ("4.3.1", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 sequence: 100 headerKeys: [h]"),
+    ],
+)
+def test_the_record_line_of_a_release(release: str, line: str) -> None:
+    assert _first_lines(EXAMPLE, release)[1] == line
+
+
+@pytest.mark.parametrize(
+    ("release", "line"),
+    [
+        ("2.2.0", "| offset: 5 CreateTime: 1700000000000 keysize: 2 valuesize: 2 crc: 2782554722 isvalid: true"),
+        ("3.0.0", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722}"),
+        ("4.2.1", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722}"),
+        ("4.3.0", "| offset: 5 CreateTime: 1700000000000 keySize: 2 valueSize: 2 isValid: true crc: 2782554722"),
+    ],
+)
+def test_a_stray_brace_stands_on_lines_of_messages_from_3_0_to_4_2(release: str, line: str) -> None:
+    assert _first_lines(EXAMPLE_MESSAGE, release)[1] == line
+
+
+def test_2_8_repeats_the_batch_in_the_line_of_a_message() -> None:
+    assert _first_lines(EXAMPLE_MESSAGE, "2.8.1")[1] == (
+        "| offset: 5 isValid: true crc: 2782554722 keySize: 2 valueSize: 2 CreateTime: 1700000000000 baseOffset: 5 "
+        "lastOffset: 5 baseSequence: -1 lastSequence: -1 producerEpoch: -1 partitionLeaderEpoch: -1 batchSize: 38 magic: 1 "
+        "compressType: NONE position: 0 crc: 2782554722 isvalid: true"
+    )
+
+
+def test_2_8_gives_the_offset_of_the_first_message_in_a_wrapper() -> None:
+    inner = message_set(messages=[message(value=b"a"), message(value=b"b")], base_offset=0)
+    data = message_set(messages=[message(value=gzip.compress(inner), attributes=1)], base_offset=8)
+    assert "| offset: 7 " in _first_lines(data, "2.8.1")[1]
+    assert " baseOffset: 7 lastOffset: 8 " in _first_lines(data, "2.8.1")[1]
+
+
+def test_a_release_speaks_of_itself() -> None:
+    assert (Profile("4.3.1").version_text, Profile("1.0.1").version_text) == ("4.3.1", "")
+    assert Profile("2.3.0").version_text == "2.3.0 (Commit:fc1aaa116b661c8a)"
+
+
+@pytest.mark.parametrize("release", history.RELEASES)
+def test_releases_from_2_3_to_3_4_speak_of_their_commit(release: str) -> None:
+    pattern = r"[\d.]+ \(Commit:[0-9a-f]{16}\)" if (2, 3) <= version_of(release) < (3, 5) else r"[\d.]*"
+    assert re.fullmatch(pattern, Profile(release).version_text)

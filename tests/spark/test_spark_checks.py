@@ -1,0 +1,162 @@
+"""Spark answers questions to a fleet as SQLite does, over fleets that were made up."""
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kdump.checks.catalogue import FLEET
+from kdump.cli.commands import main
+from kdump.errors import UsageError
+from tests.builders.fleets import write_fleet
+from tests.cookbook_fleet import write_cookbook_fleet
+from tests.faults.case import NOW
+from tests.faults.fleet import CASES
+from tests.random_fleets import write_random_fleet
+from tests.sessions import why_no_spark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
+
+import pyarrow.parquet as pq  # what needs Arrow
+
+from kdump.output.arrow.schemas import schema_of, table_schema
+from kdump.pipeline.fleet import questions, replicas, segments, statistics, transactions
+from kdump.pipeline.fleet.query import Query
+from tests.fleets import ask_tables, in_order, tables_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(bool(why_no_spark()), reason=why_no_spark())]
+
+DAY = 86_400_000
+
+QUERIES: tuple[Query, ...] = (
+    *questions.of_scan(NOW, retention_ms=7 * DAY, reads_records=True),
+    *(query for query in questions.of_scan(NOW) if query.name == "blocked"),
+    segments.continuity(),
+    transactions.sequence_breaks(),
+    statistics.sizes(),
+    statistics.codecs(),
+    statistics.skew(),
+    statistics.throughput(3_600_000),
+    statistics.top_keys(10),
+    statistics.largest_records(10),
+)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
+    """A fleet of made up partitions, and all that the cases of faults show, as partitions of topics of their own."""
+    made_up = tables_of(write_random_fleet(tmp_path_factory.mktemp("random") / "fleet", 120, seed=7))
+    shown = []
+    for number, case in enumerate(CASES):
+        brokers = {
+            broker: {_renamed(name, number): held for name, held in partitions.items()}
+            for broker, partitions in case.shown.items()
+        }
+        cleaned = {broker: {_renamed(name, number): offset for name, offset in of.items()} for broker, of in case.cleaned.items()}
+        shown.append(tables_of(write_fleet(tmp_path_factory.mktemp("case") / "fleet", brokers, cleaned=cleaned)))
+    return {name: pa.concat_tables([made_up[name], *(each[name] for each in shown)]) for name in made_up}
+
+
+def _renamed(name: str, number: int) -> str:
+    topic, _, partition = name.rpartition("-")
+    return f"{topic}.{number}-{partition}"
+
+
+@pytest.fixture(scope="module")
+def frames(spark: Any, tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """The same tables as DataFrames."""
+    return {name: spark.createDataFrame(table) for name, table in tables.items()}
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+def test_spark_answers_as_sqlite_does(query: Query, frames: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+    from kdump.spark import checks
+
+    (expected,) = ask_tables([query], tables)
+    found = checks.ask(query, frames).toArrow()
+    assert found.schema.names == schema_of(query.result).names
+    assert found.schema.types == schema_of(query.result).types
+    assert in_order(found.to_pylist()) == in_order(expected.to_pylist())
+    assert expected.num_rows
+
+
+def test_all_findings_of_a_fleet_are_one_dataframe(frames: dict[str, Any]) -> None:
+    from kdump.spark import checks
+
+    found = checks.fleet(frames, NOW)
+    assert found.columns == table_schema("findings").names
+    assert {row["code"] for row in found.select("code").collect()} == FLEET
+
+
+def test_a_table_without_a_column_is_named(spark: Any) -> None:
+    from kdump.spark import checks
+
+    frame = spark.createDataFrame([(1, "1")], "partition int, broker string")
+    with pytest.raises(UsageError, match="the table segments was given without the column topic"):
+        checks.continuity(frame)
+
+
+def test_functions_ask_what_their_names_say(frames: dict[str, Any]) -> None:
+    from kdump.spark import checks
+
+    batches, records, segments, checkpoints = (frames[name] for name in ("batches", "records", "segments", "checkpoints"))
+    answers = {
+        "txn-marker-missing": checks.missing_markers(batches),
+        "replica-behind": checks.behind(segments, NOW),
+        "retention-blocked": checks.retention_blocked(segments, NOW, checkpoints=checkpoints),
+        "cleaner-behind": checks.cleaner_behind(segments, checkpoints),
+        "compaction-duplicate": checks.compaction_duplicates(records, checkpoints),
+        "tombstone-overdue": checks.tombstones_overdue(batches, NOW),
+    }
+    for code, frame in answers.items():
+        assert {row["code"] for row in frame.select("code").collect()} == {code}
+
+
+def test_a_scan_on_spark_finds_and_sums_up_what_one_without_does(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kdump.spark.writing.FEW_ROWS", 0)  # so that Spark is asked
+    brokers = write_cookbook_fleet(tmp_path / "brokers")
+    found: dict[str, list[str]] = {}
+    summaries: dict[str, dict[str, Any]] = {}
+    command = [sys.executable, "-m", "kdump", "scan", str(brokers), "--records", "--output", "json", "--engine", "local"]
+    done = subprocess.run([*command, "--out", str(tmp_path / "local")], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    summaries["local"] = json.loads(done.stdout)
+    with contextlib.redirect_stdout(io.StringIO()) as out:  # in the session of these tests
+        assert main(["scan", str(brokers), "--records", "--output", "json", "--out", str(tmp_path / "spark")]) == 1
+    summaries["spark"] = json.loads(out.getvalue())
+    for engine in summaries:
+        found[engine] = in_order(pq.read_table(tmp_path / engine / "findings").to_pylist())
+        for name in ("out", "engine", "seconds"):
+            del summaries[engine][name]
+    assert found["spark"] == found["local"]
+    assert summaries["spark"] == summaries["local"]
+    codes = {finding["code"] for finding in summaries["local"]["findings"]}
+    assert codes & FLEET == {
+        "replica-divergence",
+        "replica-missing-batches",
+        "txn-marker-missing",
+        "retention-blocked",
+        "cleaner-behind",
+        "compaction-duplicate",
+    }
+
+
+def test_small_tables_are_asked_without_spark(tmp_path: Path) -> None:
+    from kdump.spark.writing import ask_tables as ask_written
+
+    for name, table in tables_of(write_cookbook_fleet(tmp_path / "brokers")).items():
+        (tmp_path / "scan" / name).mkdir(parents=True)
+        pq.write_table(table, tmp_path / "scan" / name / "part-0.parquet")
+    no_session: Any = None
+    (found,) = ask_written(no_session, [replicas.divergence()], str(tmp_path / "scan"))
+    assert sorted(found["code"].to_pylist()) == ["replica-divergence", "replica-missing-batches"]

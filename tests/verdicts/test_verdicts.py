@@ -1,0 +1,329 @@
+"""The verdict: no exit 0 where something cannot be read, is lost at the next start, or was not looked at."""
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kdump
+from kdump.checks.catalogue import FAULTS, STARTS
+from kdump.checks.finding import FileReport, Finding
+from kdump.cli.commands import main
+from kdump.verdicts.verdict import Verdict
+from tests.builders.files import file_name, write_partition
+from tests.builders.records import batch, record
+
+LOG = file_name(0, ".log")
+NEWEST = file_name(4, ".log")
+
+
+def _finding(code: str = "crc-mismatch", severity: str = "error", message: str = "Wrong.") -> Finding:
+    return Finding(code, severity, "/a-0", "log", 0, 9, None, None, None, None, None, None, 1, "none", 0, "cut", message)
+
+
+def _report(not_examined: int = 0) -> FileReport:
+    return FileReport("/a-0/x", "log", 9, 1, 0, 0, 9 - not_examined, 0, 0, 0, not_examined)
+
+
+# --- the object
+
+
+def test_nothing_at_all_is_not_examined() -> None:
+    verdict = Verdict()
+    assert (verdict.words, verdict.exit_code) == (["not examined"], 3)
+    assert verdict.reasons == ["not examined: there is no file of Kafka's"]
+
+
+def test_a_file_without_findings_is_clean() -> None:
+    verdict = Verdict()
+    verdict.take(_report())
+    assert (verdict.text, verdict.exit_code, verdict.reasons) == ("clean", 0, [])
+
+
+def test_words_come_the_worst_first_and_what_was_not_examined_has_its_exit_code() -> None:
+    verdict = Verdict()
+    for row in (_finding("file-vanished"), _finding(), _finding(), _finding("start-loses", message="All goes.")):
+        verdict.take(row)
+    assert verdict.words == ["loses at start", "damaged", "not examined"]
+    assert verdict.reasons == ["loses at start: /a-0: All goes.", "damaged: 2 x crc-mismatch", "not examined: file-vanished"]
+    assert verdict.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("failing", "severity", "code"),
+    [(("error",), "warning", 0), (("error", "warning"), "warning", 1), (("error", "warning"), "info", 0)],
+)
+def test_findings_count_from_the_chosen_severity_on(failing: tuple[str, ...], severity: str, code: int) -> None:
+    verdict = Verdict(failing)
+    verdict.take(_finding(severity=severity))
+    assert verdict.exit_code == code
+    assert verdict.reasons == (["damaged: crc-mismatch"] if code else [f"not counted: 1 {severity}"])
+
+
+def test_clean_names_what_it_does_not_count() -> None:
+    verdict = Verdict()
+    verdict.take(_report(not_examined=5))
+    verdict.take_finding(_finding(), is_known=True)
+    verdict.leave_out()
+    expected = "clean, but for known findings and findings that were left out and files that are not Kafka's"
+    assert (verdict.text, verdict.exit_code) == (expected, 0)
+    assert verdict.reasons == [
+        "not looked at: 5 bytes in 1 file",
+        "known from the baseline: 1 finding",
+        "left out by --select or --ignore: 1 finding",
+    ]
+
+
+def test_reasons_have_an_end() -> None:
+    verdict = Verdict()
+    for code in list(FAULTS)[:40]:
+        verdict.take(_finding(code, "error"))
+    assert len(verdict.reasons) == 21 and verdict.reasons[-1].endswith(" more reasons")
+
+
+# --- partitions
+
+
+def _batches(*offsets: int) -> list[bytes]:
+    return [batch(base_offset=offset, records=[record(value=b"v%d" % offset)]) for offset in offsets]
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """A sound partition of three segments, each batch with an entry in its index."""
+    segments = {0: _batches(0, 1), 2: _batches(2, 3), 4: _batches(4, 5, 6)}
+    return write_partition(tmp_path / "data", topic="orders", partition=3, segments=segments, index_interval_bytes=0)
+
+
+def _exit_codes(path: Path, capfd: pytest.CaptureFixture[str]) -> tuple[int, int]:
+    """Of the check and the forecast of a directory."""
+    codes = main(["check", str(path)]), main(["forecast", str(path)])
+    capfd.readouterr()
+    return codes
+
+
+def test_a_sound_partition_is_clean(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert kdump.verdict(partition).words == ["clean"]
+    assert _exit_codes(partition, capfd) == (0, 0)
+
+
+def test_a_torn_end_leaves_damage_after_a_clean_stop(partition: Path) -> None:
+    os.truncate(partition / NEWEST, (partition / NEWEST).stat().st_size - 5)
+    for name in (".index", ".timeindex"):
+        (partition / file_name(4, name)).write_bytes(b"")  # nothing attests what is missing
+    findings = {finding.code: finding for finding in kdump.check(partition)}
+    assert set(findings) == {"torn-tail", "start-leaves-damage"}
+    assert (findings["torn-tail"].severity, findings["start-leaves-damage"].severity) == ("warning", "error")
+    assert findings["start-leaves-damage"].message.startswith(
+        "After a clean stop: 1 damaged batch stays: consumers stop at offset 6."
+    )
+    verdict = kdump.verdict(partition)
+    assert (verdict.words, verdict.exit_code) == (["damaged"], 1)
+
+
+def test_a_torn_end_that_a_broker_will_cut_is_damage_too(partition: Path) -> None:
+    (partition.parent / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    (partition.parent / "recovery-point-offset-checkpoint").write_text("0\n1\norders 3 4\n")
+    os.truncate(partition / NEWEST, (partition / NEWEST).stat().st_size - 5)
+    for name in (".index", ".timeindex"):
+        (partition / file_name(4, name)).write_bytes(b"")
+    (found,) = [finding for finding in kdump.check(partition) if finding.code in STARTS]
+    assert found.code == "start-leaves-damage"
+    assert found.message.startswith(f"After an unclean stop, recovery point 4: {NEWEST} is cut at byte ")
+
+
+def test_an_end_in_front_of_the_data_is_a_loss(partition: Path) -> None:
+    """A clean start reads where the log ends from the last index entry on, and stops at what is torn."""
+    data = b"".join(_batches(4, 5, 6))
+    (partition / NEWEST).write_bytes(data + b"\0" * 12)
+    for name in (".index", ".timeindex"):
+        (partition / file_name(4, name)).write_bytes(b"")
+    codes = {finding.code for finding in kdump.check(partition)}
+    assert codes & STARTS
+    assert kdump.verdict(partition).exit_code == 1
+
+
+def test_what_starts_do_to_what_fails_is_in_the_verdict_and_no_finding(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = bytearray((partition / LOG).read_bytes())
+    data[-1] ^= 1
+    (partition / LOG).write_bytes(data)
+    assert {finding.code for finding in kdump.check(partition)} == {"crc-mismatch"}
+    assert kdump.verdict(partition).words == ["loses at start", "damaged"]
+    assert main(["check", "--output", "ndjson", str(partition)]) == 1
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    starts = [row for row in rows if row["kind"] == "start"]
+    assert [(row["after"], row["recoveryPoint"], row["verdict"]) for row in starts] == [
+        ("unclean", 0, "loss"),
+        ("clean", 7, "damage"),
+        ("unclean", 7, "damage"),
+    ]
+    assert (rows[-1]["verdict"], rows[-1]["exitCode"]) == ("loses at start, damaged", 1)
+
+
+def test_a_start_of_what_was_ignored_does_not_fail(partition: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data = bytearray((partition / LOG).read_bytes())
+    data[-1] ^= 1
+    (partition / LOG).write_bytes(data)
+    assert main(["check", "--ignore", "crc-mismatch", str(partition)]) == 0
+    assert capfd.readouterr().out.endswith("Verdict: clean, but for findings that were left out. Exit status 0.\n")
+
+
+def test_starts_of_large_partitions_that_fail_are_left_to_forecasts(partition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kdump.verdicts import starts
+
+    data = bytearray((partition / LOG).read_bytes())
+    data[-1] ^= 1
+    (partition / LOG).write_bytes(data)
+    monkeypatch.setattr(starts, "_MAX_BATCHES", 7)
+    assert kdump.verdict(partition).words == ["loses at start", "damaged"]
+    monkeypatch.setattr(starts, "_MAX_BATCHES", 6)
+    assert kdump.verdict(partition).words == ["damaged"]
+
+
+# --- whatever is done to a partition
+
+
+def _cut(directory: Path, chance: random.Random) -> None:
+    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+    os.truncate(log, chance.randrange(log.stat().st_size))
+
+
+def _flip(directory: Path, chance: random.Random) -> None:
+    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+    data = bytearray(log.read_bytes())
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    log.write_bytes(data)
+
+
+def _rename(directory: Path, chance: random.Random) -> None:
+    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+    log.rename(log.with_suffix(chance.choice([".bak", ".log.bak", ".log.gz", ".old"])))
+
+
+def _remove_middle(directory: Path, chance: random.Random) -> None:
+    (directory / file_name(2, ".log")).unlink()
+    (directory / file_name(2, chance.choice([".index", ".timeindex"]))).unlink()  # the other attests what was there
+
+
+def _swap(directory: Path, chance: random.Random) -> None:
+    first, second = chance.sample([LOG, file_name(2, ".log"), NEWEST], 2)
+    data = (directory / first).read_bytes()
+    (directory / first).write_bytes((directory / second).read_bytes())
+    (directory / second).write_bytes(data)
+
+
+def _zero(directory: Path, chance: random.Random) -> None:
+    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+    data = log.read_bytes()
+    start = chance.randrange(len(data) - 1)  # the last byte of each log here is zero
+    log.write_bytes(data[:start] + bytes(len(data) - start))
+
+
+def _link_nowhere(directory: Path, chance: random.Random) -> None:
+    log = directory / chance.choice([LOG, file_name(2, ".log"), NEWEST])
+    log.unlink()
+    log.symlink_to(directory / "nowhere")
+
+
+DEEDS: list[Callable[[Path, random.Random], None]] = [_cut, _flip, _rename, _remove_middle, _swap, _zero, _link_nowhere]
+
+
+@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.__name__.strip("_"))
+def test_no_deed_that_loses_records_ends_with_exit_code_0(
+    deed: Callable[[Path, random.Random], None], partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for seed in range(25):
+        directory = partition.parent / f"copy-{seed}"
+        shutil.copytree(partition, directory)
+        deed(directory, random.Random(seed))
+        check, forecast = _exit_codes(directory, capfd)
+        assert check != 0, seed
+        assert (check, forecast) != (0, 1), seed
+
+
+def test_what_to_type_fits_what_is_endangered_and_what_was_not_examined(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = partition / NEWEST
+    os.truncate(log, 2 * len(_batches(4)[0]))  # at the end of a batch: a clean start writes over what follows
+    (partition / LOG).rename(partition / f"{LOG}.bak")
+    assert main(["check", str(partition)]) == 3
+    out = capfd.readouterr().out
+    assert f"\nNext\n  cp -a {partition} ELSEWHERE   # before any restart\n  kdump forecast {partition}   # " in out
+    assert f"  kdump check --as log {partition}/{LOG}.bak   # it was not examined\n" in out
+    assert main(["check", "--as", "log", f"{partition}/{LOG}.bak"]) == 0
+
+
+# --- what stands around partitions
+
+
+def _log_directory(path: Path, *topics: str, **values: str) -> Path:
+    """A log directory that a KRaft broker stopped cleanly, with a sound partition of each topic."""
+    for topic in topics:
+        write_partition(path, topic=topic, partition=0, segments={0: _batches(0, 1)}, index_interval_bytes=0)
+        (path / f"{topic}-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
+    names = {"version": "1", "cluster.id": "c", "node.id": "1", **values}
+    path.mkdir(exist_ok=True)
+    (path / "meta.properties").write_text("".join(f"{name}={value}\n" for name, value in names.items()))
+    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint"):
+        (path / name).write_text("0\n0\n")
+    (path / ".kafka_cleanshutdown").write_text("")
+    return path
+
+
+def test_sound_log_directories_side_by_side_are_clean(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _log_directory(tmp_path / "d1", "a", **{"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"})
+    _log_directory(tmp_path / "d2", "b", **{"directory.id": "mEw3Qw2rQ1m0qQJqk5Qv1A"})
+    assert kdump.verdict(tmp_path).words == ["clean"]
+    assert _exit_codes(tmp_path, capfd) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("topics", "values", "message"),
+    [
+        pytest.param(("a", "b"), {}, "another log directory of this broker has the partition, too", id="duplicate"),
+        pytest.param(("a", "c"), {"node.id": "2"}, "name two brokers, 1 and 2", id="two brokers"),
+        pytest.param(("a", "c"), {"cluster.id": "d"}, "name two clusters, c and d", id="two clusters"),
+        pytest.param(("a", "c"), {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}, "have the same directory.id", id="one id twice"),
+    ],
+)
+def test_log_directories_that_do_not_go_together_fail_in_check_as_in_forecast(
+    topics: tuple[str, str], values: dict[str, str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ids = {"directory.id": "dEw3Qw2rQ1m0qQJqk5Qv1A"}
+    _log_directory(tmp_path / "d1", "a", "b", **ids)
+    _log_directory(tmp_path / "d2", topics[1], **{"directory.id": "mEw3Qw2rQ1m0qQJqk5Qv1A", **values})
+    found = list(kdump.check(tmp_path))
+    assert {finding.code for finding in found} == {"start-loses"}
+    assert all(message in finding.message for finding in found)
+    assert kdump.verdict(tmp_path).words == ["loses at start"]
+    assert _exit_codes(tmp_path, capfd) == (1, 1)
+
+
+def test_a_log_that_the_broker_may_not_write_fails_in_check_as_in_forecast(
+    partition: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (partition / NEWEST).chmod(0o400)
+    (found,) = kdump.check(partition)
+    assert (found.code, found.severity) == ("start-loses", "error")
+    assert NEWEST in found.message
+    assert _exit_codes(partition, capfd) == (1, 1)
+
+
+def test_what_stands_around_a_partition_is_reported_once_and_as_it_is_now(tmp_path: Path) -> None:
+    _log_directory(tmp_path / "d1", "a")
+    log = tmp_path / "d1" / "a-0" / LOG
+    assert kdump.verdict(tmp_path / "d1").words == ["clean"]
+    os.truncate(log, log.stat().st_size - 5)
+    log.chmod(0o400)
+    found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
+    assert [(finding.path, LOG in finding.message) for finding in found] == [(str(log.parent), True)]
+    (tmp_path / "d1" / "meta.properties").write_text("version=1\ncluster.id=c\n")
+    found = [finding for finding in kdump.check(tmp_path / "d1") if finding.code == "start-loses"]
+    assert [finding.path for finding in found] == [str(tmp_path / "d1")]

@@ -1,0 +1,118 @@
+"""What worker processes share with the process that started them."""
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from kdump.workers.last_position import LastPosition
+from kdump.workers.process import fork
+from kdump.workers.slots import SharedSlots
+from tests.support import HANG
+
+
+def _ended(work: Callable[[], None]) -> int:
+    """The exit code of a worker process that does this; negative for a signal."""
+    process = fork()
+    if not process:
+        try:
+            work()
+        except BaseException:
+            os._exit(99)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def test_a_worker_that_was_killed_leaves_its_last_position() -> None:
+    last = LastPosition(2, 64)
+
+    def work() -> None:
+        last.put_text(b"a.log")
+        last.put(7, 1 << 40)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert (last.numbers(), last.text()) == ((0, 0), b"")
+    assert _ended(work) == -signal.SIGKILL
+    assert (last.numbers(), last.text()) == ((7, 1 << 40), b"a.log")
+
+
+def test_a_text_counts_with_the_numbers_that_are_put_after_it() -> None:
+    last = LastPosition(1, 64)
+    last.put_text(b"first")
+    assert last.text() == b""
+    last.put(1)
+    last.put_text(b"")
+    assert last.text() == b"first"
+    last.put(2)
+    assert (last.numbers(), last.text()) == ((2,), b"")
+
+
+def test_a_text_that_is_too_long_for_its_page_is_cut_off() -> None:
+    last = LastPosition(1, 20)  # 8 bytes for the number, 4 for the length of the text
+    last.put_text(b"0123456789")
+    last.put(5)
+    assert (last.numbers(), last.text()) == ((5,), b"01234567")
+
+
+def test_what_a_worker_puts_into_a_slot_is_there_for_the_reader() -> None:
+    slots = SharedSlots(3, 4)
+
+    def work() -> None:
+        slots.take_end_of_worker()
+        slots.memory[4:8] = b"text"
+
+    assert _ended(work) == 0
+    slots.take_end_of_reader()
+    assert slots.memory[:] == b"\0\0\0\0text\0\0\0\0"
+    slots.close()
+
+
+def test_a_worker_hears_of_freed_slots_and_of_nothing_before() -> None:
+    slots = SharedSlots(3, 4)
+    assert slots.freed() == b""
+    assert not slots.wait(0)
+
+    def work() -> None:
+        slots.take_end_of_worker()
+        found = b""
+        while len(found) < 2 and slots.wait(HANG):
+            found += slots.freed()
+        os._exit(found[0] * 10 + found[1])
+
+    slots.free(2)
+    slots.free(1)
+    assert _ended(work) == 21
+    slots.close()
+
+
+def test_a_worker_whose_reader_has_ended_meets_a_broken_pipe() -> None:
+    slots = SharedSlots(3, 4)
+    slots.take_end_of_worker()
+    assert slots.wait(HANG)
+    with pytest.raises(BrokenPipeError):
+        slots.freed()
+    slots.close()
+
+
+def test_a_slot_that_is_freed_late_disturbs_nobody() -> None:
+    slots = SharedSlots(3, 4)
+    slots.close()
+    reading, writing = os.pipe()  # very likely the same descriptors again
+    os.set_blocking(reading, False)
+    slots.free(1)
+    slots.close()
+    with pytest.raises(BlockingIOError):
+        os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
+
+
+def test_each_process_keeps_its_own_end_only() -> None:
+    before = len(os.listdir("/dev/fd"))
+    for take_end in (SharedSlots.take_end_of_reader, SharedSlots.take_end_of_worker):
+        slots = SharedSlots(3, 4)
+        take_end(slots)
+        assert len(os.listdir("/dev/fd")) == before + 1
+        slots.close()
+        assert len(os.listdir("/dev/fd")) == before
