@@ -1,0 +1,91 @@
+"""Shows in text what a change does to the goldens, packed ones too: those of a commit beside those that are here.
+
+python -m golden_outputs.review main
+python -m golden_outputs.review HEAD~3 --show 5
+
+A change that several releases share is shown once. Exit code 1 says that something differs.
+"""
+
+import argparse
+import difflib
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from unittest import mock
+
+from golden_outputs import stored
+from golden_outputs.stored import Golden, RunOfCase
+
+ROOT = Path(__file__).parent.parent
+_SHOWN = 20
+_SHOWN_LINES = 40
+_SHOWN_RELEASES = 6
+
+Goldens = Mapping[str, Mapping[RunOfCase, Golden]]
+"""By release, the goldens of its runs."""
+
+
+def kept_in(folder: Path) -> Goldens:
+    """All goldens that a folder holds."""
+    with mock.patch.object(stored, "FOLDER", folder):
+        stored.forget()
+        try:
+            return {release: {golden.run: golden for golden in stored.read(release)} for release in stored.releases()}
+        finally:
+            stored.forget()
+
+
+def differences(before: Goldens, after: Goldens) -> dict[str, list[str]]:
+    """What differs, as unified differences of the readable form, each with its releases, the newest first."""
+    found: dict[str, list[str]] = {}
+    for release in sorted({*before, *after}, key=stored.release_number, reverse=True):
+        old, new = before.get(release, {}), after.get(release, {})
+        for run in sorted({*old, *new}):
+            if old.get(run) != new.get(run):
+                found.setdefault(_difference(old.get(run), new.get(run)), []).append(release)
+    return found
+
+
+def _difference(old: Golden | None, new: Golden | None) -> str:
+    case = (new or old or stored.Golden("", (), 0, b"", b"")).case
+    texts = [[] if golden is None else stored.to_text([golden]).splitlines() for golden in (old, new)]
+    return "\n".join([case, *list(difflib.unified_diff(*texts, n=1, lineterm=""))[2:]])
+
+
+def report(found: Mapping[str, Sequence[str]], show: int) -> Iterator[str]:
+    """The differences as text, the ones that most releases share first."""
+    in_order = sorted(found.items(), key=lambda item: -len(item[1]))
+    yield f"{len(found)} differences\n"
+    for text, releases in in_order[:show]:
+        shown = ", ".join(releases[:_SHOWN_RELEASES])
+        more = f" and {len(releases) - _SHOWN_RELEASES} more" if len(releases) > _SHOWN_RELEASES else ""
+        lines = text.split("\n")
+        yield f"\n== {lines[0]} ({shown}{more})\n"
+        yield from (f"{line}\n" for line in lines[1 : 1 + _SHOWN_LINES])
+        if len(lines) > 1 + _SHOWN_LINES:
+            yield f"... {len(lines) - 1 - _SHOWN_LINES} more lines\n"
+    if len(in_order) > show:
+        yield f"\n... {len(in_order) - show} more; --show shows them\n"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Compare the goldens of a commit with those that are here. Returns 1 if they differ."""
+    parser = argparse.ArgumentParser(prog="python -m golden_outputs.review", description=__doc__.partition("\n")[0])
+    parser.add_argument("base", help="a commit, as git names it")
+    parser.add_argument("--show", type=int, default=_SHOWN, help="how many differences are shown in full")
+    given = parser.parse_args(arguments)
+    packed = subprocess.run(["git", "archive", given.base, "golden_outputs"], cwd=ROOT, capture_output=True, check=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(folder, filter="data")
+        found = differences(kept_in(Path(folder) / "golden_outputs"), kept_in(stored.FOLDER))
+    sys.stdout.writelines(report(found, given.show))
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
