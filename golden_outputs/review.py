@@ -52,8 +52,12 @@ def differences(before: Goldens, after: Goldens) -> dict[str, list[str]]:
 
 def _difference(old: Golden | None, new: Golden | None) -> str:
     case = (new or old or stored.Golden("", (), 0, b"", b"")).case
-    texts = [[] if golden is None else stored.to_text([golden]).splitlines() for golden in (old, new)]
-    return "\n".join([case, *list(difflib.unified_diff(*texts, n=1, lineterm=""))[2:]])
+    changed = list(difflib.unified_diff(_lines(old), _lines(new), n=1, lineterm=""))
+    return "\n".join([case, *changed[2:]])  # without the names of files
+
+
+def _lines(golden: Golden | None) -> list[str]:
+    return [] if golden is None else stored.to_text([golden]).splitlines()
 
 
 def report(found: Mapping[str, Sequence[str]], show: int) -> Iterator[str]:
