@@ -35,7 +35,7 @@ def test_fields_are_read_by_name() -> None:
     "line",
     [
         "count = header[12]",
-        "size = data[start + 8 : start + kernel.LOG_OVERHEAD]",
+        "size = data[start + 8 : start + LOG_OVERHEAD]",
         "size = chunk.headers[row][1] + 12",
         "if run[11] > state[3]:",
         "length = int.from_bytes(data[8:12], 'big')",
@@ -114,22 +114,6 @@ def test_fields_of_a_message_are_found_by_name_and_in_its_bytes() -> None:
     assert header[batch_header.MESSAGE_ATTRIBUTES] == data[batch_header.MESSAGE_ATTRIBUTES_AT] == 8
     assert batch_header.codec_id(data) == 0
     assert batch_header.message_timestamp(data) == TIMESTAMP
-
-
-class _Bytes:
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def read(self, position: int, count: int, /) -> bytes:
-        return self.data[position : position + count]
-
-
-def test_a_peek_at_a_batch_says_offset_length_and_magic() -> None:
-    assert batch_header.peek(_Bytes(b"x" + BATCH), 1) == (5, len(BATCH) - 12, 2)
-
-
-def test_a_peek_where_the_file_ends_in_a_header_says_nothing() -> None:
-    assert batch_header.peek(_Bytes(BATCH[:16]), 0) is None
 
 
 def test_the_fields_of_a_run_have_the_names_that_the_kernel_gives_them() -> None:

@@ -10,17 +10,8 @@ from struct import Struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
     BatchHeader = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
     MessageHeader = tuple[int, int, int, int, int, int]
-
-    class Readable(Protocol):
-        """What reads by position."""
-
-        def read(self, position: int, count: int, /) -> bytes:
-            """The bytes there, fewer than `count` at the end."""
-
 
 # --- batches of magic 2
 
@@ -88,8 +79,6 @@ HEADER_UP_TO_MAGIC = MAGIC_AT + 1
 MIN_RECORD_OVERHEAD = 14
 """No batch and no message is shorter than this, not counting its offset and length (those of magic 1 have 22 bytes or more)."""
 
-_UP_TO_MAGIC = Struct(">qi4xb")
-
 
 def batch_offset(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The offset that the header at this position begins with; of a message it is the only one."""
@@ -122,9 +111,3 @@ def stored_crc(data: bytes | bytearray | memoryview, position: int = 0) -> int:
     """The checksum in the header at this position, of a batch or a message."""
     at = position + (CRC_AT if data[position + MAGIC_AT] >= 2 else MESSAGE_CRC_AT)
     return int.from_bytes(data[at : at + 4], "big")
-
-
-def peek(source: Readable, position: int) -> tuple[int, int, int] | None:
-    """Offset, length and magic of the batch or message at this position of a file; None where the file ends before they do."""
-    header_bytes = source.read(position, HEADER_UP_TO_MAGIC)
-    return _UP_TO_MAGIC.unpack(header_bytes) if len(header_bytes) == HEADER_UP_TO_MAGIC else None

@@ -10,8 +10,8 @@ from kdump.binary.source import WINDOW_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.binary.batch_header import Readable
     from kdump.binary.reference import Checksum
+    from kdump.binary.source import Readable
 
 __all__ = ["Checksum", "crc32", "crc32c_for", "of_range"]
 

@@ -9,14 +9,6 @@ from __future__ import annotations
 import os
 
 from kdump.binary import reference
-from kdump.binary.batch_header import (
-    BATCH_HEADER,
-    BATCH_HEADER_SIZE,
-    CRC_COVERS_FROM,
-    LOG_OVERHEAD,
-    MESSAGE_HEADER,
-    MIN_BATCH_LENGTH,
-)
 from kdump.binary.reference import (
     OFFSET_DELTA,
     TIMESTAMP_DELTA,
@@ -32,22 +24,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from kdump.binary.batch_header import BatchHeader, MessageHeader
     from kdump.binary.reference import Buffer, Headers, RecordTuple
 
 __all__ = [
-    "BATCH_HEADER",
-    "BATCH_HEADER_SIZE",
-    "CRC_COVERS_FROM",
-    "LOG_OVERHEAD",
-    "MESSAGE_HEADER",
-    "MIN_BATCH_LENGTH",
     "OFFSET_DELTA",
     "TIMESTAMP_DELTA",
-    "BatchHeader",
     "Buffer",
     "Headers",
-    "MessageHeader",
     "RecordTuple",
     "VarintTooLong",
     "extent_at",

@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import ClassVar, Protocol
 
+    class Readable(Protocol):
+        """What reads by position."""
+
+        def read(self, position: int, count: int, /) -> bytes:
+            """The bytes there, fewer than `count` at the end."""
+
+    class SizedReadable(Readable, Protocol):
+        """What reads by position, and knows where it ends."""
+
+        @property
+        def size(self) -> int: ...
+
     class _Reader(Protocol):
         def read_into(self, descriptor: int, buffer: memoryview, position: int) -> int: ...
 

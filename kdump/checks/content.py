@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary import kernel
-from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH
+from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH, LOG_OVERHEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Content:
     ) -> None:
         self.header = header
         self.position = position
-        self.size = header[LENGTH] + kernel.LOG_OVERHEAD
+        self.size = header[LENGTH] + LOG_OVERHEAD
         self.data = data
         self.start = start
         self.end = end

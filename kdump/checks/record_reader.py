@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from kdump.binary import codecs, kernel
-from kdump.binary.batch_header import ATTRIBUTES, COMPRESSION_MASK, LENGTH, MAGIC, RECORD_COUNT
+from kdump.binary.batch_header import (
+    ATTRIBUTES,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    LENGTH,
+    LOG_OVERHEAD,
+    MAGIC,
+    MIN_BATCH_LENGTH,
+    RECORD_COUNT,
+)
 from kdump.binary.codecs import CODECS, NONE
 from kdump.checks.content import Content
 from kdump.checks.wording import counted
@@ -144,7 +153,7 @@ class Contents:
                 )
                 if code or position != content.end or len(content.rows) != count or not content.is_sound:
                     bad, content = (content, position), None
-            is_empty = not count and header[LENGTH] == kernel.MIN_BATCH_LENGTH
+            is_empty = not count and header[LENGTH] == MIN_BATCH_LENGTH
             if content is not None:
                 for rule in self._rules:
                     rule.content(content, status)
@@ -168,18 +177,18 @@ class Contents:
     def _content(self, chunk: Chunk, row: int) -> Content | None:
         """What this batch holds, if it can be held: its records are not yet read."""
         header = chunk.headers[row]
-        size = header[LENGTH] + kernel.LOG_OVERHEAD
-        if not 0 < header[RECORD_COUNT] <= _MAX_COUNT or not kernel.BATCH_HEADER_SIZE <= size <= _MAX_HELD:
+        size = header[LENGTH] + LOG_OVERHEAD
+        if not 0 < header[RECORD_COUNT] <= _MAX_COUNT or not BATCH_HEADER_SIZE <= size <= _MAX_HELD:
             return None
         position = chunk.batches["position"][row]
         codec = header[ATTRIBUTES] & COMPRESSION_MASK
         if chunk.window and not codec:
             start = chunk.starts[row]
-            return Content(header, position, chunk.window, start + kernel.BATCH_HEADER_SIZE, start + size)
+            return Content(header, position, chunk.window, start + BATCH_HEADER_SIZE, start + size)
         batch = record.bytes_of(self._source, chunk, row)
         if not codec:
-            return Content(header, position, batch, kernel.BATCH_HEADER_SIZE, len(batch))
-        payload = batch[kernel.BATCH_HEADER_SIZE :]
+            return Content(header, position, batch, BATCH_HEADER_SIZE, len(batch))
+        payload = batch[BATCH_HEADER_SIZE:]
         held = self._decompressor.decompress(codec, payload)
         if held is not None:
             data = bytes(held)  # what is held is another's soon
@@ -198,7 +207,7 @@ class Contents:
             table = record.table_of_records([header], [len(rows)], rows)
             self._show(record.RecordChunk(chunk.batches, [len(rows)], table, continues), status)
 
-        size = header[LENGTH] + kernel.LOG_OVERHEAD
+        size = header[LENGTH] + LOG_OVERHEAD
         walk: record.BatchRecords | None = None
         try:
             batch = record.bytes_of(self._source, chunk, 0)

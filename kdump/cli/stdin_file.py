@@ -9,7 +9,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kdump.binary.kernel import BATCH_HEADER_SIZE
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import Unreadable, UsageError
 

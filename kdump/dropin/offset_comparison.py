@@ -7,7 +7,7 @@ from bisect import bisect_right
 from operator import lt
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import HEADER_UP_TO_MAGIC
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC
 from kdump.errors import CorruptData
 from kdump.formats import message_set, offset_index, records
 from kdump.formats.log import MAX_INT, STRICT_RULES, Log, LogRules
@@ -69,13 +69,13 @@ class LastOffsets:
     def at(self, position: int) -> int:
         """The last offset of the batch at this position. Raises CorruptData as `last_offset_at`."""
         start = position - self._piece_position
-        if not 0 <= start <= len(self._piece) - kernel.BATCH_HEADER_SIZE:
+        if not 0 <= start <= len(self._piece) - BATCH_HEADER_SIZE:
             is_near = 0 <= start <= len(self._piece) + _NEAR
             self._piece_position, start = max(position, 0), 0
-            self._piece = self._log.read(self._piece_position, _HELD_PIECE if is_near else kernel.BATCH_HEADER_SIZE)
-        if position >= 0 and len(self._piece) - start >= kernel.BATCH_HEADER_SIZE:
+            self._piece = self._log.read(self._piece_position, _HELD_PIECE if is_near else BATCH_HEADER_SIZE)
+        if position >= 0 and len(self._piece) - start >= BATCH_HEADER_SIZE:
             size, last_offset, magic = kernel.extent_at(self._piece, start)
-            least = kernel.BATCH_HEADER_SIZE if magic >= 2 else _LEAST_MESSAGE
+            least = BATCH_HEADER_SIZE if magic >= 2 else _LEAST_MESSAGE
             room = min(self._log.size - position, self._window_size)
             if magic >= 0 and least <= size <= room and -(1 << 63) <= last_offset < 1 << 63:
                 return last_offset

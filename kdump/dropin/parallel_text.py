@@ -16,7 +16,7 @@ import select
 from struct import Struct, pack, unpack
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import HEADER_UP_TO_MAGIC, LENGTH_AT, MAGIC_AT, codec_id
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC, LENGTH_AT, LOG_OVERHEAD, MAGIC_AT, codec_id
 from kdump.binary.codecs import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kdump.errors import KdumpError
 from kdump.formats.log import Log
@@ -126,8 +126,8 @@ class ParallelText:
         return run.position
 
     def _work_at(self, position: int) -> int:
-        header_bytes = self.source.read(position, kernel.BATCH_HEADER_SIZE)
-        if not self._is_deep or len(header_bytes) < kernel.BATCH_HEADER_SIZE:
+        header_bytes = self.source.read(position, BATCH_HEADER_SIZE)
+        if not self._is_deep or len(header_bytes) < BATCH_HEADER_SIZE:
             return _BATCHES_ONLY
         codec = codec_id(header_bytes)
         return codec if codec in _LEAST else NONE
@@ -382,8 +382,8 @@ class Worker:
         try:
             self._go_through()
             if log.position < end:  # by then, but for damage, it is the last batch, which crosses the end
-                header_bytes = self._run.source.read(log.position, kernel.LOG_OVERHEAD)
-                size = kernel.LOG_OVERHEAD + int.from_bytes(header_bytes[LENGTH_AT:], "big")
+                header_bytes = self._run.source.read(log.position, LOG_OVERHEAD)
+                size = LOG_OVERHEAD + int.from_bytes(header_bytes[LENGTH_AT:], "big")
                 log.go_to(log.position, min(log.position + size, self._run.end))
                 self._go_through()
         except KdumpError:  # who goes on from here meets it again

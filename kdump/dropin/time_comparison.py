@@ -10,7 +10,10 @@ from kdump.binary import kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_TIMESTAMP,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
     LENGTH,
+    LOG_OVERHEAD,
     MAGIC_AT,
     MAX_TIMESTAMP,
     RECORD_COUNT,
@@ -167,16 +170,16 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
     Raises CorruptData as `records.read`.
     """
     data = log.read(position, _LITTLE)
-    if len(data) >= kernel.BATCH_HEADER_SIZE and data[MAGIC_AT] == 2 and not codec_id(data):
-        header = kernel.BATCH_HEADER.unpack_from(data)
-        size = header[LENGTH] + kernel.LOG_OVERHEAD
+    if len(data) >= BATCH_HEADER_SIZE and data[MAGIC_AT] == 2 and not codec_id(data):
+        header = BATCH_HEADER.unpack_from(data)
+        size = header[LENGTH] + LOG_OVERHEAD
         if len(data) < size <= WINDOW_SIZE:
             data = log.read(position, size)
         if size <= len(data):  # the usual case
             rows: list[RecordTuple] = []
             count = header[RECORD_COUNT]
             end, code, _ = kernel.walk_records(
-                data, kernel.BATCH_HEADER_SIZE, size, min(count, record.MAX_ROWS), size, False, rows, False
+                data, BATCH_HEADER_SIZE, size, min(count, record.MAX_ROWS), size, False, rows, False
             )
             if end == size and not code and len(rows) == count > 0:
                 is_append_time = header[ATTRIBUTES] & TIMESTAMP_TYPE_BIT

@@ -5,13 +5,13 @@ Of a producer only its open transaction is kept: nothing else of it can fail a s
 
 from __future__ import annotations
 
-from kdump.binary import kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
     COMPRESSION_MASK,
     CONTROL_BIT,
     LENGTH,
+    LOG_OVERHEAD,
     PRODUCER_ID,
     RECORD_COUNT,
     TRANSACTIONAL_BIT,
@@ -267,7 +267,7 @@ def _first_record(log: LogReader, position: int, header: Header) -> tuple[bytes 
     offset, codec = header[BASE_OFFSET], header[ATTRIBUTES] & COMPRESSION_MASK
     if codec >= _CODEC_COUNT:
         raise BrokerException(f"codec {codec} of the control batch at offset {offset:,} does not exist", ILLEGAL_ARGUMENT)
-    size = header[LENGTH] + kernel.LOG_OVERHEAD
+    size = header[LENGTH] + LOG_OVERHEAD
     data = log.read(position, min(size, _MAX_CONTROL_BATCH))
     rows: list[RecordTuple] = []
     try:

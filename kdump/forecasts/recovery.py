@@ -5,12 +5,13 @@ Kafka: LogSegment.recover.
 
 from __future__ import annotations
 
-from kdump.binary import kernel
 from kdump.binary.batch_header import (
     BASE_OFFSET,
+    BATCH_HEADER_SIZE,
     LAST_OFFSET_DELTA,
     LEADER_EPOCH,
     LENGTH,
+    LOG_OVERHEAD,
     MAX_TIMESTAMP,
     MESSAGE_OFFSET,
     MESSAGE_TIMESTAMP,
@@ -50,7 +51,7 @@ def recover(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs | 
     reason = ""
     try:
         for position, header, is_legacy, is_valid in segment.log.checked():
-            size = header[LENGTH] + kernel.LOG_OVERHEAD
+            size = header[LENGTH] + LOG_OVERHEAD
             if not is_valid:
                 raise InvalidBatch(_what_is_wrong(position, header, size, is_legacy))
             first_offset = header[MESSAGE_OFFSET] if is_legacy else header[BASE_OFFSET]
@@ -101,6 +102,6 @@ def _update_producer(
 
 
 def _what_is_wrong(position: int, header: tuple[int, ...], size: int, is_legacy: bool) -> str:
-    if not is_legacy and size < kernel.BATCH_HEADER_SIZE:
+    if not is_legacy and size < BATCH_HEADER_SIZE:
         return f"the batch at byte {position:,} has {size} bytes, which is less than its header"
     return f"the checksum of the batch at byte {position:,}, offset {header[BASE_OFFSET]:,}, does not fit"

@@ -6,21 +6,26 @@ from kdump.binary import kernel
 from kdump.binary.batch_header import (
     ATTRIBUTES,
     BASE_OFFSET,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
     CRC,
+    CRC_COVERS_FROM,
+    HEADER_UP_TO_MAGIC,
     LAST_OFFSET_DELTA,
+    LOG_OVERHEAD,
     MAGIC_AT,
     MESSAGE_ATTRIBUTES,
     MESSAGE_CRC,
     MESSAGE_CRC_COVERS_FROM,
+    MESSAGE_HEADER,
     MESSAGE_HEADER_SIZE,
+    MIN_RECORD_OVERHEAD,
     batch_length,
     batch_offset,
     batch_size,
     message_timestamp,
 )
-from kdump.binary.batch_header import HEADER_UP_TO_MAGIC as HEADER_UP_TO_MAGIC  # some modules still import these two from here
-from kdump.binary.batch_header import MIN_RECORD_OVERHEAD as MIN_RECORD_OVERHEAD
 from kdump.binary.checksums import crc32, crc32c_for, of_range
 from kdump.binary.codecs import CODECS
 from kdump.binary.source import WINDOW_SIZE
@@ -191,7 +196,7 @@ class Log:
         self.end = source.size if end is None else min(end, source.size)
         self.trailing = ""
         self._rules = rules
-        self._window_size = max(window_size, kernel.BATCH_HEADER_SIZE)
+        self._window_size = max(window_size, BATCH_HEADER_SIZE)
         self._window = bytearray()
         self._crc32c = crc32c_for(self.end - start)
 
@@ -262,8 +267,8 @@ class Log:
             if length is None:
                 return
             magic = int.from_bytes(header_bytes[MAGIC_AT:], "big", signed=True)
-            size = kernel.LOG_OVERHEAD + length
-            if start + max(size, kernel.BATCH_HEADER_SIZE) > len(window) and start > 0:
+            size = LOG_OVERHEAD + length
+            if start + max(size, BATCH_HEADER_SIZE) > len(window) and start > 0:
                 window = window[:0]  # begin the next window with this batch
                 continue
             item, end = regular(window, start, window_position, magic)
@@ -323,11 +328,11 @@ class Log:
         return ((positions, last_offsets) if positions else None), end
 
     def _lone_extent(self, magic: int, _size: int) -> tuple[list[int], list[int]]:
-        header_bytes = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
+        header_bytes = self.source.read(self.position, BATCH_HEADER_SIZE)
         if magic >= 2:
-            if len(header_bytes) < kernel.BATCH_HEADER_SIZE:
-                raise self._header_cut(_size, kernel.BATCH_HEADER_SIZE, len(header_bytes))
-            header = kernel.BATCH_HEADER.unpack(header_bytes)
+            if len(header_bytes) < BATCH_HEADER_SIZE:
+                raise self._header_cut(_size, BATCH_HEADER_SIZE, len(header_bytes))
+            header = BATCH_HEADER.unpack(header_bytes)
             return [self.position], [record_batch.as_int64(header[BASE_OFFSET] + header[LAST_OFFSET_DELTA])]
         return [self.position], [batch_offset(header_bytes)]
 
@@ -338,10 +343,10 @@ class Log:
         return ((starts, window, window_position) if starts else None), end
 
     def _lone_start(self, magic: int, size: int) -> tuple[list[int], bytes, int]:
-        header_bytes = self.source.read(self.position, kernel.BATCH_HEADER_SIZE)
-        if magic >= 2 and len(header_bytes) < kernel.BATCH_HEADER_SIZE:
-            raise self._header_cut(size, kernel.BATCH_HEADER_SIZE, len(header_bytes))
-        return [0], header_bytes.ljust(kernel.BATCH_HEADER_SIZE, b"\0"), self.position
+        header_bytes = self.source.read(self.position, BATCH_HEADER_SIZE)
+        if magic >= 2 and len(header_bytes) < BATCH_HEADER_SIZE:
+            raise self._header_cut(size, BATCH_HEADER_SIZE, len(header_bytes))
+        return [0], header_bytes.ljust(BATCH_HEADER_SIZE, b"\0"), self.position
 
     def _header_cut(self, size: int, header_size: int, read: int) -> CorruptData:
         message = f"the file ends inside the header of a record batch that says it is {size} bytes long"
@@ -366,15 +371,15 @@ class Log:
                 size=length,
                 minimum=MIN_RECORD_OVERHEAD,
             )
-        overflows = self._rules.fails_on_overflow and length + kernel.LOG_OVERHEAD > MAX_INT
-        if length > rest - kernel.LOG_OVERHEAD and not overflows:
+        overflows = self._rules.fails_on_overflow and length + LOG_OVERHEAD > MAX_INT
+        if length > rest - LOG_OVERHEAD and not overflows:
             self.trailing = "torn-batch"
             return None
         return length
 
     def _lone_batch(self, magic: int, size: int) -> Chunk:
         """The batch at `position`: one that is larger than a window, or whose header is irregular."""
-        header_size = kernel.BATCH_HEADER_SIZE if magic >= 2 else MESSAGE_HEADER_SIZE if magic else kernel.MESSAGE_HEADER.size
+        header_size = BATCH_HEADER_SIZE if magic >= 2 else MESSAGE_HEADER_SIZE if magic else MESSAGE_HEADER.size
         header_bytes = self.source.read(self.position, header_size)
         if magic < self._rules.min_magic:
             row = RecordBatch.partial(None, batch_offset(header_bytes))
@@ -386,14 +391,14 @@ class Log:
         if size > MAX_INT:
             raise self._overflow(magic, size, header_bytes)
         if magic >= 2:
-            header = kernel.BATCH_HEADER.unpack(header_bytes)
+            header = BATCH_HEADER.unpack(header_bytes)
             attributes = header[ATTRIBUTES]
-            is_valid = size >= kernel.BATCH_HEADER_SIZE and self._crc(kernel.CRC_COVERS_FROM, size) == header[CRC]
+            is_valid = size >= BATCH_HEADER_SIZE and self._crc(CRC_COVERS_FROM, size) == header[CRC]
             batches = record_batch.table_of_batches([header], [self.position], [is_valid])
             chunk = Chunk(batches, [header], [0], b"", False)
         else:
             timestamp = message_timestamp(header_bytes) if magic else record_batch.NO_TIMESTAMP
-            message = (*kernel.MESSAGE_HEADER.unpack_from(header_bytes), timestamp)
+            message = (*MESSAGE_HEADER.unpack_from(header_bytes), timestamp)
             attributes = message[MESSAGE_ATTRIBUTES]
             is_valid = self._crc(MESSAGE_CRC_COVERS_FROM, size) == message[MESSAGE_CRC]
             chunk = Chunk(record_batch.table_of_messages([message], [self.position], [is_valid]), [message], [0], b"", True)
@@ -407,13 +412,13 @@ class Log:
         """The fault of a length that overflows, with the row as far as Kafka looks at it before it trips."""
         row, through = RecordBatch.partial(None, batch_offset(header_bytes)), "last_offset"
         if magic >= 2:
-            batches = record_batch.table_of_batches([kernel.BATCH_HEADER.unpack(header_bytes)], [self.position], [False])
+            batches = record_batch.table_of_batches([BATCH_HEADER.unpack(header_bytes)], [self.position], [False])
             row, through = batches.row(0), "delete_horizon_ms"
         return self._fault("length-overflow", "a length overflows", size, row, through, capacity=size - (1 << 32))
 
     def _crc(self, covers_from: int, size: int) -> int:
         """The checksum over the batch at `position`."""
-        checksum = crc32 if covers_from < kernel.CRC_COVERS_FROM else self._crc32c
+        checksum = crc32 if covers_from < CRC_COVERS_FROM else self._crc32c
         return of_range(self.source, self.position + covers_from, self.position + size, checksum)
 
     def _fault(
@@ -449,7 +454,7 @@ class _Remainder:
             return None, end
         for _ in range(self._run):
             size = batch_size(window, end)
-            if size < kernel.LOG_OVERHEAD or end + size > len(window):
+            if size < LOG_OVERHEAD or end + size > len(window):
                 break
             end += size
         self._run = min(2 * self._run, _LONGEST_RUN)
@@ -461,4 +466,4 @@ def _is_empty_or_short(chunk: Chunk) -> bool:
     """Whether a batch says that it has no records, or is too short to say so."""
     if chunk.is_legacy:
         return False
-    return bool(chunk.batches["count"][0] == 0 or chunk.batches["size"][0] < kernel.BATCH_HEADER_SIZE)
+    return bool(chunk.batches["count"][0] == 0 or chunk.batches["size"][0] < BATCH_HEADER_SIZE)

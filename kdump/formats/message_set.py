@@ -259,14 +259,20 @@ def _walk(payload: codecs.Payload) -> Iterator[Message]:
         raise fault
 
 
+def inner_size(data: memoryview, position: int) -> int:
+    """The size that a message inside a wrapper states. Raises CorruptData (`inner-record-size-too-small`)."""
+    size = batch_length(data, position)
+    if size < MIN_RECORD_OVERHEAD:
+        message = f"a message inside a wrapper says it is {size} bytes long, which is less than {MIN_RECORD_OVERHEAD}"
+        raise CorruptData("inner-record-size-too-small", message, size=size, minimum=MIN_RECORD_OVERHEAD)
+    return size
+
+
 def _messages_in(data: memoryview) -> Iterator[Message]:
     position = 0
     while position + LOG_OVERHEAD <= len(data):
         offset = batch_offset(data, position)
-        size = batch_length(data, position)
-        if size < MIN_RECORD_OVERHEAD:
-            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {MIN_RECORD_OVERHEAD}"
-            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=MIN_RECORD_OVERHEAD)
+        size = inner_size(data, position)
         if position + LOG_OVERHEAD + size > len(data):
             return
         yield Message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])

@@ -11,11 +11,14 @@ from kdump.binary.batch_header import (
     BASE_OFFSET,
     BASE_SEQUENCE,
     BASE_TIMESTAMP,
+    BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
     CONTROL_BIT,
     LENGTH,
+    LOG_OVERHEAD,
     MAGIC,
     MAX_TIMESTAMP,
+    MIN_BATCH_LENGTH,
     RECORD_COUNT,
     TIMESTAMP_TYPE_BIT,
 )
@@ -159,12 +162,12 @@ def _walk_plain(
     """
     header, data = chunk.headers[row], chunk.window
     count = header[RECORD_COUNT]
-    if not 0 <= count <= MAX_ROWS or not data or header[LENGTH] < kernel.MIN_BATCH_LENGTH:
+    if not 0 <= count <= MAX_ROWS or not data or header[LENGTH] < MIN_BATCH_LENGTH:
         return None
     if not count:
         return 0  # Kafka looks at nothing after the header
     start = chunk.starts[row]
-    position, end = start + kernel.BATCH_HEADER_SIZE, start + kernel.LOG_OVERHEAD + header[LENGTH]
+    position, end = start + BATCH_HEADER_SIZE, start + LOG_OVERHEAD + header[LENGTH]
     size = 0
     codec = header[ATTRIBUTES] & COMPRESSION_MASK
     if codec:
@@ -241,7 +244,7 @@ class BatchRecords:
         self._stream_error: CorruptData | None = None
         self._whole_blocks = len(batch)  # up to where the stream gave whole blocks
         count = header[RECORD_COUNT]
-        if len(batch) < kernel.BATCH_HEADER_SIZE:
+        if len(batch) < BATCH_HEADER_SIZE:
             raise CorruptData("batch-shorter-than-header", f"a record batch of {len(batch)} bytes has no room for its header")
         if count < 0:
             if self.is_compressed:
@@ -270,7 +273,7 @@ class BatchRecords:
         part that it ends.
         """
         self._stream_error = None
-        position = 0 if self.is_compressed else kernel.BATCH_HEADER_SIZE
+        position = 0 if self.is_compressed else BATCH_HEADER_SIZE
         left = self.header[RECORD_COUNT]
         pieces = self._pieces() if left else iter(())  # Kafka does not open the payload of an empty batch
         while left > 0:
@@ -307,7 +310,7 @@ class BatchRecords:
             return iter(())
         self._data = bytearray()
         self._whole_blocks = 0
-        payload = self._batch[kernel.BATCH_HEADER_SIZE :]
+        payload = self._batch[BATCH_HEADER_SIZE:]
         pieces = codecs.decompressed(self._codec, payload, self.header[MAGIC], limit=self._max_payload, quirks=self._quirks)
         self._has_more(pieces, 0, {})
         return pieces
@@ -422,7 +425,7 @@ _MESSAGES = {
 
 def bytes_of(source: Source, chunk: Chunk, row: int) -> bytes:
     """All bytes of the batch in this row."""
-    size = chunk.headers[row][LENGTH] + kernel.LOG_OVERHEAD
+    size = chunk.headers[row][LENGTH] + LOG_OVERHEAD
     if chunk.window:
         return chunk.window[chunk.starts[row] : chunk.starts[row] + size]
     if size > MAX_BATCH_SIZE:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.batch_header import (
-    COMPRESSION_MASK as COMPRESSION_MASK,  # for modules that still import it from here
-)
-from kdump.binary.batch_header import (
+    COMPRESSION_MASK,
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
     LOG_OVERHEAD,

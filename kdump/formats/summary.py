@@ -5,7 +5,15 @@ from __future__ import annotations
 from array import array
 
 from kdump.binary import kernel, producer_run, summary_reference
-from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LENGTH
+from kdump.binary.batch_header import (
+    BASE_OFFSET,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
+    LAST_OFFSET_DELTA,
+    LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE_HEADER,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,11 +95,11 @@ class BatchSummary:
         """The first and the last offset of the batch that starts here in the file, and where it ends."""
         data = self._header_at(position)
         if self.is_legacy:
-            first_offset, length, *_ = kernel.MESSAGE_HEADER.unpack_from(data)
-            return first_offset, first_offset, position + kernel.LOG_OVERHEAD + length
-        header = kernel.BATCH_HEADER.unpack_from(data)
+            first_offset, length, *_ = MESSAGE_HEADER.unpack_from(data)
+            return first_offset, first_offset, position + LOG_OVERHEAD + length
+        header = BATCH_HEADER.unpack_from(data)
         first_offset = header[BASE_OFFSET]
-        return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + kernel.LOG_OVERHEAD + header[LENGTH]
+        return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + LOG_OVERHEAD + header[LENGTH]
 
     def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
         """What each producer wrote, a run at a time; see producer_run.RUN. None where a batch of it is odd."""
@@ -118,6 +126,6 @@ def of_window(
 
     def header_at(start: int) -> bytes:
         at = start - position
-        return window[at : at + kernel.BATCH_HEADER_SIZE]
+        return window[at : at + BATCH_HEADER_SIZE]
 
     return BatchSummary(summarized, header_at, lambda: native.producer_runs(window, start, count, position))

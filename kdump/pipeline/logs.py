@@ -10,6 +10,7 @@ from kdump.binary.batch_header import (
     ATTRIBUTES,
     BATCH_HEADER,
     BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
     LENGTH,
     LOG_OVERHEAD,
     MAGIC,
@@ -20,7 +21,7 @@ from kdump.errors import CorruptData, KdumpError, MissingPackage
 from kdump.formats import record_batch
 from kdump.formats.log import Chunk
 from kdump.formats.record import bytes_of
-from kdump.formats.record_batch import COMPRESSION_MASK, NO_TIMESTAMP
+from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.pipeline.planning import Piece

@@ -6,7 +6,7 @@ from kdump.binary.batch_header import BATCH_HEADER_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.reading.zeros import Readable
+    from kdump.binary.source import SizedReadable
 
 
 class HeaderWindow:
@@ -18,7 +18,7 @@ class HeaderWindow:
 
     __slots__ = ("_largest", "_position", "_size", "_smallest", "_source", "_window")
 
-    def __init__(self, source: Readable, smallest: int, largest: int) -> None:
+    def __init__(self, source: SizedReadable, smallest: int, largest: int) -> None:
         self._source = source
         self._smallest = self._size = smallest
         self._largest = largest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kdump.binary import kernel
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.source import WINDOW_SIZE
 from kdump.formats.log import STRICT_RULES, SummarizedChunk
 from kdump.formats.summary import BatchSummary
@@ -82,7 +83,7 @@ def summarize_piece(source: Source, position: int, stop: int, window: bytearray)
     numbers, runs, *columns = found
 
     def header_at(start: int) -> bytes:
-        return source.read_exactly(start, min(kernel.BATCH_HEADER_SIZE, source.size - start))
+        return source.read_exactly(start, min(BATCH_HEADER_SIZE, source.size - start))
 
     summary = BatchSummary((numbers, *columns), header_at, lambda: runs)
     is_whole = summary.end >= min(stop, source.size) or summary.count == _MOST_BATCHES

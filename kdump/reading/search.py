@@ -25,9 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kdump.binary.batch_header import Readable as PositionReader
     from kdump.binary.checksums import Checksum
-    from kdump.reading.zeros import Readable
+    from kdump.binary.source import Readable, SizedReadable
 
 NEAR = 16 << 10
 """Bytes to read first where what is looked for may be close."""
@@ -137,7 +136,7 @@ class _FixedBudget(Budget):
 class Search:
     """Looks for intact batches in a log, within a budget that may be that of more than one search."""
 
-    def __init__(self, source: Readable, budget: Budget, kind: Candidates = PLAUSIBLE, *, start: int = 0) -> None:
+    def __init__(self, source: SizedReadable, budget: Budget, kind: Candidates = PLAUSIBLE, *, start: int = 0) -> None:
         """The search begins nowhere before `start`."""
         self.source = source
         self.budget = budget
@@ -206,7 +205,7 @@ class Search:
 # --- the first batch of one family, in memory
 
 
-def first_batch(source: PositionReader, start: int, end: int, is_legacy: bool) -> int:
+def first_batch(source: Readable, start: int, end: int, is_legacy: bool) -> int:
     """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
 
     It may reach past the range. What is found may stand in a payload: its checksum fits, no more.

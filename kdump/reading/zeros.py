@@ -9,17 +9,8 @@ from kdump.binary.source import WINDOW_SIZE, Source
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Protocol
 
-    class Readable(Protocol):
-        """A log that is read by position."""
-
-        @property
-        def size(self) -> int: ...
-
-        def read(self, position: int, count: int, /) -> bytes:
-            """The bytes there, fewer than `count` at the end."""
-
+    from kdump.binary.source import SizedReadable
 
 _ZEROS = bytes(WINDOW_SIZE)
 _SECTOR = 512  # the shortest run of zeros that counts inside a damaged range
@@ -30,7 +21,7 @@ def are_all_of(window: bytes) -> bool:
     return window == _ZEROS[: len(window)]
 
 
-def end(source: Readable, start: int) -> int:
+def end(source: SizedReadable, start: int) -> int:
     """Where a run of zeros ends that begins here; holes of a file are not read."""
     position = start
     while position < source.size:
@@ -44,7 +35,7 @@ def end(source: Readable, start: int) -> int:
     return source.size
 
 
-def runs(source: Readable, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def runs(source: SizedReadable, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Runs of at least a sector of zeros in a range, from the first to the last."""
     position = start
     needle = _ZEROS[:_SECTOR]
@@ -61,7 +52,7 @@ def runs(source: Readable, start: int, stop: int) -> Iterator[tuple[int, int]]:
         position = run_end
 
 
-def _data_from(source: Readable, position: int) -> int:
+def _data_from(source: SizedReadable, position: int) -> int:
     """The next position that is not in a hole."""
     if not isinstance(source, Source):
         return position

@@ -12,6 +12,13 @@
 #include "records.h"
 #include "varint.h"
 
+/* Adds a row to the three lists of a walk: the header, where it starts in the window, and whether its checksum fits. */
+static inline int note_header(PyObject **lists, const int64_t *header, Py_ssize_t fields, Py_ssize_t start, int is_valid)
+{
+    return append(lists[0], tuple_of(header, fields)) && append(lists[1], PyLong_FromSsize_t(start)) &&
+           append(lists[2], PyBool_FromLong(is_valid));
+}
+
 PyDoc_STRVAR(walk_batches_doc, "walk_batches(window, start, max_codec, checksum), as the reference; `checksum` is not used.");
 
 static PyObject *walk_batches(PyObject *self, PyObject *arguments)
@@ -37,8 +44,7 @@ static PyObject *walk_batches(PyObject *self, PyObject *arguments)
             batch_record_count(p),
         };
         int is_valid = is_valid_batch(p, (size_t)batch_size(p));
-        failed = !append(lists[0], tuple_of(header, sizeof header / sizeof *header)) ||
-                 !append(lists[1], PyLong_FromSsize_t(start)) || !append(lists[2], PyBool_FromLong(is_valid));
+        failed = !note_header(lists, header, sizeof header / sizeof *header, start, is_valid);
         if (failed)
             break;
         start += (Py_ssize_t)batch_size(p);
@@ -70,8 +76,7 @@ static PyObject *walk_messages(PyObject *self, PyObject *arguments)
             batch_base_offset(p), batch_length(p), message_crc(p), batch_magic(p), (int8_t)message_attributes(p), message_timestamp(p),
         };
         int is_valid = is_valid_message(p, (size_t)batch_size(p));
-        failed = !append(lists[0], tuple_of(header, sizeof header / sizeof *header)) ||
-                 !append(lists[1], PyLong_FromSsize_t(start)) || !append(lists[2], PyBool_FromLong(is_valid));
+        failed = !note_header(lists, header, sizeof header / sizeof *header, start, is_valid);
         if (failed)
             break;
         start += (Py_ssize_t)batch_size(p);

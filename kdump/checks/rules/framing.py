@@ -11,11 +11,16 @@ from kdump.binary.batch_header import (
     ATTRIBUTES,
     ATTRIBUTES_IN_USE,
     BASE_OFFSET,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
     CRC_AT,
+    CRC_COVERS_FROM,
     LAST_OFFSET_DELTA,
+    LOG_OVERHEAD,
     MAGIC_AT,
     MESSAGE_CRC_COVERS_FROM,
+    MIN_BATCH_LENGTH,
     MIN_RECORD_OVERHEAD,
     RECORD_COUNT,
     batch_size,
@@ -158,12 +163,12 @@ class Framing(SegmentRule):
         self.context.report("resync-nested-candidate", start, end, message, found=count)
 
     def _tell_length(self, batch: RecordBatch, claimed: int) -> None:
-        rest = self.context.source.size - batch.position - kernel.LOG_OVERHEAD
-        length = batch.size - kernel.LOG_OVERHEAD
+        rest = self.context.source.size - batch.position - LOG_OVERHEAD
+        length = batch.size - LOG_OVERHEAD
         code = "batch-length-mismatch"
         if claimed < 0:
             code = "batch-length-negative"
-        elif claimed < (kernel.MIN_BATCH_LENGTH if batch.magic >= 2 else MIN_RECORD_OVERHEAD + 8 * batch.magic):
+        elif claimed < (MIN_BATCH_LENGTH if batch.magic >= 2 else MIN_RECORD_OVERHEAD + 8 * batch.magic):
             code = "batch-length-too-small"
         elif claimed > rest:
             code = "batch-length-absurd"
@@ -193,15 +198,15 @@ class Framing(SegmentRule):
         self._report("crc-mismatch", batch, f"{message} Locus: {locus}.", **values)
 
     def _computed(self, batch: RecordBatch) -> int:
-        checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, kernel.CRC_COVERS_FROM)
+        checksum, covers_from = (crc32, MESSAGE_CRC_COVERS_FROM) if batch.magic < 2 else (self._crc32c, CRC_COVERS_FROM)
         return of_range(self.context.source, batch.position + covers_from, batch.position + batch.size, checksum)
 
     def _has_crc_of_magic_2(self, start: int, end: int) -> bool:
-        if end - start < kernel.BATCH_HEADER_SIZE:
+        if end - start < BATCH_HEADER_SIZE:
             return False
         source = self.context.source
         stored = int.from_bytes(source.read(start + CRC_AT, 4), "big")
-        return of_range(source, start + kernel.CRC_COVERS_FROM, end, self._crc32c) == stored
+        return of_range(source, start + CRC_COVERS_FROM, end, self._crc32c) == stored
 
     def _locus(self, chunk: Chunk, row: int, computed: int) -> tuple[str, str]:
         """Where the damage seems to be (crc-field, header, records, payload, unknown), and that in words."""
@@ -262,7 +267,7 @@ class Framing(SegmentRule):
             if count > 0 or section.statuses[row] == salvage.DAMAGED:
                 continue
             batch = batches.row(row)
-            left = batch.size - kernel.BATCH_HEADER_SIZE
+            left = batch.size - BATCH_HEADER_SIZE
             if count < 0:
                 message = f"One batch, {_offsets(batch)}. It says it has {count:,} records; a consumer fails on it."
                 self._report("record-count-negative", batch, message, found=count)
@@ -381,20 +386,20 @@ class Framing(SegmentRule):
 
     def _tell_torn_tail(self, damage: Damage) -> None:
         source, start = self.context.source, damage.start
-        header_bytes = source.read(start, kernel.BATCH_HEADER_SIZE)
+        header_bytes = source.read(start, BATCH_HEADER_SIZE)
         size = batch_size(header_bytes)
         there = damage.end - start
         missing = size - there
         message = f"The last batch says it is {size:,} bytes long; {missing:,} of them are missing."
         offsets = None
-        if len(header_bytes) == kernel.BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] == 2:
-            header = kernel.BATCH_HEADER.unpack(header_bytes)
+        if len(header_bytes) == BATCH_HEADER_SIZE and header_bytes[MAGIC_AT] == 2:
+            header = BATCH_HEADER.unpack(header_bytes)
             first, last = header[BASE_OFFSET], header[BASE_OFFSET] + max(header[LAST_OFFSET_DELTA], 0)
             message = (
                 f"The last batch, {offset_range(first, last)}, says it is {size:,} bytes long; {missing:,} of them are missing."
             )
             if not header[ATTRIBUTES] & COMPRESSION_MASK:
-                whole = self._whole_records(start + kernel.BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
+                whole = self._whole_records(start + BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
                 message += f" Whole, and to be salvaged, are {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
             offsets = (first, last)
         words, gap = self._missing(len(self.facts.positions))  # up to the next segment, if there is one
@@ -497,7 +502,7 @@ class Framing(SegmentRule):
         if self._empty_count:
             (first, offset), (last, last_offset) = self._empty[0], self._empty[-1]
             message = f"{counted(self._empty_count, 'batch', 'batches')} without records, as compaction leaves them."
-            end = last + kernel.BATCH_HEADER_SIZE
+            end = last + BATCH_HEADER_SIZE
             self.context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
         if source.size > _MAX_SEGMENT:
             message = f"The segment has {source.size:,} bytes; a broker opens none above {_MAX_SEGMENT:,}."

@@ -8,12 +8,14 @@ from bisect import bisect_right
 from itertools import islice
 from operator import lt, sub
 
-from kdump.binary import kernel
 from kdump.binary.batch_header import (
     BASE_OFFSET,
+    BATCH_HEADER,
+    BATCH_HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
     LAST_OFFSET_DELTA,
     LENGTH,
+    LOG_OVERHEAD,
     MAGIC_AT,
     MESSAGE_ATTRIBUTES_AT,
     RECORD_COUNT,
@@ -131,10 +133,10 @@ class LogBeside:
 
     def has_lost_records(self, row: int) -> bool:
         """Whether the batch in this row holds fewer records than offsets: the cleaner took some out."""
-        header_bytes = self.bytes_of(row, kernel.BATCH_HEADER_SIZE)
-        if len(header_bytes) < kernel.BATCH_HEADER_SIZE or header_bytes[MAGIC_AT] < 2:
+        header_bytes = self.bytes_of(row, BATCH_HEADER_SIZE)
+        if len(header_bytes) < BATCH_HEADER_SIZE or header_bytes[MAGIC_AT] < 2:
             return False
-        header = kernel.BATCH_HEADER.unpack(header_bytes)
+        header = BATCH_HEADER.unpack(header_bytes)
         return bool(header[RECORD_COUNT] <= header[LAST_OFFSET_DELTA])
 
     def largest_batch(self, start: int, end: int) -> int:
@@ -162,12 +164,12 @@ class LogBeside:
         start, end = facts.damage_starts[-1], facts.damage_ends[-1]
         try:
             with Source(facts.path) as source:
-                header_bytes = source.read(start, kernel.BATCH_HEADER_SIZE)
+                header_bytes = source.read(start, BATCH_HEADER_SIZE)
         except Unreadable:
             return None
-        if len(header_bytes) < kernel.BATCH_HEADER_SIZE or header_bytes[MAGIC_AT] != 2:
+        if len(header_bytes) < BATCH_HEADER_SIZE or header_bytes[MAGIC_AT] != 2:
             return None
-        header = kernel.BATCH_HEADER.unpack(header_bytes)
-        is_torn = header[LENGTH] + kernel.LOG_OVERHEAD > end - start and header[LAST_OFFSET_DELTA] >= 0
+        header = BATCH_HEADER.unpack(header_bytes)
+        is_torn = header[LENGTH] + LOG_OVERHEAD > end - start and header[LAST_OFFSET_DELTA] >= 0
         is_next = last is None or header[BASE_OFFSET] == last + 1
         return int(header[BASE_OFFSET] + header[LAST_OFFSET_DELTA]) if is_torn and is_next else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary import codecs, kernel
-from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, COMPRESSION_MASK
+from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BATCH_HEADER_SIZE, COMPRESSION_MASK, LOG_OVERHEAD
 from kdump.binary.codecs import CODECS, GZIP, LZ4, NONE, SNAPPY, ZSTD, lz4
 from kdump.binary.codecs.zstd_frame import MAX_WINDOW
 from kdump.binary.kernel import OFFSET_DELTA
@@ -58,7 +58,7 @@ class Codecs(SegmentRule):
             elif is_legacy and name == CODECS[ZSTD]:
                 message = f"A message of magic {batch.magic} says that it is compressed with zstd, which exists from magic 2 on."
                 self._report("codec-not-allowed", batch, message, found=name)
-            elif not is_legacy and batch.size == kernel.BATCH_HEADER_SIZE and batch.count:
+            elif not is_legacy and batch.size == BATCH_HEADER_SIZE and batch.count:
                 message = (
                     f"The batch says that it holds {counted(batch.count, 'record')}, compressed with {name}, "
                     "but nothing follows its header."
@@ -152,7 +152,7 @@ def _payload_of_wrapper(chunk: Chunk, row: int) -> bytes | None:
     from kdump.formats.message_set import Message
 
     offset, length = chunk.headers[row][:2]
-    start = chunk.starts[row] + kernel.LOG_OVERHEAD
+    start = chunk.starts[row] + LOG_OVERHEAD
     try:
         return Message(offset, chunk.window[start : start + length]).value
     except CorruptData:
@@ -169,7 +169,7 @@ class Unread(SegmentRule):
             return  # its CRC says so already
         batch = chunk.batches.row(0)
         name = batch.compresscodec
-        if name != CODECS[NONE] and batch.count and batch.size == kernel.BATCH_HEADER_SIZE:
+        if name != CODECS[NONE] and batch.count and batch.size == BATCH_HEADER_SIZE:
             return  # an empty payload has been told of
         code, what = _named(self.context.source, chunk, fault)
         if code is None:
@@ -189,7 +189,7 @@ class Unread(SegmentRule):
         else:
             has_place = "at" in fault.values
             if is_plain and has_place:
-                start += kernel.BATCH_HEADER_SIZE + fault.values["at"] - fault.values["data_start"]
+                start += BATCH_HEADER_SIZE + fault.values["at"] - fault.values["data_start"]
                 what = f"Record {decoded + 1:,}, byte {start:,}: {what}"
             elif has_place:
                 what = f"Record {decoded + 1:,}, byte {fault.values['at']:,} of what was decompressed: {what}"
@@ -321,7 +321,7 @@ def _payload(source: Source, chunk: Chunk) -> bytes | None:
         return _payload_of_wrapper(chunk, 0) if chunk.window else None
     if chunk.batches["size"][0] > _MAX_HELD:
         return None
-    return record.bytes_of(source, chunk, 0)[kernel.BATCH_HEADER_SIZE :]
+    return record.bytes_of(source, chunk, 0)[BATCH_HEADER_SIZE:]
 
 
 class RecordFields(SegmentRule):
@@ -369,7 +369,7 @@ class RecordFields(SegmentRule):
         if content.is_compressed:
             return content.position, content.position + content.size
         length, body = kernel.read_varint(content.data, position, content.end)
-        start = content.position + kernel.BATCH_HEADER_SIZE + position - content.start
+        start = content.position + BATCH_HEADER_SIZE + position - content.start
         return start, start + (body - position) + length
 
     def _look(self, field: record_bytes.Field, start: int, end: int, offset: int) -> None:

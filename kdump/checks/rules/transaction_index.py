@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import ATTRIBUTES, CONTROL_BIT, MAGIC, PRODUCER_ID, RECORD_COUNT
+from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, BATCH_HEADER_SIZE, CONTROL_BIT, MAGIC, PRODUCER_ID, RECORD_COUNT
 from kdump.checks.catalogue.fault_kind import BLIND, RESCAN
 from kdump.checks.finding import INFO
 from kdump.checks.rules.entry_file import EntryFile
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ENTRY = Struct(">hqqqq")  # version, producer id, first, last and last stable offset
 _VERSION = 0
 _ABORT = b"\0\0"
-_MARKER_SIZE = kernel.BATCH_HEADER_SIZE + 64  # with all of its only record
+_MARKER_SIZE = BATCH_HEADER_SIZE + 64  # with all of its only record
 
 
 def check(context: FileContext) -> None:
@@ -150,15 +150,15 @@ class _Check:
 def _marker_at(log: LogBeside, batch_row: int) -> tuple[int | None, bool]:
     """The producer whose transaction the batch in this row aborts, None if it aborts none; and whether it was emptied."""
     data = log.bytes_of(batch_row, _MARKER_SIZE)
-    if len(data) < kernel.BATCH_HEADER_SIZE:
+    if len(data) < BATCH_HEADER_SIZE:
         return None, False
-    header = kernel.BATCH_HEADER.unpack_from(data)
+    header = BATCH_HEADER.unpack_from(data)
     magic, attributes, producer_id, count = header[MAGIC], header[ATTRIBUTES], header[PRODUCER_ID], header[RECORD_COUNT]
     if magic < 2 or not attributes & CONTROL_BIT:
         return None, count == 0 and magic >= 2
     if count == 0:
         return None, True
-    position = kernel.BATCH_HEADER_SIZE
+    position = BATCH_HEADER_SIZE
     try:
         _, position = kernel.read_varint(data, position, len(data))  # length
         position += 1  # attributes

@@ -6,7 +6,7 @@ import os
 import re
 from shlex import quote
 
-from kdump.binary.kernel import BATCH_HEADER_SIZE
+from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.checks.finding import INFO
 from kdump.checks.rules.framing import kind_of_file
 from kdump.checks.wording import counted

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 
-from kdump.binary import kernel
-from kdump.binary.batch_header import LAST_OFFSET_DELTA, MAGIC_AT, batch_offset, batch_size
+from kdump.binary.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, LAST_OFFSET_DELTA, MAGIC_AT, batch_offset, batch_size
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, offset_index, time_index, transaction_index
@@ -58,11 +57,11 @@ def _landing(log: Source, offset: int, position: int) -> tuple[int | None, str]:
     """
     first_last: int | None = None
     for _ in range(_MAX_BATCHES):
-        header_bytes = log.read(position, kernel.BATCH_HEADER_SIZE) if position >= 0 else b""
+        header_bytes = log.read(position, BATCH_HEADER_SIZE) if position >= 0 else b""
         if not is_plausible(header_bytes, log.size - position):
             break
         first, is_legacy = batch_offset(header_bytes), header_bytes[MAGIC_AT] < 2
-        last = first if is_legacy else first + kernel.BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA]
+        last = first if is_legacy else first + BATCH_HEADER.unpack(header_bytes)[LAST_OFFSET_DELTA]
         if first_last is None:
             first_last = last
             if not is_legacy and offset < first:

@@ -6,7 +6,7 @@ from kdump.binary import codecs
 from kdump.binary.batch_header import LOG_OVERHEAD, MIN_RECORD_OVERHEAD, TIMESTAMP_TYPE_BIT, batch_length, batch_offset
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import CorruptData
-from kdump.formats.message_set import Message
+from kdump.formats.message_set import Message, inner_size
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, as_int64
 
 TYPE_CHECKING = False
@@ -236,10 +236,7 @@ def _walk(payload: bytes | bytearray, rules: MessageRules) -> Iterator[Message]:
     data, position = memoryview(payload), 0
     while position + LOG_OVERHEAD <= len(data):
         offset = batch_offset(data, position)
-        size = batch_length(data, position)
-        if size < MIN_RECORD_OVERHEAD:
-            message = f"a message inside a wrapper says it is {size} bytes long, which is less than {MIN_RECORD_OVERHEAD}"
-            raise CorruptData("inner-record-size-too-small", message, size=size, minimum=MIN_RECORD_OVERHEAD)
+        size = inner_size(data, position)
         position += LOG_OVERHEAD
         if size > _HEAP and rules.unwraps != "whole":
             raise CorruptData("decompression-limit", f"a message of {size} bytes is too large to read")

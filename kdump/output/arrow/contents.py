@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.binary.batch_header import ATTRIBUTES, BASE_TIMESTAMP, MESSAGE_ATTRIBUTES
 from kdump.messages import control_records
 from kdump.output.arrow.builder import Constant, Spread, Spreading, cut
 
@@ -25,8 +26,6 @@ _OF_BATCH = (
     "is_transactional",
     "is_control",
 )
-_ATTRIBUTES, _BASE_TIMESTAMP = 5, 7  # of a header of magic 2
-_ATTRIBUTES_OF_MESSAGE = 4
 
 UNREADABLE = "damaged"
 """The status of a record whose own checksum does not fit, or whose key or value reaches past its end."""
@@ -36,10 +35,10 @@ def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Seq
     """The columns of batches, all but those that say where they are from."""
     base_timestamps: Any = Constant(None)
     if chunk.is_legacy:
-        attributes = [header[_ATTRIBUTES_OF_MESSAGE] for header in chunk.headers]
+        attributes = [header[MESSAGE_ATTRIBUTES] for header in chunk.headers]
     else:
-        attributes = [header[_ATTRIBUTES] for header in chunk.headers]
-        base_timestamps = [header[_BASE_TIMESTAMP] for header in chunk.headers]
+        attributes = [header[ATTRIBUTES] for header in chunk.headers]
+        base_timestamps = [header[BASE_TIMESTAMP] for header in chunk.headers]
     return {
         **chunk.batches.columns,
         "attributes": attributes,

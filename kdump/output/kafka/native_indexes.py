@@ -134,7 +134,7 @@ def can_hold(index: Source) -> bool:
 
 def walks_to_end(log: Source) -> bool:
     """Whether a log holds nothing but regular batches and messages, up to its end or to fewer bytes than a header."""
-    from kdump.formats.log import HEADER_UP_TO_MAGIC
+    from kdump.binary.batch_header import HEADER_UP_TO_MAGIC
 
     position: int = native_kernel().walk_log(log.fileno(), 0, log.size)
     return log.size - position <= HEADER_UP_TO_MAGIC

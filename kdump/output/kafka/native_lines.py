@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import pack
 
 from kdump.binary import kernel
-from kdump.binary.batch_header import batch_size
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, batch_size
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE, codec_name
 from kdump.output.kafka.lines import Template, java_boolean, java_optional
 
@@ -299,4 +299,4 @@ class KernelText:
             self._decompressor = BatchDecompressor(_MAX_PAYLOAD)
             bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
         end = start + batch_size(window, start)
-        return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + kernel.BATCH_HEADER_SIZE : end])
+        return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + BATCH_HEADER_SIZE : end])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary.kernel import BATCH_HEADER_SIZE, LOG_OVERHEAD
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.output.fleet import CodecUse, KeyUse, LargeRecord, PartitionSize, TopicSize, TopicSpan
 from kdump.pipeline.fleet.query import PLACE, Query
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kdump.binary.kernel import BATCH_HEADER_SIZE, LOG_OVERHEAD
+from kdump.binary.batch_header import BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.schemas import table_schema
 from kdump.output.fleet import CodecUse, TopicSize, uncompressed_of_all
