@@ -40,18 +40,19 @@ def main() -> int:
     arguments = sys.argv[1:]
     try:
         if is_dropin(arguments):
-            from kdump import dropin
+            from kdump.cli import dropin
 
             return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
         if arguments[:1] == ["check"]:
-            from kdump.cli.checking.options import read_plain
+            from kdump.cli.checking.options import CheckOptions
+            from kdump.cli.plain_command_line import read_plain
 
-            options = read_plain(arguments[1:])
-            if options is not None and sys.stdout is not None:
+            values = read_plain(CheckOptions.OPTIONS, arguments[1:])
+            if values is not None and sys.stdout is not None:
                 from kdump.cli.checking.request import CheckRequest
                 from kdump.cli.checking.run import check_paths
 
-                return check_paths(CheckRequest(**options))
+                return check_paths(CheckRequest(CheckOptions(**values)))
         from kdump.cli import commands
 
         return commands.main(arguments)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.finding import Finding
+    from kdump.cli.checking.options import CheckOptions
 
     Identity = tuple[str, str, int, int]
 
@@ -23,50 +24,16 @@ if TYPE_CHECKING:
 class CheckRequest:
     """One invocation of `kdump check`. Raises UsageError for codes, rates and files that do not exist."""
 
-    def __init__(
-        self,
-        *,
-        paths: Sequence[str],
-        level: str,
-        fail_on: str,
-        ignore: Sequence[str],
-        select: Sequence[str],
-        cleanup_policy: str,
-        baseline: str | None,
-        max_findings: int,
-        max_message_bytes: int,
-        time_limit: float | None,
-        is_pedantic: bool,
-        follows_links: bool,
-        jobs: int,
-        is_nice: bool,
-        rate: str,
-        output: str,
-        shows_all: bool,
-        file_type: str | None,
-    ) -> None:
-        self.paths = tree.matching(paths)
-        self.codes = codes_of(select) if select else frozenset(catalogue.FAULTS)
-        self.codes -= codes_of(ignore)
-        self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-        self.fail_on = fail_on
-        self.baseline = None if baseline is None else read_baseline(baseline)
-        self.processes = 1 if rate else jobs  # a rate is that of one process
-        self.is_nice = is_nice
-        self.rate = rate
-        self.output = output
-        self.shows_all = shows_all
-        self.settings = Settings(
-            now=int(time.time() * 1000),
-            level=level,
-            cleanup_policy=cleanup_policy,
-            is_pedantic=is_pedantic,
-            max_findings=max_findings,
-            max_message_bytes=max_message_bytes,
-            time_limit=time_limit,
-            follows_links=follows_links,
-            file_type=file_type,
-        )
+    def __init__(self, options: CheckOptions) -> None:
+        self.options = options
+        self.paths = tree.matching(options.paths)
+        self.codes = codes_of(options.select) if options.select else frozenset(catalogue.FAULTS)
+        self.codes -= codes_of(options.ignore)
+        self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
+        self.baseline = None if options.baseline is None else read_baseline(options.baseline)
+        self.processes = 1 if options.rate else options.jobs  # a rate is that of one process
+        given = {name: value for name, value in vars(options).items() if name in Settings.__slots__}
+        self.settings = Settings(now=int(time.time() * 1000), **given)
 
     @property
     def proves_logs(self) -> bool:

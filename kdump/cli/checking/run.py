@@ -12,6 +12,7 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, F
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
+from kdump.cli.shared_options import throttle_reading
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
@@ -29,20 +30,18 @@ if TYPE_CHECKING:
 
 def check_paths(request: CheckRequest) -> int:
     """Check all paths of a request, and tell on stdout what is wrong. Returns the exit code."""
-    if request.is_nice or request.rate:
-        from kdump.binary.throttle import throttle
-
-        throttle(request.rate, is_nice=request.is_nice)
+    options = request.options
+    throttle_reading(options.rate, is_nice=options.is_nice)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(
             is_terminal=stdout.isatty(),
-            shows_all=request.shows_all,
-            fail_on=request.fail_on,
+            shows_all=options.shows_all,
+            fail_on=options.fail_on,
             has_baseline=request.baseline is not None,
             proves_logs=request.proves_logs,
         )
         out = Blocks(stdout, needs_reader=False)
-        session = _Run(request, form_of(request.output, out.write, style), out)
+        session = _Run(request, form_of(options.output, out.write, style), out)
         try:
             return session.to_end()
         except KeyboardInterrupt:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from kdump.cli.shared_options import STDIN
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.releases.profile import Profile
 
-STDIN = "-"
 AUTO, NONE = "auto", "none"
 PLAIN = ("string", "integer", "long")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, STDIN, no_words, topic_of
+from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words, topic_of
+from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
 from kdump.errors import CorruptData
 from kdump.formats import file_name

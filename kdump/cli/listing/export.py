@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from kdump.cli.listing import text_checkpoints
-from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
 from kdump.cli.listing.run import Run
+from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import stderr_bytes
 from kdump.errors import UsageError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from kdump.cli.listing import indexes, logs, one_offset, producer_snapshots, tail, text_checkpoints
-from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
+from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import stderr_bytes
 from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
 from kdump.formats import file_name

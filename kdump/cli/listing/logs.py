@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
-from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
+from kdump.cli.shared_options import STDIN
 from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
 from kdump.formats.record import RecordChunk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump import exit_codes
 from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import Source
-from kdump.cli.listing.request import EXPORTS
+from kdump.cli.listing.options import EXPORTS
 from kdump.output.kafka.lines import KafkaText, Template
 from kdump.output.rows.formats import output_of
 from kdump.tables import Table

@@ -8,8 +8,8 @@ import re
 from functools import partial
 
 from kdump.binary.source import Source
+from kdump.cli.listing.options import EXPORTS
 from kdump.cli.listing.paths import files
-from kdump.cli.listing.request import EXPORTS
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
