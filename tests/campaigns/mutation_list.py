@@ -173,8 +173,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="closed-stdout",
         file="kdump/cli/main.py",
-        old="options is not None and sys.stdout is not None",
-        new="options is not None and sys.stdout is None",
+        old="values is not None and sys.stdout is not None",
+        new="values is not None and sys.stdout is None",
         tests=("tests/cli/test_commands.py::test_a_closed_stdout_is_one_line",),
     ),
     Mutation(
