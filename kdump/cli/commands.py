@@ -77,8 +77,8 @@ def program(options: ProgramOptions) -> int:
 def log(options: LogOptions) -> int:
     """List the batches or records of segments (.log).
 
-    PATH is a file, a partition directory, a log directory, a pattern in quotes, or - for stdin. Damage does not end the
-    listing: the next intact batch is found, and every row says whether it is intact, salvaged or damaged.
+    PATH is a file, a partition directory, a log directory, a pattern in quotes, or - for stdin. The listing goes on after
+    damage: it finds the next intact batch, and every row says whether it is intact, salvaged or damaged.
     """
     return _list(file_name.LOG, options)
 
@@ -86,9 +86,9 @@ def log(options: LogOptions) -> int:
 def checkpoint(options: LogOptions) -> int:
     """List the batches or records of KRaft snapshots (.checkpoint), as `kdump log` does.
 
-    Also the lines of Kafka's checkpoints in text: recovery-point-offset-checkpoint, replication-offset-checkpoint,
-    log-start-offset-checkpoint, cleaner-offset-checkpoint and leader-epoch-checkpoint; in a log directory without snapshots,
-    all of these but the last.
+    It also lists the lines of Kafka's text checkpoints: recovery-point-offset-checkpoint, replication-offset-checkpoint,
+    log-start-offset-checkpoint, cleaner-offset-checkpoint and leader-epoch-checkpoint. In a log directory without snapshots,
+    it lists all of these except the last.
     """
     return _list(file_name.CHECKPOINT, options)
 
@@ -96,14 +96,14 @@ def checkpoint(options: LogOptions) -> int:
 def index(options: OffsetRangeOptions) -> int:
     """List offset indexes (.index) and compare them with their logs.
 
-    An entry is damaged if there is no batch where it points, or its offset is not found there or shortly after.
-    The zero tail is left out.
+    An entry is damaged if there is no batch where it points, or if its offset is not found there or shortly after.
+    The zeros at the end of the file are left out.
     """
     return _list(file_name.OFFSET_INDEX, options)
 
 
 def timeindex(options: TimeRangeOptions) -> int:
-    """List time indexes (.timeindex) and compare them with their logs. The zero tail is left out."""
+    """List time indexes (.timeindex) and compare them with their logs. The zeros at the end of the file are left out."""
     return _list(file_name.TIME_INDEX, options)
 
 
@@ -113,7 +113,7 @@ def txnindex(options: OffsetRangeOptions) -> int:
 
 
 def snapshot(options: ListingOptions) -> int:
-    """List producer snapshots (.snapshot): what the broker knows of each producer."""
+    """List producer snapshots (.snapshot): what the broker knows about each producer."""
     return _list(file_name.PRODUCER_SNAPSHOT, options)
 
 
@@ -138,8 +138,8 @@ def _list(suffix: str, options: ListingOptions) -> int:
 def check(options: CheckOptions) -> int:
     """Report what is wrong with files, partition directories and log directories.
 
-    PATH may also be a pattern in quotes, or - for stdin: a log, unless --as says otherwise. Exit codes: 0 clean, 1 findings,
-    2 usage, 3 something could not be examined, 4 the output failed.
+    PATH may also be a pattern in quotes, or - for stdin, which is read as a log unless --as names another type. Exit codes:
+    0 clean, 1 findings, 2 wrong usage, 3 something could not be examined, 4 the output could not be written.
     """
     from kdump.cli.checking.request import CheckRequest
 
@@ -155,9 +155,9 @@ def check(options: CheckOptions) -> int:
 def forecast(options: ForecastOptions) -> int:
     """Report what a broker does with a directory at its next start: what is lost, and whether it starts.
 
-    PATH is a partition directory, a log directory, or a pattern in quotes. Nothing is written, and little is read that the
-    broker would not read. Exit codes: 0 nothing is lost and the start succeeds, 1 something is lost or the start fails, 2 usage,
-    3 something could not be examined, 4 the output failed.
+    PATH is a partition directory, a log directory, or a pattern in quotes. Nothing is written, and kdump reads little that the
+    broker would not read. Exit codes: 0 nothing is lost and the start succeeds, 1 something is lost or the start fails,
+    2 wrong usage, 3 something could not be examined, 4 the output could not be written.
     """
     from kdump.cli.forecasting.request import ForecastRequest
     from kdump.cli.forecasting.run import forecast_paths
@@ -170,22 +170,21 @@ def forecast(options: ForecastOptions) -> int:
 def scan(options: ScanOptions) -> int:
     """Report what is in brokers' directories and what is wrong; with --out, keep it as Parquet tables.
 
-    PATH is a log directory, one above several (broker=1, broker=2), a partition, or a pattern in quotes. Exit codes are those
-    of `kdump check`.
+    PATH is a log directory, a directory of several (broker=1, broker=2), a partition directory, or a pattern in quotes. The
+    exit codes are those of `kdump check`.
     """
     from kdump.cli.scanning.request import ScanRequest
+    from kdump.cli.scanning.run import scan_paths
 
     request = ScanRequest(options)
     with written_to(options.file):
-        from kdump.cli.scanning.run import scan_paths  # which says what is missing where Arrow is
-
         return scan_paths(request)
 
 
 def explain(options: ExplainOptions) -> int:
-    """Explain a fault: cause, consequence, remedy. Without a CODE, list all.
+    """Explain a fault: cause, consequence, remedy. Without a CODE, list all faults.
 
-    The name of an exception, or a line of server.log in quotes, leads to the faults behind it:
+    Give the name of an exception, or a line of server.log in quotes, to find the faults that cause it:
 
     \b
       kdump explain CorruptRecordException
@@ -198,7 +197,7 @@ def explain(options: ExplainOptions) -> int:
 
 
 def schema(options: SchemaOptions) -> int:
-    """Print the JSON Schema of a kind of row, such as finding. Without NAME, list all."""
+    """Print the JSON Schema of a kind of row, such as finding. Without NAME, list all kinds."""
     from kdump.cli.screens.schema import print_schema
 
     with written_to(options.file):
@@ -206,9 +205,10 @@ def schema(options: SchemaOptions) -> int:
 
 
 def releases(options: ReleasesOptions) -> int:
-    """List the releases of Kafka's tool, those that print alike together, and what they changed.
+    """List the releases of Kafka's tool, grouped by what they print, and what each group changed.
 
-    With one RELEASE: all that it changed, with old and new side by side. With two, also as 2.0.0..2.0.1: how they differ.
+    With one RELEASE, list everything that it changed, old and new side by side. With two, or with 2.0.0..2.0.1, list how they
+    differ.
     """
     from kdump.cli.screens.releases import ReleasesRequest, list_releases
 

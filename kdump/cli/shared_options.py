@@ -28,7 +28,7 @@ RATE = text("--rate", "Read no faster than this, for example 50MB/s, with one pr
 
 def jobs_option(what: str) -> Any:
     """The option for the number of processes; `what` says what they are for."""
-    return integer("--jobs", f"{what}; 0, the default: as many as suit the machine.", minimum=0, default=0)
+    return integer("--jobs", f"{what}; 0, the default, means as many as suit the machine.", minimum=0, default=0)
 
 
 def output_option(forms: Sequence[str], help: str) -> Any:

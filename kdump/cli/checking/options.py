@@ -16,7 +16,8 @@ class CheckOptions(CommandOptions):
     level: str = choice(
         "--level",
         LEVELS,
-        "quick: headers, lengths, bounds of indexes. full: also CRCs, indexes against logs, neighbours. deep: also every record.",
+        "quick: headers, lengths and index bounds. full: also CRCs, and files compared with one another."
+        " deep: also every record.",
         default=FULL,
     )
     fail_on: str = choice("--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR)
@@ -27,22 +28,22 @@ class CheckOptions(CommandOptions):
         "--ignore", "Leave out these fault codes; globs allowed, such as 'index-*'.", metavar="CODE", completes=CODES
     )
     select: tuple[str, ...] = texts("--select", "Report only these fault codes; globs allowed.", metavar="CODE", completes=CODES)
-    is_pedantic: bool = flag("--pedantic", "Also report what is valid and mostly not worth knowing.")
+    is_pedantic: bool = flag("--pedantic", "Also report what is valid and rarely worth knowing.")
     cleanup_policy: str = choice(
         "--cleanup-policy",
         CLEANUP_POLICIES,
-        "The topic's policy: in a compacted topic offsets may be missing.",
+        "The topic's cleanup policy; in a compacted topic, offsets may be missing.",
         default=UNKNOWN,
     )
     baseline: str | None = text(
         "--baseline",
-        "Do not count the findings in this file, the NDJSON of an earlier run.",
+        "Do not count findings that are in FILE, the NDJSON output of an earlier run.",
         metavar="FILE",
         completes=FILES,
     )
     max_findings: int = integer(
         "--max-findings",
-        "Report at most N findings of one code in one file, and count the rest.",
+        "Report at most N findings per code and file, and count the rest.",
         minimum=1,
         default=MAX_FINDINGS,
         shows_default=True,
@@ -51,10 +52,10 @@ class CheckOptions(CommandOptions):
         "--max-message-bytes", "The largest plausible batch, in bytes.", minimum=1, default=100 << 20, shows_default=True
     )
     time_limit: float | None = seconds("--time-limit", "Stop checking a file after this time.")
-    follows_links: bool = flag("--follow-links", "Follow symbolic links that lead out of the tree under check.")
+    follows_links: bool = flag("--follow-links", "Follow symbolic links that lead out of the tree that is checked.")
     jobs: int = jobs_option("Use N processes and threads")
     is_nice: bool = NICE
     rate: str = RATE
-    output: str = output_option(FORMS, "Text for people; lines or documents for programs.")
+    output: str = output_option(FORMS, "text is for people; the others are for programs.")
     shows_all: bool = flag("--all", "Show every finding; do not fold similar ones.")
     file: str | None = FILE

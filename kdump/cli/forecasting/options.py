@@ -14,18 +14,18 @@ class ForecastOptions(CommandOptions):
     """What `kdump forecast` takes."""
 
     paths: tuple[str, ...] = PATHS
-    after: str | None = choice("--after", STOPS, "The stop before the start; both, if not given.")
+    after: str | None = choice("--after", STOPS, "How the broker stopped before this start; by default, forecast both.")
     recovery_point: str | None = text(
         "--recovery-point",
-        f"Up to where data counts as flushed: {', '.join(RECOVERY_POINTS)} or an offset. If not given: what the checkpoint of"
-        " the log directory says, zero for a log directory without one, and elsewhere both zero and end. An unclean start"
+        f"Up to where data counts as flushed: {', '.join(RECOVERY_POINTS)} or an offset. By default, what the checkpoint of the"
+        " log directory says; zero if a log directory has none; elsewhere both zero and end. After an unclean stop, the broker"
         " scans all segments from there on.",
         metavar="WHERE",
         completes=RECOVERY_POINTS,
     )
     broker: str = text(
         "--broker",
-        f"The broker's release. Starts of {', '.join(PROVED)} are known; for others, the nearest of these is used.",
+        f"The broker's release. kdump knows how {', '.join(PROVED)} start; for others, it uses the nearest of these.",
         default=PROVED[-1],
         metavar="RELEASE",
         shows_default=True,
@@ -37,5 +37,5 @@ class ForecastOptions(CommandOptions):
         metavar="NAME=VALUE",
         completes=[f"{name}=" for name in CONFIG],
     )
-    output: str = output_option(FORMS, "Text for people; lines or documents for programs.")
+    output: str = output_option(FORMS, "text is for people; the others are for programs.")
     file: str | None = FILE

@@ -25,17 +25,17 @@ class ScanOptions(CommandOptions):
     engine: str | None = choice(
         "--engine",
         ENGINES,
-        "Use Spark, in this process or on a cluster, or processes of this machine. If not given: Spark if it is installed"
-        " with a Java to run on, or if --master is given.",
+        "spark: in this process or on a cluster. local: worker processes on this machine. By default spark if --master or --conf"
+        " is given, or if both Spark and Java are installed; otherwise local.",
     )
     master: str | None = text(
         "--master",
-        "A cluster, such as spark://host:7077, on which PATH and DIR are the same as on this machine.",
+        "The Spark cluster, such as spark://host:7077. PATH and DIR must be the same there as on this machine.",
         metavar="URL",
     )
-    conf: tuple[str, ...] = texts("--conf", "A setting of Spark.", metavar="NAME=VALUE")
+    conf: tuple[str, ...] = texts("--conf", "A Spark setting.", metavar="NAME=VALUE")
     tables: str | None = text(
-        "--tables", "The tables to write; by default all but records.", metavar="NAME,...", completes=TABLES
+        "--tables", "The tables to write; by default all except records.", metavar="NAME,...", completes=TABLES
     )
     with_records: bool = flag("--records", "Also write the table of records, with all keys and values.")
     savings: str = choice(
@@ -52,8 +52,8 @@ class ScanOptions(CommandOptions):
     include_deleted: bool = flag("--include-deleted", "Also examine files that are about to be deleted.")
     target_bytes: str = text("--target-bytes", "How much one task reads.", default="64m", metavar="SIZE", shows_default=True)
     level: str = choice("--level", LEVELS, "How deep to check, as for `kdump check`.", default=FULL)
-    cleanup_policy: str = choice("--cleanup-policy", CLEANUP_POLICIES, "The policy of the topics.", default=UNKNOWN)
+    cleanup_policy: str = choice("--cleanup-policy", CLEANUP_POLICIES, "The topics' cleanup policy.", default=UNKNOWN)
     fail_on: str = choice("--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR)
     jobs: int = jobs_option("Use N cores")
-    output: str = output_option(("text", "json"), "Print the summary for people, or for programs.")
+    output: str = output_option(("text", "json"), "The form of the summary: for people, or for programs.")
     file: str | None = FILE

@@ -24,7 +24,7 @@ class ReleasesOptions(CommandOptions):
     """What `kdump releases` takes."""
 
     releases: tuple[str, ...] = arguments("[RELEASE [RELEASE]]", completes=RELEASES)
-    output: str = output_option(("text", "ndjson"), "Text, or one JSON object a row.")
+    output: str = output_option(("text", "ndjson"), "Text, or one JSON object per row.")
     file: str | None = FILE
 
 
