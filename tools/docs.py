@@ -109,22 +109,38 @@ def _options(options: Iterable[Option]) -> Iterator[str]:
 
 
 def _option(option: Option) -> tuple[str, str, str]:
-    names = [f"{name} {option.value_name}".rstrip() for name in (*option.names, *option.off_name.split())]
-    default = (option.names[0] if option.kind == FLAG else str(option.default)) if option.shows_default else ""
-    what = _cell(option.help)
-    if option.kind == CHOICE and option.spelling is None:
-        what += " One of " + ", ".join(f"`{choice}`" for choice in option.choices) + "."
-    return ", ".join(f"`{name}`" for name in names), f"`{default}`" if default else "", what
+    default = default_of(option)
+    names = ", ".join(f"`{name}`" for name in names_of(option))
+    return names, f"`{default}`" if default else "", " ".join([_cell(option.help), choices_of(option, "`")]).rstrip()
+
+
+def names_of(option: Option) -> list[str]:
+    """The names of an option, each with the name of its value."""
+    return [f"{name} {option.value_name}".rstrip() for name in (*option.names, *option.off_name.split())]
+
+
+def default_of(option: Option) -> str:
+    """The default of an option, empty if the option explains it in words or there is none."""
+    return (option.names[0] if option.kind == FLAG else str(option.default)) if option.shows_default else ""
+
+
+def choices_of(option: Option, mark: str = "") -> str:
+    """A sentence that lists the values an option can have, each between two marks; empty if its help text names them."""
+    if option.kind != CHOICE or option.spelling is not None:
+        return ""
+    return "One of " + ", ".join(f"{mark}{choice}{mark}" for choice in option.choices) + "."
 
 
 def _paragraphs(help_text: str) -> Iterator[str]:
-    r"""A help text of Click; a paragraph after `\b` keeps its lines."""
+    for lines in paragraphs(help_text):
+        yield from ("```text", *lines, "```", "") if isinstance(lines, list) else (_cell(lines), "")
+
+
+def paragraphs(help_text: str) -> Iterator[str | list[str]]:
+    r"""The paragraphs of a help text of Click; of one after `\b`, which keeps its lines, the list of these."""
     for paragraph in re.split(r"\n\s*\n", help_text.strip()):
         lines = [line.strip() for line in paragraph.splitlines()]
-        if lines[0] == "\b":
-            yield from ("```text", *lines[1:], "```", "")
-        else:
-            yield from (_cell(" ".join(lines)), "")
+        yield lines[1:] if lines[0] == "\b" else " ".join(lines)
 
 
 def _heading(title: str) -> Iterator[str]:

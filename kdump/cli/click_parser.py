@@ -80,7 +80,7 @@ def _parameter(option: Option) -> click.Parameter:
         is_flag=option.kind == FLAG,
         multiple=option.kind == TEXTS or option is FILE,
         type=_type(option),
-        metavar=option.metavar,
+        metavar=None if isinstance(_type(option), click.Choice) else option.metavar,  # Click lists the choices
         show_default=option.shows_default,
         is_eager=option.name == "output",  # the option -o asks for it
         callback=_file if option is FILE else _spelled(option),

@@ -23,7 +23,7 @@ from kdump.errors import UsageError
 from kdump.exit_codes import USAGE
 from kdump.formats import file_name
 
-_HELP = """\
+HELP = """\
 Usage: kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]
        kdump COMMAND [options] PATH...
 
@@ -247,7 +247,7 @@ COMMANDS = {
 }
 """All commands, in the order of `kdump.cli.command_names`."""
 
-kdump = click_parser.parser_of(Command(ProgramOptions, program), COMMANDS, help_screen=_HELP)
+kdump = click_parser.parser_of(Command(ProgramOptions, program), COMMANDS, help_screen=HELP)
 
 
 def main(arguments: list[str]) -> int:

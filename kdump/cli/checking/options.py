@@ -20,9 +20,11 @@ class CheckOptions(CommandOptions):
         " deep: also every record.",
         default=FULL,
     )
-    fail_on: str = choice("--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR)
+    fail_on: str = choice(
+        "--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR, metavar="SEVERITY"
+    )
     file_type: str | None = choice(
-        "--as", FILE_TYPES, "Check files named on the command line as this type, whatever they are called."
+        "--as", FILE_TYPES, "Check files named on the command line as this type, whatever they are called.", metavar="TYPE"
     )
     ignore: tuple[str, ...] = texts(
         "--ignore", "Leave out these fault codes; globs allowed, such as 'index-*'.", metavar="CODE", completes=CODES

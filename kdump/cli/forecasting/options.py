@@ -14,7 +14,9 @@ class ForecastOptions(CommandOptions):
     """What `kdump forecast` takes."""
 
     paths: tuple[str, ...] = PATHS
-    after: str | None = choice("--after", STOPS, "How the broker stopped before this start; by default, forecast both.")
+    after: str | None = choice(
+        "--after", STOPS, "How the broker stopped before this start; by default, forecast both.", metavar="STOP"
+    )
     recovery_point: str | None = text(
         "--recovery-point",
         f"Up to where data counts as flushed: {', '.join(RECOVERY_POINTS)} or an offset. By default, what the checkpoint of the"

@@ -43,6 +43,7 @@ class ScanOptions(CommandOptions):
         list(SAVINGS),
         "Which compressed batches to decompress, to measure what codecs save.",
         default="sample",
+        metavar="WHICH",
     )
     topics: str | None = text("--topics", "Examine only these topics.", metavar="GLOB,...")
     partitions: str | None = text("--partitions", "Examine only these partitions.", metavar="0,4-7")
@@ -53,7 +54,9 @@ class ScanOptions(CommandOptions):
     target_bytes: str = text("--target-bytes", "How much one task reads.", default="64m", metavar="SIZE", shows_default=True)
     level: str = choice("--level", LEVELS, "How deep to check, as for `kdump check`.", default=FULL)
     cleanup_policy: str = choice("--cleanup-policy", CLEANUP_POLICIES, "The topics' cleanup policy.", default=UNKNOWN)
-    fail_on: str = choice("--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR)
+    fail_on: str = choice(
+        "--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR, metavar="SEVERITY"
+    )
     jobs: int = jobs_option("Use N cores")
     output: str = output_option(("text", "json"), "The form of the summary: for people, or for programs.")
     file: str | None = FILE
