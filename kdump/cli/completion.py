@@ -29,7 +29,7 @@ SHELLS: Mapping[str, type[ShellComplete]]
 
 
 def _file_names(incomplete: str) -> Items:
-    """Names of files and directories; the shell knows them."""
+    """Names of files and directories, which the shell completes itself."""
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -51,7 +51,7 @@ def _releases(incomplete: str) -> Items:
 
 
 def _tables(incomplete: str) -> Items:
-    """Tables of a scan that are not given yet, after those that are and a comma."""
+    """Tables of a scan that are not named yet, after a comma."""
     from kdump.output.arrow.rows import TABLES
 
     before, comma, _ = incomplete.rpartition(",")
@@ -60,7 +60,7 @@ def _tables(incomplete: str) -> Items:
 
 
 def _kinds_of_rows(incomplete: str) -> Items:
-    """What there is a schema of."""
+    """The kinds of rows that have a schema."""
     from kdump.output.rows import schemas
 
     return _beginning(incomplete, ((kind, "") for kind in schemas.ROWS))
@@ -95,7 +95,7 @@ def _beginning(incomplete: str, values: Iterable[tuple[str, str]]) -> Items:
 
 
 class _WithKafkasTool(ShellComplete):
-    """Completes the drop-in form, too, which Click does not know; and names of files where a command may come."""
+    """Also completes the drop-in form, which Click does not know, and file names where a command could stand."""
 
     def get_completions(self, args: list[str], incomplete: str) -> Items:
         args = [word for word in args if word != "="]  # bash takes --name=value for three words
@@ -135,18 +135,18 @@ SHELLS = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
 
 
 def register() -> None:
-    """Let Click answer shells by these classes."""
+    """Make Click use these classes for the shells."""
     for name, shell in SHELLS.items():
         add_completion_class(shell, name)
 
 
 def script(commands: click.Command, shell: str) -> str:
-    """What a shell is to read so that it completes."""
+    """The script that a shell has to read."""
     return SHELLS[shell](commands, {}, "kdump", VARIABLE).source()
 
 
 def _of_dropin(args: list[str], incomplete: str) -> Items:
-    """Options of the drop-in form, as the release has them that is given, and their values."""
+    """Options of the drop-in form, as the chosen release has them, and their values."""
     from kdump.cli.dropin import all_options
     from kdump.releases.profile import profile_of
 

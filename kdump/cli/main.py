@@ -1,4 +1,4 @@
-"""The command `kdump`: which door an invocation goes through, and how it ends."""
+"""The command `kdump`: chooses the drop-in form or a command, and ends with its exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEW_OBJECTS = 20_000  # before Python looks for cycles among them: of what modu
 def run() -> NoReturn:
     """Run the command line of this process, and end it with the exit code.
 
-    What goes without Click has written everything when it comes back: what Python would do then takes a tenth of its start.
+    Without Click, everything has been written by then, and Python's own clean-up would take a tenth of its start-up time.
     """
     gc.set_threshold(_NEW_OBJECTS)
     status = main()
@@ -59,18 +59,18 @@ def main() -> int:
     except BrokenPipeError as error:
         forget_stdout()
         if is_dropin(arguments) or arguments[:1] and arguments[0] in _SCREENS:
-            return 0  # whoever reads our output has seen enough, as `head` has
-        say(f"internal error: {error} between processes; please report it")  # commands that judge see to their readers themselves
+            return 0  # the reader of the output has seen enough, as `head` has
+        say(f"internal error: {error} between processes; please report it")  # commands that judge handle this themselves
         return NOT_EXAMINED
     except KeyboardInterrupt as interrupt:
         forget_stdout()
         say(str(interrupt) or "interrupted")
         return INTERRUPTED
-    except UsageError as error:  # about the environment: those about arguments do not come so far
+    except UsageError as error:  # about the environment: those about arguments were caught before
         say(str(error))
         return USAGE
     except OSError as error:
-        # files that cannot be read are told apart below; what is left is the output
+        # files that cannot be read raise Unreadable; what is left is the output
         forget_stdout()
         say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED
@@ -82,7 +82,7 @@ def main() -> int:
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
-    """A standard stream of this process as bytes; where it is closed, an error, or a stream to nowhere."""
+    """A standard stream of this process as bytes; if it is closed, an error, or a stream to nowhere."""
     try:
         os.fstat(descriptor)
     except OSError:

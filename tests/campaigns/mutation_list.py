@@ -138,8 +138,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="n16",
         file="kdump/cli/listing/logs.py",
-        old="if is_in_front or is_behind:",
-        new="if is_in_front:",
+        old="if is_before_range or is_after_range:",
+        new="if is_before_range:",
         tests=("tests/cli/test_listing.py::test_damage_behind_a_range_is_not_asked_for",),
     ),
     Mutation(

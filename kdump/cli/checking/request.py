@@ -1,4 +1,4 @@
-"""What `kdump check` is asked for: which findings count, what is known already, and how to go about it."""
+"""What `kdump check` is asked for: which findings count, which are known already, and how to check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CheckRequest:
-    """One invocation of `kdump check`. Raises UsageError for codes, rates and files that do not exist."""
+    """One invocation of `kdump check`. Raises UsageError for codes and baselines that do not exist."""
 
     def __init__(self, options: CheckOptions) -> None:
         self.options = options
@@ -37,11 +37,11 @@ class CheckRequest:
 
     @property
     def proves_logs(self) -> bool:
-        """Whether a log without findings is sound: all its bytes are read, and no fault is left untold."""
+        """Whether a log without findings is sound: all its bytes are read, and every fault is reported."""
         return self.settings.level != QUICK and self.codes.issuperset(catalogue.FAULTS)
 
     def is_known(self, finding: Finding) -> bool:
-        """Whether the baseline has this finding; each of its findings is known once."""
+        """Whether the baseline has this finding; each finding of the baseline matches once."""
         if self.baseline is None:
             return False
         identity = (finding.code, _place(finding.path), finding.start, finding.end)
@@ -69,7 +69,7 @@ def _fitting(pattern: str) -> list[str]:
 
 
 def suggestion(code: str) -> str:
-    """What may have been meant: codes like it, exceptions like it, or faults whose titles say all of its words."""
+    """What the user may have meant: similar codes, similar exceptions, or faults whose titles have all of these words."""
     from difflib import get_close_matches
 
     from kdump.checks.catalogue.broker_words import EXCEPTIONS
@@ -87,7 +87,7 @@ def suggestion(code: str) -> str:
 
 
 def read_baseline(path: str) -> Counter[Identity]:
-    """How often each finding stands in what `kdump check --output ndjson` wrote earlier. Raises UsageError if this is not it."""
+    """How often each finding is in a file that `kdump check --output ndjson` wrote. Raises UsageError for any other file."""
     import json
     from collections import Counter
 
@@ -109,6 +109,6 @@ def read_baseline(path: str) -> Counter[Identity]:
 
 
 def _place(path: str) -> str:
-    """The file and its directory, which is what a partition is called: the same wherever a log directory was copied to."""
+    """The file name and its directory, which names the partition: they stay the same when a log directory is copied."""
     folder, _, name = path.rstrip("/").rpartition("/")
     return f"{folder.rpartition('/')[2]}/{name}"

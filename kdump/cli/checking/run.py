@@ -1,4 +1,4 @@
-"""What `kdump check` does: checks all that is named, tells what is wrong, and ends with an exit code that says how bad it is."""
+"""Runs `kdump check`: checks all paths, reports what is wrong, and returns an exit code that says how bad it is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def check_paths(request: CheckRequest) -> int:
-    """Check all paths of a request, and tell on stdout what is wrong. Returns the exit code."""
+    """Check all paths of a request, and report on stdout what is wrong. Returns the exit code."""
     options = request.options
     throttle_reading(options.rate, is_nice=options.is_nice)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
@@ -49,7 +49,7 @@ def check_paths(request: CheckRequest) -> int:
 
 
 class _Run:
-    """Counts what is found on its way to the output."""
+    """Counts the findings that it passes to the output."""
 
     def __init__(self, request: CheckRequest, form: Form, out: Blocks) -> None:
         self._request = request
@@ -107,7 +107,7 @@ class _Run:
         return code
 
     def how_far(self) -> str:
-        """What is to be said where the run is interrupted."""
+        """The message for an interrupted run."""
         progress = self._progress.last if self._progress is not None else None
         if progress is None:
             return "interrupted"

@@ -1,4 +1,4 @@
-"""What a command line asks for: files of one suffix, a form of output, ranges and limits."""
+"""What a listing is asked for: files of one suffix, a form of output, ranges and limits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Request:
         self.keep_going = options.keep_going
 
     def _take_one_offset(self, limit: int | None) -> None:
-        """`offset` is a range of its own, and `tail` has none. Raises UsageError where there are others beside them."""
+        """Make `offset` a range. Raises UsageError if `offset` or `tail` is given beside a range."""
         for name, value in (("--tail", self.tail), ("--offset", self.offset)):
             if value is not None and (self.has_range or self.from_position is not None or name == "--tail" and limit is not None):
                 raise UsageError(f"{name} says what is listed", remedy="leave out --from-..., --to-... and --limit")
@@ -58,7 +58,7 @@ class Request:
             self.from_offset = self.to_offset = self.offset
 
     def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None) -> None:
-        """What keys and values go through: `decode` is a name of decoder_names.NAMES, `decoders` are the plain ones beneath.
+        """Choose the decoders: `decode` is a name in decoder_names.NAMES, `decoders` are those of keys and values.
 
         Kafka's lines have keys and values as they are unless something else is asked for, as in Kafka; other forms of output
         show what the records of an internal topic say.
@@ -78,17 +78,17 @@ class Request:
 
     @property
     def has_range(self) -> bool:
-        """Whether only a part of what there is by offset or time is asked for."""
+        """Whether only a range of offsets or times is asked for."""
         return any(bound is not None for bound in (self.from_offset, self.to_offset, self.from_time, self.to_time))
 
     def holds_offsets(self, first: int | None, last: int) -> bool:
-        """Whether something with these offsets may hold what is asked for; None is not known."""
+        """Whether something with these offsets may hold what is asked for; a `first` of None is unknown."""
         return (self.from_offset is None or last >= self.from_offset) and (
             self.to_offset is None or first is None or first <= self.to_offset
         )
 
     def holds_times(self, first: int | None, last: int) -> bool:
-        """Whether something with these timestamps may hold what is asked for; None is not known.
+        """Whether something with these timestamps may hold what is asked for; a `first` of None is unknown.
 
         What has no timestamp is of no time.
         """

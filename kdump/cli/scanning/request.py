@@ -1,4 +1,4 @@
-"""What `kdump scan` is asked for: which paths, which tables, by which engine."""
+"""What `kdump scan` is asked for: which paths, which tables, which engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BATCHES = "batches"
 
 
 class ScanRequest:
-    """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and where DIR does.
+    """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and if DIR exists.
 
     Without `out`, the tables are made for the summary alone.
     """
@@ -62,7 +62,7 @@ class ScanRequest:
         self.questions = self._questions(options.include_deleted)
 
     def _questions(self, include_deleted: bool) -> list[Query]:
-        """What is asked of the tables: nothing where they hold what is about to be deleted, beside what took its place."""
+        """The questions to the tables; none if the tables also hold deleted files, beside those that replaced them."""
         if include_deleted:
             return []
         found = questions.of_scan(int(self.given["now"]), reads_records=RECORDS in self.tables)
@@ -70,17 +70,17 @@ class ScanRequest:
 
     @cached_property
     def engine(self) -> Engine:
-        """Which engine does it."""
+        """The engine that scans."""
         return chosen(self._asked_for, master=self.master, conf=self.conf, cores=self.cores)
 
     @property
     def is_on_cluster(self) -> bool:
-        """Whether other processes than those of this command do the work."""
+        """Whether a cluster does the work."""
         return self.master is not None and not self.master.startswith("local")
 
 
 def _tables(names: str | None, with_records: bool) -> list[str]:
-    """The tables to write, in their order. Findings and segments are always among them, for the summary is of these."""
+    """The tables to write, in their order. Findings and segments are always among them, because the summary is made of these."""
     if names is None:
         return [table for table in TABLES if table != RECORDS or with_records]
     chosen = {name.strip() for name in names.split(",")}

@@ -20,7 +20,7 @@ _WIDTH = 100  # of lines that go to no terminal
 
 
 class ReleasesRequest:
-    """One invocation: no release for all, one for what it changed, two for how they differ. Raises UsageError."""
+    """One invocation: without a release for all, with one for its changes, with two for their differences. Raises UsageError."""
 
     def __init__(self, options: ReleasesOptions) -> None:
         releases = [release for word in options.releases for release in word.split(_RANGE)]
