@@ -8,7 +8,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, add_completion_class
 
 from kdump.cli.command_names import is_dropin
-from kdump.cli.options import CODES, DIRECTORIES, FILES, FLAG, KINDS_OF_ROWS, RELEASES, TABLES
+from kdump.cli.options import CODES, DIRECTORIES, FILES, FLAG, RELEASES, ROWS, TABLES
 from kdump.releases import history
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _VALUES: Mapping[str, Callable[[str], Items]] = {
     CODES: _codes,
     RELEASES: _releases,
     TABLES: _tables,
-    KINDS_OF_ROWS: _kinds_of_rows,
+    ROWS: _kinds_of_rows,
 }
 
 

@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 FLAG, TEXT, TEXTS, CHOICE, INTEGER, SECONDS = "flag", "text", "texts", "choice", "integer", "seconds"
 """Kinds of values: on or off, any text, several texts, one of some words, a whole number, a number."""
 
-FILES, DIRECTORIES, CODES, RELEASES, TABLES, KINDS_OF_ROWS = (
-    "files",
-    "directories",
-    "codes",
-    "releases",
-    "tables",
-    "kinds-of-rows",
-)
+FILES, DIRECTORIES, CODES, RELEASES, TABLES, ROWS = "files", "directories", "codes", "releases", "tables", "rows"
 """What shells complete values with; `kdump.cli.completion` knows how."""
 
 

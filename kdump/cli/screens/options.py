@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.cli.options import CODES, KINDS_OF_ROWS, RELEASES, CommandOptions, argument, arguments
+from kdump.cli.options import CODES, RELEASES, ROWS, CommandOptions, argument, arguments
 from kdump.cli.shared_options import FILE, output_option
 
 
@@ -16,7 +16,7 @@ class ExplainOptions(CommandOptions):
 class SchemaOptions(CommandOptions):
     """What `kdump schema` takes."""
 
-    name: str | None = argument("[NAME]", completes=KINDS_OF_ROWS)
+    name: str | None = argument("[NAME]", completes=ROWS)
     file: str | None = FILE
 
 
