@@ -511,16 +511,16 @@ def explain(words: tuple[str, ...]) -> None:
 
     from kdump.checks import catalogue
     from kdump.cli.checking.request import suggestion
-    from kdump.output.text import explanation
+    from kdump.output.text.explain import contents, explanation, meaning
 
     width = shutil.get_terminal_size((100, 24)).columns
     text = " ".join(words)
     if not words:
-        click.echo(explanation.contents(width), nl=False)
+        click.echo(contents(width), nl=False)
     elif text.strip().lower() in catalogue.FAULTS:
-        click.echo(explanation.explanation(text.strip().lower(), width), nl=False)
-    elif meaning := explanation.meaning(text, width):
-        click.echo(meaning, nl=False)
+        click.echo(explanation(text.strip().lower(), width), nl=False)
+    elif page := meaning(text, width):
+        click.echo(page, nl=False)
     else:
         raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
 
@@ -533,7 +533,7 @@ def schema(name: str | None) -> None:
     """Print the JSON Schema of a kind of row, such as finding. Without NAME, list all."""
     import json
 
-    from kdump.output.rows import schemas
+    from kdump.output import schemas
 
     if name is None:
         click.echo("\n".join(schemas.ROWS))

@@ -66,7 +66,7 @@ def tables(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 def kinds_of_rows(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
     """What there is a schema of."""
-    from kdump.output.rows import schemas
+    from kdump.output import schemas
 
     return _beginning(incomplete, ((kind, "") for kind in schemas.ROWS))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.output.text.report_style import ReportStyle
+from kdump.output.text.style import ReportStyle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

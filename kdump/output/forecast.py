@@ -14,8 +14,8 @@ from kdump.forecasts.row import Forecast
 from kdump.forecasts.sentences import DAMAGE, FAILS, LOSS, SAFE, TRAP, TRIMS, UNSURE, as_sentence, sentences, stop, verdict
 from kdump.forecasts.settings import CLEAN
 from kdump.output.findings.rows import as_json
-from kdump.output.findings.sizes import size_text
-from kdump.output.rows.csv_rows import CsvOutput
+from kdump.output.rows.csv import CsvOutput
+from kdump.output.text.sizes import size_text
 from kdump.tables import Bool, Float64, Int32, Int64, Row, Table, Text
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from kdump.forecasts.row import Remedy
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
     from kdump.verdicts.verdict import Verdict
 
     Write = Callable[[str], None]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq  # what needs Arrow
 
 from kdump.formats import records
 from kdump.formats.log import Log
-from kdump.output.arrow import builder, contents, files
+from kdump.output.arrow import builder, files, log_columns
 from kdump.output.arrow.builder import Constant, Spread, Spreading
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import table_schema
@@ -31,7 +31,7 @@ def _table(data: bytes, *, limit: int = 1 << 20, keys: Sequence[str] = ()) -> li
         for chunk in Log(source).chunks():
             statuses = dict.fromkeys(chunk.batches["position"], "intact")
             for part in records.read(source, chunk):
-                columns = contents.record_columns(part, statuses, limit)
+                columns = log_columns.record_columns(part, statuses, limit)
                 made = builder.record_batch(
                     columns_of("records", keys), {**places, "path": Constant("x"), **columns}, len(part.records)
                 )

@@ -12,8 +12,8 @@ from kdump.checks import catalogue
 from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
 from kdump.output.findings import form_of
-from kdump.output.findings.sizes import size_text
-from kdump.output.text.report_style import ReportStyle
+from kdump.output.text.sizes import size_text
+from kdump.output.text.style import ReportStyle
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kdump.output.fleet import CodecUse, TopicSize
-from kdump.output.text.fleet import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.rows.fleet import CodecUse, TopicSize
+from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
 
 GIB = 1 << 30
 

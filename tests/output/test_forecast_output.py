@@ -11,7 +11,7 @@ from kdump.forecasts.recovery import Cut
 from kdump.forecasts.row import Change, Forecast, Remedy
 from kdump.forecasts.sentences import sentences, summary, verdict
 from kdump.output.forecast import FORMS, Run, form_of
-from kdump.output.text.report_style import ReportStyle
+from kdump.output.text.style import ReportStyle
 from kdump.verdicts.verdict import Verdict
 
 Values = dict[str, Any]  # of columns of several types

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kdump.formats.record import Record
 from kdump.output.rows import listing
-from kdump.output.rows.csv_rows import CsvOutput
-from kdump.output.rows.formats import OUTPUTS
+from kdump.output.rows.csv import CsvOutput
+from kdump.output.rows.formatters import OUTPUTS
 from kdump.output.rows.ndjson import NdjsonOutput
 from kdump.output.rows.table import TerminalOutput
 from kdump.tables import Row, Table

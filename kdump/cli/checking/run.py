@@ -14,7 +14,7 @@ from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
-from kdump.output.findings.sizes import size_text
+from kdump.output.text.sizes import size_text
 from kdump.verdicts.check import run
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict

@@ -7,7 +7,7 @@ from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import Source
 from kdump.cli.listing.request import EXPORTS
 from kdump.output.kafka.lines import KafkaText, Template
-from kdump.output.rows.formats import output_of
+from kdump.output.rows.formatters import output_of
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.request import Request
     from kdump.cli.listing.tail import Begin
     from kdump.output.blocks import Blocks
-    from kdump.output.rows.formats import Output
+    from kdump.output.rows.formatters import Output
     from kdump.tables import Row
 
 

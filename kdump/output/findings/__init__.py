@@ -7,21 +7,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.output.findings.form import Form
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
 
 
 def form_of(name: str, write: Callable[[str], None], style: ReportStyle) -> Form:
     """The form of this name; its module is loaded only now."""
     if name == "text":
-        from kdump.output.findings.text import TextReport
+        from kdump.output.text.check.report import TextReport
 
         return TextReport(write, style)
     if name == "sarif":
-        from kdump.output.findings.sarif import SarifLog
+        from kdump.output.sarif import SarifLog
 
         return SarifLog(write, style)
     if name == "junit":
-        from kdump.output.findings.junit import JunitReport
+        from kdump.output.junit import JunitReport
 
         return JunitReport(write, style)
     from kdump.output.findings import rows

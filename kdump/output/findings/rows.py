@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.checks.finding import Finding
-from kdump.output.rows.csv_rows import CsvOutput
+from kdump.output.rows.csv import CsvOutput
 from kdump.output.rows.ndjson import json_text
 from kdump.tables import Int64, Row, Table, Text
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.finding import FileReport, Start, Summary
     from kdump.output.findings.form import Form
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
 
     Write = Callable[[str], None]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record
     from kdump.messages.kafka_json import Json
-    from kdump.output.decoded import Decoded
+    from kdump.output.rows.decoded import Decoded
 
     Object = dict[str, str | None]
     Objects = list[Object]

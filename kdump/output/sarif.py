@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.catalogue import FaultKind
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
 
 _MAX_LINES = 100  # of one file; a suite is held until it is over
 

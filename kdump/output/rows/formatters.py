@@ -28,7 +28,7 @@ def _ndjson(write: Write, _is_terminal: bool) -> Output:
 
 
 def _csv(write: Write, is_terminal: bool) -> Output:
-    from kdump.output.rows.csv_rows import CsvOutput
+    from kdump.output.rows.csv import CsvOutput
 
     return CsvOutput(write, is_terminal=is_terminal)
 

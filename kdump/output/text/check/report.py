@@ -11,10 +11,10 @@ from kdump.checks.finding import ERROR, ESTIMATED, INFO, MAP_CELLS, NO_OFFSET, S
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
-from kdump.output.findings.advice import Advice
-from kdump.output.findings.ranges import Ranges
-from kdump.output.findings.sizes import size_text
 from kdump.output.rows.columns import padded, widest, width_of
+from kdump.output.text.check.advice import Advice
+from kdump.output.text.check.ranges import Ranges
+from kdump.output.text.sizes import size_text
 from kdump.verdicts.verdict import LOSING
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
 
 _FILES_PER_CODE = 5  # whose findings are told; those of others are counted
 _MAPS = 20  # files of one directory that are drawn

@@ -9,16 +9,16 @@ from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.java_strings import escaped
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
-from kdump.output.findings.sizes import size_text
-from kdump.output.fleet import CodecLine, TopicLine, uncompressed_of_all
 from kdump.output.rows.columns import Column, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.fleet import CodecLine, TopicLine, uncompressed_of_all
+from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
-    from kdump.output.fleet import CodecUse, TopicSize
+    from kdump.output.rows.fleet import CodecUse, TopicSize
 
 _TOPICS = 20  # that get a line of their own
 _FINDINGS = 10  # that are told; all others are counted by code
