@@ -11,7 +11,7 @@ import pytest
 from kdump.checks import catalogue
 from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
-from kdump.output.findings import form_of
+from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
 from kdump.output.text.style import ReportStyle
 from tests.builders.files import file_name, write_partition
@@ -86,14 +86,14 @@ def _text(
     **style: Any,
 ) -> str:
     pieces: list[str] = []
-    form = form_of(name, pieces.append, ReportStyle(**style))
+    formatter = formatter_of(name, pieces.append, ReportStyle(**style))
     for finding, group, *is_known in findings:
-        form.finding(finding, group, is_known=bool(is_known))
+        formatter.finding(finding, group, is_known=bool(is_known))
     for report, group in reports:
-        form.file(report, group)
+        formatter.file(report, group)
     for start, group in starts:
-        form.start(start, group)
-    form.end(summary)
+        formatter.start(start, group)
+    formatter.end(summary)
     return "".join(pieces)
 
 

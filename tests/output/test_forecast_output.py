@@ -10,7 +10,8 @@ from kdump.forecasts.events import Events
 from kdump.forecasts.recovery import Cut
 from kdump.forecasts.row import Change, Forecast, Remedy
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.output.forecast import FORMS, Run, form_of
+from kdump.output.forecast import FORMATS, formatter_of
+from kdump.output.rows.forecast_summary import ForecastTotals
 from kdump.output.text.style import ReportStyle
 from kdump.verdicts.verdict import Verdict
 
@@ -330,13 +331,13 @@ def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told
 
 def _report(
     *directories: list[Forecast], style: ReportStyle | None = None, **run: Any
-) -> list[str]:  # what Run takes, of several types
+) -> list[str]:  # what ForecastTotals takes, of several types
     texts: list[str] = []
-    form = form_of("text", texts.append, style or ReportStyle(width=200))
+    formatter = formatter_of("text", texts.append, style or ReportStyle(width=200))
     for number, rows in enumerate(directories):
-        form.directory(rows, f"orders-{number}")
+        formatter.directory(rows, f"orders-{number}")
     values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
-    form.end(Run(**values))
+    formatter.end(ForecastTotals(**values))
     *lines, last = "".join(texts).splitlines()
     assert last == "Verdict: not examined. Exit status 3."  # none was taken; other tests have the verdicts
     return lines
@@ -573,10 +574,10 @@ def test_only_a_terminal_gets_escapes_and_colours_where_they_are_wanted() -> Non
 
 def _written(name: str, *directories: list[Forecast]) -> str:
     texts: list[str] = []
-    form = form_of(name, texts.append, ReportStyle(width=250))
+    formatter = formatter_of(name, texts.append, ReportStyle(width=250))
     for rows in directories:
-        form.directory(rows, "orders-0")
-    form.end(Run(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))
+        formatter.directory(rows, "orders-0")
+    formatter.end(ForecastTotals(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))
     return "".join(texts)
 
 
@@ -608,5 +609,5 @@ def test_a_table_shows_the_class_of_an_exception_and_what_is_assumed() -> None:
 
 
 def test_every_form_has_a_name() -> None:
-    assert list(FORMS) == ["text", "ndjson", "json", "csv", "table"]
+    assert list(FORMATS) == ["text", "ndjson", "json", "csv", "table"]
     assert _written("csv", [_row()]).splitlines()[0].startswith("path,release,after,recoveryPoint,")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
-from kdump.output.findings import FORMS
+from kdump.output.check import FORMATS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ OPTIONS = (
         "output",
         "Text for people; lines or documents for programs.",
         kind=CHOICE,
-        choices=FORMS,
-        default=FORMS[0],
+        choices=FORMATS,
+        default=FORMATS[0],
         shows_default=True,
     ),
     Option("--all", "shows_all", "Show every finding; do not fold similar ones.", kind=FLAG),

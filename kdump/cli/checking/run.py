@@ -13,7 +13,7 @@ from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
 from kdump.output.blocks import Blocks
-from kdump.output.findings import form_of
+from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
 from kdump.verdicts.check import run
 from kdump.verdicts.surroundings import Surroundings
@@ -23,7 +23,7 @@ from kdump.workers.cores import jobs_here
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.checking.request import CheckRequest
-    from kdump.output.findings.form import Form
+    from kdump.output.check import CheckFormatter
     from kdump.tables import Row
 
 
@@ -42,7 +42,7 @@ def check_paths(request: CheckRequest) -> int:
             proves_logs=request.proves_logs,
         )
         out = Blocks(stdout, needs_reader=False)
-        session = _Run(request, form_of(request.output, out.write, style), out)
+        session = _Run(request, formatter_of(request.output, out.write, style), out)
         try:
             return session.to_end()
         except KeyboardInterrupt:
@@ -52,9 +52,9 @@ def check_paths(request: CheckRequest) -> int:
 class _Run:
     """Counts what is found on its way to the output."""
 
-    def __init__(self, request: CheckRequest, form: Form, out: Blocks) -> None:
+    def __init__(self, request: CheckRequest, formatter: CheckFormatter, out: Blocks) -> None:
         self._request = request
-        self._form = form
+        self._formatter = formatter
         self._out = out
         self._counts = dict.fromkeys(SEVERITIES, 0)
         self._files = self._bytes = self._known = 0
@@ -89,7 +89,7 @@ class _Run:
                 results.close()  # ends the other processes
         code = self._verdict.exit_code
         seconds = round(time.monotonic() - started, 3)
-        self._form.end(
+        self._formatter.end(
             Summary(
                 files=self._files,
                 bytes=self._bytes,
@@ -127,11 +127,11 @@ class _Run:
                 self._files += 1
                 self._bytes += row.size
                 self._verdict.take_file(row)
-                self._form.file(row, group)
+                self._formatter.file(row, group)
             elif isinstance(row, Start):
                 if group in self._failing_groups:
                     self._verdict.take_start(row)
-                self._form.start(row, group)
+                self._formatter.start(row, group)
 
     def _take_finding(self, finding: Finding, group: str) -> None:
         is_known = self._request.is_known(finding)
@@ -142,4 +142,4 @@ class _Run:
             if finding.severity in self._request.failing:
                 self._failing_groups.add(group)
         self._verdict.take_finding(finding, is_known=is_known)
-        self._form.finding(finding, group, is_known=is_known)
+        self._formatter.finding(finding, group, is_known=is_known)

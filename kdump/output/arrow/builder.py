@@ -163,7 +163,7 @@ def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROW
         yield held, held_rows
 
 
-def is_few(columns: dict[str, Any], count: int) -> bool:
+def is_small(columns: dict[str, Any], count: int) -> bool:
     """Whether rows are so few and so small that they are better put together with others, as `joined` does."""
     if count > _FEW:
         return False

@@ -1,49 +1,49 @@
-"""The forms in which tables are listed, by name: one row a line for programs, aligned columns for people."""
+"""The formats in which rows of any class are written, by name: NDJSON, JSON and CSV for programs, aligned columns for people."""
 
 from __future__ import annotations
-
-import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
+    from kdump.output.text.style import ReportStyle
     from kdump.tables import Row, Table
-
-    class Output(Protocol):
-        """Takes tables of one row class, one after the other."""
-
-        def start(self, row_class: type[Row]) -> None: ...
-        def write(self, table: Table[Row]) -> None: ...
-        def end(self) -> None: ...
 
     Write = Callable[[str], None]
 
+    class Formatter(Protocol):
+        """Writes tables of rows, as many as there are, each of one class.
 
-def _ndjson(write: Write, _is_terminal: bool) -> Output:
-    from kdump.output.rows.ndjson import NdjsonOutput
+        `start` names the classes. The first is what the output is about; CSV and tables for people show nothing else. Where there
+        are several, NDJSON and JSON tell them apart by their `row_kind`.
+        """
 
-    return NdjsonOutput(write)
-
-
-def _csv(write: Write, is_terminal: bool) -> Output:
-    from kdump.output.rows.csv import CsvOutput
-
-    return CsvOutput(write, is_terminal=is_terminal)
-
-
-def _table(write: Write, is_terminal: bool) -> Output:
-    from kdump.output.rows.table import TerminalOutput
-
-    width = (os.get_terminal_size(1).columns or None) if is_terminal else None  # 0 where nobody has said
-    return TerminalOutput(write, has_colors=is_terminal and "NO_COLOR" not in os.environ, width=width)
+        def start(self, row_class: type[Row], *others: type[Row]) -> None: ...
+        def write(self, table: Table[Row]) -> None: ...
+        def end(self) -> None: ...
 
 
-OUTPUTS: dict[str, Callable[[Write, bool], Output]] = {"ndjson": _ndjson, "csv": _csv, "table": _table}
-"""What opens an output, by its name; each loads its module, for one of them is slow to load."""
+NDJSON, JSON, CSV, TABLE = "ndjson", "json", "csv", "table"
+FORMATTERS = (NDJSON, JSON, CSV, TABLE)
 
 
-def output_of(name: str, write: Write, *, is_terminal: bool) -> Output:
-    """The output of this name, which writes text for a terminal or for a file."""
-    return OUTPUTS[name](write, is_terminal)
+def formatter_of(name: str, write: Write, style: ReportStyle) -> Formatter:
+    """The formatter of this name; its module is loaded only now. A table has the width of a terminal, if there is one."""
+    if name == NDJSON:
+        from kdump.output.rows.ndjson import NdjsonFormatter
+
+        return NdjsonFormatter(write)
+    if name == JSON:
+        from kdump.output.rows.json import JsonFormatter
+
+        return JsonFormatter(write)
+    if name == CSV:
+        from kdump.output.rows.csv import CsvFormatter
+
+        return CsvFormatter(write, is_terminal=style.is_terminal)
+    assert name == TABLE
+    from kdump.output.rows.table import TableFormatter
+
+    width = style.width or None if style.is_terminal else None
+    return TableFormatter(write, has_colors=style.has_colors, width=width)

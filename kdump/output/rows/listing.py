@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     Objects = list[Object]
 
 
-class ListedBatch(RecordBatch):
+class ListedBatch(RecordBatch, kind="batch"):
     """A batch with its `status` (intact, salvaged, damaged) and its file; a damaged range has a position and a size at least."""
 
     status: Text
     file: Text
 
 
-class ListedRecord(Row):
+class ListedRecord(Row, kind="record"):
     """A record with its `status` and its file; keys and values that are no UTF-8 stand in the Base64 columns.
 
     Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`. What a decoder made of key and value stands in
@@ -60,7 +60,7 @@ class ListedRecord(Row):
     file: Text
 
 
-class ListedIndexEntry(OffsetIndexEntry):
+class ListedIndexEntry(OffsetIndexEntry, kind="index-entry"):
     """An entry of an offset index; `log_offset` is the last offset of the batch there, `status` says whether they agree."""
 
     log_offset: Int64 | None
@@ -68,7 +68,7 @@ class ListedIndexEntry(OffsetIndexEntry):
     file: Text
 
 
-class ListedTimeIndexEntry(TimeIndexEntry):
+class ListedTimeIndexEntry(TimeIndexEntry, kind="timeindex-entry"):
     """An entry of a time index; `log_timestamp` is the largest of the batch that ends at its offset, if one does."""
 
     log_timestamp: Int64 | None
@@ -76,14 +76,14 @@ class ListedTimeIndexEntry(TimeIndexEntry):
     file: Text
 
 
-class ListedTransaction(AbortedTransaction):
+class ListedTransaction(AbortedTransaction, kind="transaction"):
     """An entry of a transaction index."""
 
     status: Text
     file: Text
 
 
-class ListedProducer(Row):
+class ListedProducer(Row, kind="producer"):
     """The state of a producer as Kafka's tool names it; without a known batch its fields are null."""
 
     producer_id: Int64
@@ -100,7 +100,7 @@ class ListedProducer(Row):
     file: Text
 
 
-class ListedCheckpointOffset(Row):
+class ListedCheckpointOffset(Row, kind="checkpoint-offset"):
     """An offset that a log directory has noted of a partition, with its line; a line that is no entry has nothing else.
 
     What the offset is, the file's name says: recovery point, high watermark, log start, or how far the cleaner has come.
@@ -114,7 +114,7 @@ class ListedCheckpointOffset(Row):
     file: Text
 
 
-class ListedLeaderEpoch(Row):
+class ListedLeaderEpoch(Row, kind="leader-epoch"):
     """A leader epoch and the first offset that was written in it, with its line; a line that is no entry has nothing else."""
 
     epoch: Int32 | None

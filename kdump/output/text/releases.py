@@ -1,49 +1,23 @@
-"""Releases and what they changed, for people and for programs."""
+"""What releases changed, as text for people."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 
-from kdump.output.rows.ndjson import NdjsonOutput
 from kdump.releases.changes import EXCEPTION, LINE, OPTION, TEXT, text_of
 from kdump.releases.history import RELEASES
-from kdump.tables import Int32, Row, Table, Text, camel_case
+from kdump.tables import camel_case
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from kdump.releases.changes import Change, Group, Plain
-
-    Texts = list[str]
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _INDENT = 25
 _MAX_LINES = 3  # of what a group changed; the rest is counted
-
-
-class ListedGroup(Row):
-    """Releases that print alike, and in phrases what the first of them changed."""
-
-    first: Text
-    last: Text
-    count: Int32
-    releases: Texts
-    changes: Texts
-
-
-class ListedChange(Row):
-    """Something that is not the same in two releases; `old` or `new` is null where one does not have it."""
-
-    old_release: Text
-    new_release: Text
-    kind: Text
-    name: Text
-    summary: Text
-    what: Text
-    old: Plain
-    new: Plain
 
 
 def groups_text(groups: Sequence[Group], width: int) -> str:
@@ -122,25 +96,3 @@ def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
 def _span(group: Group) -> str:
     first, last = group.releases[0], group.releases[-1]
     return first if first == last else f"{first} - {last}"
-
-
-def groups_ndjson(groups: Sequence[Group], write: Callable[[str], None]) -> None:
-    """One object a group."""
-    rows = [
-        [group.releases[0], group.releases[-1], len(group.releases), group.releases, [change.summary for change in group.changes]]
-        for group in groups
-    ]
-    _write(ListedGroup, rows, write)
-
-
-def changes_ndjson(old: str, new: str, changes: Sequence[Change], write: Callable[[str], None]) -> None:
-    """One object a change."""
-    rows = [[old, new, *(getattr(change, column.name) for column in ListedChange.schema[2:])] for change in changes]
-    _write(ListedChange, rows, write)
-
-
-def _write(row_class: type[Row], rows: Iterable[list[object]], write: Callable[[str], None]) -> None:
-    output = NdjsonOutput(write)
-    output.start(row_class)
-    output.write(Table.of(row_class, list(rows)))
-    output.end()
