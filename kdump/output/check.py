@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdump.checks.finding import FileReport, Finding, Start, Summary
 from kdump.output.rows.formatters import CSV, JSON, NDJSON, TABLE
-from kdump.tables import Row, Table
+from kdump.output.rows.row_writer import RowWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kdump.output.rows.formatters import Formatter, Write
     from kdump.output.text.style import ReportStyle
+    from kdump.tables import Row
 
     class CheckFormatter(Protocol):
         """Takes what a check finds, in order.
@@ -54,21 +55,17 @@ class CheckRows:
     """A check as rows: findings, files, starts, and the summary at the end."""
 
     def __init__(self, formatter: Formatter) -> None:
-        self._formatter = formatter
-        formatter.start(*ROW_CLASSES)
+        self._rows = RowWriter(formatter, *ROW_CLASSES)
 
     def finding(self, finding: Finding, group: str, *, is_known: bool) -> None:
-        self._write(finding)
+        self._rows.write(finding)
 
     def file(self, report: FileReport, group: str) -> None:
-        self._write(report)
+        self._rows.write(report)
 
     def start(self, start: Start, group: str) -> None:
-        self._write(start)
+        self._rows.write(start)
 
     def end(self, summary: Summary) -> None:
-        self._write(summary)
-        self._formatter.end()
-
-    def _write(self, row: Row) -> None:
-        self._formatter.write(Table.of_rows(type(row), [row]))
+        self._rows.write(summary)
+        self._rows.end()

@@ -6,7 +6,7 @@ from kdump.forecasts.row import Forecast
 from kdump.output.rows import formatters
 from kdump.output.rows.forecast_summary import ForecastSummary
 from kdump.output.rows.formatters import CSV, JSON, NDJSON, TABLE
-from kdump.tables import Row, Table
+from kdump.output.rows.row_writer import RowWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kdump.output.rows.forecast_summary import ForecastTotals
     from kdump.output.rows.formatters import Formatter, Write
     from kdump.output.text.style import ReportStyle
+    from kdump.tables import Row
 
     class ForecastFormatter(Protocol):
         """Takes the forecasts of one directory after the other, then the totals."""
@@ -42,12 +43,12 @@ class ForecastRows:
     """Forecasts as rows, and the summary at the end."""
 
     def __init__(self, formatter: Formatter) -> None:
-        self._formatter = formatter
-        formatter.start(*ROW_CLASSES)
+        self._rows = RowWriter(formatter, *ROW_CLASSES)
 
     def directory(self, rows: list[Forecast], name: str) -> None:
-        self._formatter.write(Table.of_rows(Forecast, rows))
+        for row in rows:
+            self._rows.write(row)
 
     def end(self, totals: ForecastTotals) -> None:
-        self._formatter.write(Table.of_rows(ForecastSummary, [totals.summary()]))
-        self._formatter.end()
+        self._rows.write(totals.summary())
+        self._rows.end()

@@ -76,7 +76,11 @@ TESTS = {
     "kdump/output/check.py": ("tests/output/test_check_output.py", "tests/checks/test_check.py"),
     "kdump/output/junit.py": ("tests/output/test_check_output.py", "tests/checks/test_check.py"),
     "kdump/output/sarif.py": ("tests/output/test_check_output.py", "tests/checks/test_check.py"),
-    "kdump/output/text/check/": ("tests/output/test_check_output.py", "tests/output/test_advice.py", "tests/checks/test_check.py"),
+    "kdump/output/text/check/": (
+        "tests/output/test_check_output.py",
+        "tests/output/test_advice.py",
+        "tests/checks/test_check.py",
+    ),
     "kdump/output/text/forecast": ("tests/output/test_forecast_output.py", "tests/forecasts/test_forecast.py"),
     "kdump/output/rows/json": ("tests/output/test_outputs.py", "tests/output/test_check_output.py"),
     "kdump/forecasts/sentences.py": ("tests/output/test_forecast_output.py", "tests/forecasts/test_forecast.py"),

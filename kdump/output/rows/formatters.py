@@ -25,25 +25,37 @@ if TYPE_CHECKING:
 
 
 NDJSON, JSON, CSV, TABLE = "ndjson", "json", "csv", "table"
-FORMATTERS = (NDJSON, JSON, CSV, TABLE)
 
 
-def formatter_of(name: str, write: Write, style: ReportStyle) -> Formatter:
-    """The formatter of this name; its module is loaded only now. A table has the width of a terminal, if there is one."""
-    if name == NDJSON:
-        from kdump.output.rows.ndjson import NdjsonFormatter
+def _ndjson(write: Write, _style: ReportStyle) -> Formatter:
+    from kdump.output.rows.ndjson import NdjsonFormatter
 
-        return NdjsonFormatter(write)
-    if name == JSON:
-        from kdump.output.rows.json import JsonFormatter
+    return NdjsonFormatter(write)
 
-        return JsonFormatter(write)
-    if name == CSV:
-        from kdump.output.rows.csv import CsvFormatter
 
-        return CsvFormatter(write, is_terminal=style.is_terminal)
-    assert name == TABLE
+def _json(write: Write, _style: ReportStyle) -> Formatter:
+    from kdump.output.rows.json import JsonFormatter
+
+    return JsonFormatter(write)
+
+
+def _csv(write: Write, style: ReportStyle) -> Formatter:
+    from kdump.output.rows.csv import CsvFormatter
+
+    return CsvFormatter(write, is_terminal=style.is_terminal)
+
+
+def _table(write: Write, style: ReportStyle) -> Formatter:
     from kdump.output.rows.table import TableFormatter
 
     width = style.width or None if style.is_terminal else None
     return TableFormatter(write, has_colors=style.has_colors, width=width)
+
+
+FORMATTERS: dict[str, Callable[[Write, ReportStyle], Formatter]] = {NDJSON: _ndjson, JSON: _json, CSV: _csv, TABLE: _table}
+"""What makes a formatter, by its name; each loads its module, because some are slow to load."""
+
+
+def formatter_of(name: str, write: Write, style: ReportStyle) -> Formatter:
+    """The formatter of this name. A table has the width of the terminal, if there is one."""
+    return FORMATTERS[name](write, style)

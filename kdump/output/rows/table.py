@@ -147,19 +147,39 @@ class TableFormatter:
         return f"\x1b[{color}m{line}\x1b[0m" if color else line
 
 
+def _batches() -> Layout:
+    from kdump.output.rows.listing_layouts import layout_of_batches
+
+    return layout_of_batches()
+
+
+def _records() -> Layout:
+    from kdump.output.rows.listing_layouts import layout_of_records
+
+    return layout_of_records()
+
+
+def _findings() -> Layout:
+    from kdump.output.rows.finding_line import layout_of_findings
+
+    return layout_of_findings()
+
+
+def _forecasts() -> Layout:
+    from kdump.output.rows.forecast_line import layout_of_forecasts
+
+    return layout_of_forecasts()
+
+
+_LAYOUTS: dict[str, Callable[[], Layout]] = {
+    "batch": _batches,
+    "record": _records,
+    "finding": _findings,
+    "forecast": _forecasts,
+}
+"""By the kind of rows: how they are shown, where that is not just all columns. Each loads its module only when it is needed."""
+
+
 def _layout_of(row_class: type[Row]) -> Layout:
-    """How rows of this class are shown. Modules of layouts are loaded only when they are needed."""
-    kind = row_class.row_kind
-    if kind in ("batch", "record"):
-        from kdump.output.rows import listing_layouts
-
-        return listing_layouts.layout_of_batches() if kind == "batch" else listing_layouts.layout_of_records()
-    if kind == "finding":
-        from kdump.output.rows.finding_line import layout_of_findings
-
-        return layout_of_findings()
-    if kind == "forecast":
-        from kdump.output.rows.forecast_line import layout_of_forecasts
-
-        return layout_of_forecasts()
-    return layout_by_schema(row_class)
+    make = _LAYOUTS.get(row_class.row_kind)
+    return layout_by_schema(row_class) if make is None else make()
