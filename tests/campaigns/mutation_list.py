@@ -333,6 +333,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/output/test_arrow.py::test_a_file_of_parquet_has_groups_of_many_rows",),
     ),
     Mutation(
+        id="lists-of-text-in-arrow",
+        file="kdump/output/arrow/schemas.py",
+        old='name.replace(_LIST, "").rstrip("]") not in TYPES',
+        new="name not in TYPES",
+        tests=("tests/output/test_row_classes.py::test_a_file_of_tables_has_the_same_columns_with_types",),
+    ),
+    Mutation(
         id="28",
         file="kdump/output/junit.py",
         old="errors = sum(case.is_unexamined for case in cases)",
@@ -361,11 +368,42 @@ MUTATIONS: tuple[Mutation, ...] = (
         tests=("tests/output/test_table_widths.py::test_the_longest_text_is_shortened_first_and_a_short_one_stays_whole",),
     ),
     Mutation(
+        id="csv-of-the-first-class",
+        file="kdump/output/rows/csv.py",
+        old="if table.row_class is self._row_class and len(table):",
+        new="if len(table):",
+        tests=("tests/output/test_row_classes.py::test_csv_has_the_rows_of_the_first_class_with_lists_as_json",),
+    ),
+    Mutation(
+        id="json-arrays-of-other-classes",
+        file="kdump/output/rows/json.py",
+        old='self._separator = ",\\n"',
+        new='self._separator = "\\n"',
+        tests=("tests/output/test_row_classes.py::test_every_formatter_takes_more_rows_than_one_table_holds",),
+    ),
+    Mutation(
         id="n23",
         file="kdump/output/rows/listing_layouts.py",
         old='"ok" if batch.isvalid else "BAD"',
         new='"ok" if batch.isvalid else "ok"',
         tests=("tests/cli/test_listing.py::test_a_wrong_checksum_is_bad_in_the_table",),
+    ),
+    Mutation(
+        id="rows-of-several-classes",
+        file="kdump/output/rows/row_writer.py",
+        old="type(row) is not type(self._held[0]) or ",
+        new="",
+        tests=(
+            "tests/output/test_row_classes.py::"
+            "test_rows_of_several_classes_are_ndjson_with_their_kinds_in_the_order_in_which_they_came",
+        ),
+    ),
+    Mutation(
+        id="held-rows-are-written",
+        file="kdump/output/rows/row_writer.py",
+        old="        self._flush()\n        self._formatter.end()",
+        new="        self._formatter.end()",
+        tests=("tests/output/test_row_classes.py::test_every_formatter_takes_more_rows_than_one_table_holds",),
     ),
     Mutation(
         id="page-of-huge-rows",

@@ -7,7 +7,8 @@ from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
 
-from kdump.output.arrow.schemas import TYPES, schema_of
+from kdump.output.arrow.schemas import TYPES, arrow_type, is_json, schema_of
+from kdump.output.rows.json_text import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,11 +72,13 @@ class Spreading:
 
 def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
     """A column of this type and length; `values` is a sequence, a Constant or a Spread."""
-    arrow_type = TYPES[type_name]
+    if is_json(type_name):
+        return arrow_array("Text", _as_json(values), count)
+    found_type = arrow_type(type_name)
     if isinstance(values, Constant):
         if values.value is None:
-            return pa.nulls(count, arrow_type)
-        return pa.repeat(pa.scalar(_text(values.value) if type_name == "Text" else values.value, arrow_type), count)
+            return pa.nulls(count, found_type)
+        return pa.repeat(pa.scalar(_text(values.value) if type_name == "Text" else values.value, found_type), count)
     if isinstance(values, Spread):
         first = values.values[0] if len(values.values) else None
         if values.values.count(first) == len(values.values):
@@ -87,14 +90,21 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         return binary_array(values)
     if type_name == "Headers":
         return _headers_array(values)
-    if count and type_name != "Objects" and values.count(values[0]) == count:
+    if count and type_name in TYPES and type_name != "Objects" and values.count(values[0]) == count:
         return arrow_array(type_name, Constant(values[0]), count)
-    if type_name == "Text":
-        try:
-            return pa.array(values, arrow_type)
-        except UnicodeEncodeError:  # paths may hold bytes that are no text
-            return pa.array([_text(value) for value in values], arrow_type)
-    return pa.array(values, arrow_type)
+    try:
+        return pa.array(values, found_type)
+    except UnicodeEncodeError:  # paths may hold bytes that are not text
+        return pa.array([_text(value) for value in values], found_type)
+
+
+def _as_json(values: Any) -> Any:
+    """A column of the same form with JSON text for each value that is not null."""
+    if isinstance(values, Constant):
+        return Constant(_as_json([values.value])[0])
+    if isinstance(values, Spread):
+        return Spread(_as_json(values.values), values.counts)
+    return [None if value is None else json_text(value) for value in values]
 
 
 def binary_array(values: Sequence[bytes | bytearray | None]) -> pa.Array:
@@ -244,5 +254,7 @@ def _size(value: object) -> int:
 
 
 def _text(value: object) -> object:
-    """Text that UTF-8 can hold: of bytes in paths that are no text, what stands for them."""
+    """Text that UTF-8 can hold: bytes in paths that are not text are replaced."""
+    if isinstance(value, list):
+        return list(map(_text, value))
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) else value
