@@ -67,5 +67,5 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
 
 
 def table_schema(table: str, keys: Sequence[str] = ()) -> pa.Schema:
-    """The schema of a table, or of the columns of these names. Raises UsageError as `columns_of`."""
+    """The schema of a table, or of the columns with these names. Raises UsageError like `columns_of`."""
     return schema_of(columns_of(table, keys))

@@ -1,6 +1,6 @@
-"""The tables that commands list: those of the formats, with where each row is from and what became of it.
+"""The rows that commands list: those of the file formats, with the status of each and the file it is from.
 
-Rows of a table have one schema, whatever the data: what a row does not have is null.
+All rows of a table have one schema, whatever the data: what a row does not have is null.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def batches(table: Table[RecordBatch], statuses: Sequence[str], file: str) -> Ta
 
 
 def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str) -> Table[ListedBatch]:
-    """A damaged range as one row, with the fields of the batch it begins with up to `through`."""
+    """A damaged range as one row. It has the fields of the batch at its start, up to `through`."""
     values: list[Any] = []
     is_sound = row is not None
     for column in RecordBatch.schema:
@@ -147,9 +147,9 @@ def records(
     file: str,
     decoded: Sequence[Decoded | None] | None = None,
 ) -> Table[ListedRecord]:
-    """Records with the positions of their batches, and their statuses unless a message is damaged itself.
+    """Records with the positions and statuses of their batches; a message that is damaged itself has that status.
 
-    `decoded` is what a decoder made of each record, None where none looked at it.
+    `decoded` has the decoded key and value of each record, None if no decoder was asked.
     """
     nothing = [None] * len(table)
     contents = zip(statuses, table["key"], table["value"], table["isvalid"], strict=True)
@@ -201,7 +201,7 @@ def producer(state: ProducerState, file: str) -> list[object]:
 
 
 def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[Sequence[str | None], Sequence[str | None]]:
-    """Bytes as text where they are UTF-8, and as Base64 where they are not."""
+    """Bytes as text if they are UTF-8, and as Base64 if they are not."""
     pairs = [_text(data) if isinstance(data, bytes | bytearray) else (None, None) for data in column]
     texts, encoded = zip(*pairs, strict=True) if pairs else ((), ())
     return texts, encoded
@@ -212,7 +212,7 @@ def _error(fault: CorruptData | None) -> str | None:
 
 
 def _is_unreadable(key: object, value: object, is_valid: bool | None) -> bool:
-    """Whether a message has a CRC of its own that does not fit, or a key or value that reaches past its end."""
+    """Whether the CRC of a message itself is wrong, or its key or value reaches past its end."""
     return is_valid is False or isinstance(key, Exception) or isinstance(value, Exception)
 
 

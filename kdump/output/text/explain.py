@@ -1,4 +1,4 @@
-"""What is said of a fault in general: cause, consequence, remedy; and which faults a line of a broker's log points to."""
+"""Explains faults: cause, consequence, remedy; and finds the faults that a line of a broker's log points to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LABEL_WIDTH = 21
 _FILE = re.compile(r"(?<![^\s'\"(\[=])/\S*?/(\d{20}\.\w+|leader-epoch-checkpoint|partition\.metadata)(?!\w)")
-"""The path of a file of a partition, as log lines name it."""
+"""The path of a file of a partition in a log line."""
 
 
 def explanation(code: str, width: int) -> str:
@@ -40,15 +40,15 @@ def explanation(code: str, width: int) -> str:
 
 
 def meaning(text: str, width: int) -> str:
-    """What a line of a broker's or client's log says, or an exception's name, and the faults behind it; empty if unknown."""
-    said = list(_said(text))
-    if not said:
+    """What a line of a broker's or client's log means, or an exception's name, and the faults that cause it; empty if unknown."""
+    found = list(_meanings(text))
+    if not found:
         return ""
     lines: list[str] = []
-    for words, what, codes in said:
+    for words, what, codes in found:
         lines += [*([""] if lines else []), *_wrapped(f"{words}: {what}.", width)]
         lines += _listed((catalogue.FAULTS[code] for code in codes), max(map(len, codes), default=0) + 2, width)
-    named = {code for _, _, codes in said for code in codes}
+    named = {code for _, _, codes in found for code in codes}
     if len(named) == 1:
         return "\n".join(lines) + "\n\n" + explanation(named.pop(), width)
     more = ["kdump explain CODE tells more."] if named else []
@@ -59,8 +59,8 @@ def meaning(text: str, width: int) -> str:
     return "\n".join([*lines, *([""] if more else []), *more]) + "\n"
 
 
-def _said(text: str) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Words in a text, what they mean, and the faults behind them; exceptions only where no phrase is more exact."""
+def _meanings(text: str) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Words in a text, their meaning, and the faults that cause them; exceptions only if no phrase is more exact."""
     told: set[str] = set()
     for phrase in broker_words.phrases_in(text):
         found = phrase.pattern.search(text)

@@ -71,7 +71,7 @@ def _remedy_steps(remedy: Remedy, path: str) -> Iterator[str]:
 
 
 def _step_for_circumstance(row: Forecast) -> str | None:
-    """What to look at where it is not the data that keeps a log from being served."""
+    """What to look at if something other than the data keeps a log from being served."""
     quoted, log_directory = shlex.quote(row.path), os.path.dirname(os.path.abspath(row.path))
     if row.is_not_loaded:
         return f"{_shown_file(os.path.join(log_directory, 'meta.properties'))}   # {row.reason}"
@@ -85,12 +85,12 @@ def _step_for_circumstance(row: Forecast) -> str | None:
 
 
 def _shown_file(path: str) -> str:
-    """What to type to see a file, or that it is not there."""
+    """The command that shows a file, or that it is missing."""
     return f"cat {shlex.quote(path)}" if os.path.exists(path) else f"ls -la {shlex.quote(os.path.dirname(path))}"
 
 
 def _steps_for_stranger(row: Forecast, quoted: str) -> list[str]:
-    """Of what stands in a log directory and is no partition, or none by its name; only files of a partition may be moved."""
+    """Steps for a directory in a log directory that is not a partition, or not by its name; only a partition may be moved."""
     if row.kind == LOG_DIRECTORY:
         return [f"in log.dirs, name {quoted} itself: it is a log directory, and the one around it none for this broker"]
     if row.kind == PARTITION:
@@ -99,7 +99,7 @@ def _steps_for_stranger(row: Forecast, quoted: str) -> list[str]:
 
 
 def _after_remedy(row: Forecast) -> str:
-    """What a start does once the remedy was applied, in a few words."""
+    """What a start does after the remedy, in a few words."""
     stop = "clean" if row.after == CLEAN else "unclean"
     if row.is_safe:
         return f"a start after a{'n' * (stop == 'unclean')} {stop} stop loses nothing"

@@ -49,7 +49,7 @@ def _group_lines(group: Group, width: int) -> list[str]:
 
 
 def _overview(changes: Sequence[Change]) -> list[str]:
-    """The changes in phrases; options whose help is only worded in another way, and exceptions, are counted."""
+    """The changes in phrases; exceptions, and options whose help only has other words, are counted."""
     is_minor = [change.kind == EXCEPTION or change.kind == OPTION and change.old is not None for change in changes]
     phrases = [change.summary for change, minor in zip(changes, is_minor, strict=True) if not minor]
     for kind, what in ((OPTION, "help of {} reworded"), (EXCEPTION, "{} changed")):
@@ -79,7 +79,7 @@ def changes_text(old: str, new: str, changes: Sequence[Change], alike: Group, wi
 
 
 def _shown(value: Plain, kind: str) -> str:
-    """A value on one line, with the names of fields as Kafka spells them; quotes show where blanks stand at an end."""
+    """A value on one line, with the names of fields as Kafka spells them; quoted if it begins or ends with a blank."""
     if not isinstance(value, str) or kind not in (LINE, TEXT):
         return text_of(value)
     text = _FIELD.sub(lambda field: "{" + camel_case(field[1]) + "}", value.removesuffix("\n")).replace("\n", "\\n")
@@ -87,7 +87,7 @@ def _shown(value: Plain, kind: str) -> str:
 
 
 def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
-    """A text in lines; a word is never cut, and a blank at its start is kept."""
+    """A text in lines; words are never cut, and a blank at its start is kept."""
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     ) or [first.rstrip()]

@@ -67,7 +67,7 @@ class CheckReport:
         out.wrapped(f"Verdict: {summary.verdict}. Exit status {summary.exit_code}.")
 
     def _name_directories(self) -> None:
-        """Where directories of one name may stand in several places, name them by their paths below what these have in common."""
+        """If directories are in different places, show their paths below the directory that all of them share."""
         paths = {directory.path: os.path.abspath(directory.path) for directory in self._directories.values()}
         if len({os.path.dirname(path) for path in paths.values()}) > 1:
             common = os.path.commonpath(paths.values())

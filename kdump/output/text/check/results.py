@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _DIRECTORIES = 20  # directories with findings that get a line
 _CLEAN_DIRECTORIES = 5
 _UNREADABLE_DIRECTORIES = 5  # whose unreadable offsets are named; those of others are counted
-_INDENT = 9  # of what is said of a finding: after its severity
+_INDENT = 9  # of the text of a finding, after its severity
 _COLORS = {ERROR: "31", WARNING: "33", INFO: "36", "clean": "32"}
 
 
 def write_directories(out: ReportWriter, directories: Collection[Directory]) -> None:
-    """A line for each directory, the worst first. Clean ones are only counted where there are many."""
+    """A line for each directory, the worst first. Clean ones are only counted if there are many."""
     examined = [directory for directory in directories if directory.files or directory.counts]
     clean = [directory for directory in examined if not directory.counts]
     others = worst_first(directory for directory in examined if directory.counts)
