@@ -10,7 +10,7 @@ _MAX_CHARACTERS_PER_CELL = 4  # of a text to be cut; more would be combining cha
 _ELLIPSIS = "…"
 
 
-class Column:
+class TextColumn:
     """A heading and the cells beneath it.
 
     Numbers are aligned to the right. Free text (`is_text`) may be shortened; all else is shown whole or not at all.
@@ -30,11 +30,11 @@ class Column:
         """Whether no row has a value here."""
         return all(cell in ("-", "") for cell in self.cells)
 
-    def shortened(self, width: int) -> Column:
+    def shortened(self, width: int) -> TextColumn:
         """The same column, its cells cut to this width."""
         if width >= self.width:
             return self
-        return Column(self.heading, [cut(cell, width) for cell in self.cells], is_right=self.is_right, is_text=True)
+        return TextColumn(self.heading, [cut(cell, width) for cell in self.cells], is_right=self.is_right, is_text=True)
 
     def padded(self) -> list[str]:
         """Heading and cells, all as wide as the column."""
@@ -81,12 +81,12 @@ def chopped(text: str, width: int) -> list[str]:
     return chop_cells(text, width) or [""]
 
 
-def total_width(columns: Sequence[Column], gap: int) -> int:
+def total_width(columns: Sequence[TextColumn], gap: int) -> int:
     """The width of a table of these columns."""
     return sum(column.width for column in columns) + gap * (len(columns) - 1)
 
 
-def fitted(columns: Sequence[Column], gap: int, width: int, least: int) -> list[Column] | None:
+def fitted(columns: Sequence[TextColumn], gap: int, width: int, least: int) -> list[TextColumn] | None:
     """The columns with their free text shortened to fit a width, the longest first; None if that is not enough.
 
     No column becomes narrower than `least` or its heading.
@@ -115,7 +115,7 @@ def _common_limit(bounds: Sequence[tuple[int, int]], room: int) -> int:
     return low
 
 
-def lines_of(columns: Sequence[Column], gap: int) -> Iterator[str]:
+def lines_of(columns: Sequence[TextColumn], gap: int) -> Iterator[str]:
     """The line of headings, then a line for each row, without blanks at their ends."""
     between = " " * gap
     for cells in zip(*(column.padded() for column in columns), strict=True):

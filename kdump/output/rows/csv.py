@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kdump.tables import Row, Table
 
+_AS_JSON = (list, dict)
 _NEEDS_QUOTES = re.compile('[,"\r\n]|^$')
 
 
@@ -55,9 +56,7 @@ class CsvFormatter:
             return ""
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(value, list | dict):
-            value = json_text(value)
-        text = str(value)
+        text = json_text(value) if isinstance(value, _AS_JSON) else str(value)
         if not text.isascii():
             # file names may hold bytes that are not UTF-8, which the fields of a CSV file may not
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

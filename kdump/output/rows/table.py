@@ -9,7 +9,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from kdump.binary.java_strings import escaped
-from kdump.output.rows.columns import Column, chopped, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.columns import TextColumn, chopped, cut, fitted, lines_of, total_width, width_of
 from kdump.output.rows.layout import Layout, layout_by_schema
 
 TYPE_CHECKING = False
@@ -90,7 +90,7 @@ class TableFormatter:
 
     def _show(self) -> None:
         columns = [
-            Column(heading.text, cells, is_right=heading.is_right, is_text=heading.is_text)
+            TextColumn(heading.text, cells, is_right=heading.is_right, is_text=heading.is_text)
             for heading, cells in zip(self._layout.headings, zip(*self._cells, strict=True), strict=True)
         ]
         shown, gap = self._fit(columns)
@@ -105,7 +105,7 @@ class TableFormatter:
         self._statuses.clear()
         self._widest = 0
 
-    def _fit(self, columns: list[Column]) -> tuple[list[Column] | None, int]:
+    def _fit(self, columns: list[TextColumn]) -> tuple[list[TextColumn] | None, int]:
         """The columns that there is room for, and the gap between them; None where rows must become lines of `name: value`."""
         if self._width is None or total_width(columns, _GAP) <= self._width:
             return columns, _GAP
@@ -128,7 +128,7 @@ class TableFormatter:
             for line in wrap(text, self._width or _MIN_WIDTH, break_long_words=False, break_on_hyphens=False):
                 self._write(line + "\n")
 
-    def _show_upright(self, columns: list[Column]) -> None:
+    def _show_upright(self, columns: list[TextColumn]) -> None:
         """Each row as lines of `name: value`; the further lines of long text are indented to its start."""
         assert self._width is not None
         label_width = max(len(column.heading) for column in columns) + 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from textwrap import wrap
 
 from kdump.binary.java_strings import escaped
 from kdump.checks import catalogue
 from kdump.checks.catalogue import broker_words
+from kdump.output.text.writer import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def meaning(text: str, width: int) -> str:
         return ""
     lines: list[str] = []
     for words, what, codes in found:
-        lines += [*([""] if lines else []), *_wrapped(f"{words}: {what}.", width)]
+        lines += [*([""] if lines else []), *wrapped(f"{words}: {what}.", width)]
         lines += _listed((catalogue.FAULTS[code] for code in codes), max(map(len, codes), default=0) + 2, width)
     named = {code for _, _, codes in found for code in codes}
     if len(named) == 1:
@@ -89,16 +89,12 @@ def _listed(faults: Iterable[catalogue.FaultKind], code_width: int, width: int) 
     """Faults with their severities and titles, a line each."""
     lines = []
     for fault in faults:
-        first, *others = _wrapped(fault.title, width - code_width - 11)
+        first, *others = wrapped(fault.title, width - code_width - 11)
         lines.append(f"  {fault.severity:9}{fault.code:{code_width}}{first}")
         lines += [" " * (code_width + 11) + line for line in others]
     return lines
 
 
 def _labelled(label: str, text: str, width: int) -> list[str]:
-    first, *others = _wrapped(text, width - _LABEL_WIDTH)
+    first, *others = wrapped(text, width - _LABEL_WIDTH)
     return [f"{label:{_LABEL_WIDTH}}{first}", *(" " * _LABEL_WIDTH + line for line in others)]
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)

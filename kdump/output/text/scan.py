@@ -9,7 +9,7 @@ from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.java_strings import escaped
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
-from kdump.output.rows.columns import Column, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.columns import TextColumn, cut, fitted, lines_of, total_width, width_of
 from kdump.output.rows.fleet import CodecLine, TopicLine, uncompressed_of_all
 from kdump.output.text.sizes import size_text
 
@@ -111,7 +111,7 @@ def _aligned(
     lines, indented after the first.
     """
     columns = [
-        Column(heading, cells, is_right=number in right, is_text=number == 0)
+        TextColumn(heading, cells, is_right=number in right, is_text=number == 0)
         for number, (heading, cells) in enumerate(zip(headings, zip(*rows, strict=True), strict=True))
     ]
     if width is None or total_width(columns, _GAP) <= width:
