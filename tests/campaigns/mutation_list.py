@@ -460,7 +460,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="self._not_shown += 1",
         new="self._not_shown += 2",
         tests=(
-            "tests/output/test_forecast_output.py::test_twenty_directories_that_are_not_safe_are_told_and_the_others_counted",
+            "tests/output/test_forecast_output.py::test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted",
         ),
     ),
     Mutation(

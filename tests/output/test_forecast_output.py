@@ -1,4 +1,4 @@
-"""The words of forecasts: each sentence, the word before them, and what to do instead."""
+"""The text of forecasts: each sentence, the verdict before them, and what to do instead."""
 
 import json
 from typing import Any
@@ -360,7 +360,7 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     ]
 
 
-def test_starts_from_assumed_recovery_points_are_told_once_where_they_are_alike() -> None:
+def test_starts_from_assumed_recovery_points_are_shown_once_if_they_are_alike() -> None:
     assumed = [_row(recovery_point_is_assumed=True), _row(recovery_point_is_assumed=True, recovery_point=10)]
     lines = _report(assumed)
     assert lines[1:3] == ["safe   after an unclean stop, recovery point 0 or 10 (assumed)", *SAFE_LINES]
@@ -376,7 +376,7 @@ def test_starts_from_assumed_recovery_points_are_told_once_where_they_are_alike(
     assert "assumed" not in "".join(_report(clean))
 
 
-def test_a_directory_that_loses_records_is_told_with_what_to_do() -> None:
+def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
     rows = [_row(after="clean"), _row(**LOST)]
     assert _report(rows) == [
         "orders-0   1 segment, 700 bytes",
@@ -521,7 +521,7 @@ def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first
     assert not any("One directory that fails" in line for line in lines)
 
 
-def test_twenty_directories_that_are_not_safe_are_told_and_the_others_counted() -> None:
+def test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted() -> None:
     bad = [_row(**LOST)]
     assert not any("not safe" in line for line in _report(*[bad] * 20))
     lines = _report(*[bad] * 21)

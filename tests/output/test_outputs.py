@@ -1,4 +1,4 @@
-"""The forms of output: their schemas do not depend on data, and nothing that is listed gets lost in them."""
+"""The formats of rows: their schemas do not depend on data, and nothing that is listed gets lost in them."""
 
 import base64
 import csv
