@@ -9,7 +9,8 @@ from kdump.checks import segment
 from kdump.checks.context import FileContext
 from kdump.checks.facts import PartitionFacts
 from kdump.checks.live_source import Stopped, Watch
-from kdump.checks.rules import file_check, file_object
+from kdump.checks.rules import file_check
+from kdump.checks.rules.files import file_object
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import file_name, tree
@@ -71,7 +72,7 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) ->
             for name in tree.log_dir_files(job.path):
                 _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root)
             _report_others(job.path, others, settings, emit)
-            from kdump.checks.rules import log_directory
+            from kdump.checks.rules.directories import log_directory
 
             log_directory.check(job.path, settings, emit)
 
@@ -88,14 +89,14 @@ def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> 
     for name in names + files.others:
         _check_file(os.path.join(job.path, name), settings, emit, watch, others, root=job.root, partition=partition)
     _report_others(job.path, others, settings, emit)
-    from kdump.checks.rules import directory
+    from kdump.checks.rules.directories import partition_directory
 
-    directory.check(partition)
+    partition_directory.check(partition)
 
 
 def _report_others(path: str, others: list[tuple[str, int]], settings: Settings, emit: Emit) -> None:
     if others:
-        from kdump.checks.rules import unrecognized
+        from kdump.checks.rules.files import unrecognized
 
         unrecognized.report_others(FileContext(NoSource(path), path, "directory", settings, emit), others)
 
@@ -139,7 +140,7 @@ def _check_open_file(
         is_newest = base_offset == max(partition.files.logs, default=None)
         beside = partition.segments.get(base_offset)
     elif partition is None and suffix in _INDEXES:
-        beside = _log_beside(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
+        beside = _sibling_log(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
     source = file_object.open_file(path, file_type, settings, emit, root=root, watch=watch)
     if source is None:
         return 0
@@ -155,7 +156,7 @@ def _check_open_file(
             segment=beside,
             partition=partition,
         )
-        file_object.begin(context, source)
+        file_object.check_before_reading(context, source)
         try:
             if suffix in (file_name.LOG, file_name.CHECKPOINT):
                 context.segment = segment.check(context)
@@ -168,7 +169,7 @@ def _check_open_file(
                 _check_unrecognized(context, others, is_named=root is None)
         except Stopped:
             pass  # the source knows why, and says so at the end
-        file_object.end(context, source)
+        file_object.check_after_reading(context, source)
         context.finish()
         report = context.accounts.report(path, file_type, source.size)
         if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
@@ -178,13 +179,13 @@ def _check_open_file(
 
 
 def _swap_check() -> Callable[[FileContext], None]:
-    from kdump.checks.rules import leftovers
+    from kdump.checks.rules.directories import leftovers
 
     return lambda context: leftovers.check_swap(context, segment.check)
 
 
 def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, is_named: bool) -> None:
-    from kdump.checks.rules import unrecognized
+    from kdump.checks.rules.files import unrecognized
 
     name = os.path.basename(context.path)
     if not is_named and (unrecognized.is_of_broker(name) or not context.source.size):
@@ -193,7 +194,7 @@ def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, 
         others.append((name, context.source.size))
 
 
-def _log_beside(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
+def _sibling_log(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
     """What the log says to which an index belongs that was named alone. It is read for that; nothing is reported of it."""
     try:
         source = Source(path)

@@ -9,6 +9,7 @@ from kdump.checks.finding import Accounts
 from kdump.checks.live_source import Stopped
 from kdump.checks.record_reader import Contents
 from kdump.checks.rules import SEGMENT_RULES
+from kdump.checks.rules.files import file_object
 from kdump.errors import Unreadable
 from kdump.reading import salvage
 from kdump.reading.items import Damage, Section
@@ -32,11 +33,9 @@ def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGM
         _check(context, facts, rule_classes)
     except Stopped:
         facts.is_damaged = True  # as far as others are concerned: its end is not known
-    except Unreadable as error:  # bytes that were looked at a moment ago are others now
+    except Unreadable as error:  # the bytes have changed since they were first looked at
         facts.is_damaged = True
-        position = error.position or 0
-        message = f"Was cut off and written again while it was read: from byte {position:,} on, it is not what it was."
-        context.report("file-shrank", position, context.source.size, message)
+        file_object.report_rewritten(context, error.position or 0)
     return facts
 
 

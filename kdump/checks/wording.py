@@ -27,3 +27,25 @@ def time(milliseconds: int) -> str:
     except (ValueError, OverflowError, OSError):
         return f"{milliseconds} ms"
     return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03} UTC"
+
+
+def moment(milliseconds: int) -> str:
+    """A timestamp in UTC with its number; only the number where no calendar has a date for it, or it means none."""
+    if milliseconds < 0:
+        return str(milliseconds)
+    from datetime import UTC, datetime, timedelta  # slow to load, and rarely wanted
+
+    try:
+        date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return str(milliseconds)
+    fraction = f".{milliseconds % 1000:03}" if milliseconds % 1000 else ""
+    return f"{date:%Y-%m-%d %H:%M:%S}{fraction} UTC ({milliseconds})"
+
+
+def duration(milliseconds: int) -> str:
+    """A span of time in the largest unit of which it has two or more."""
+    for unit, size in (("day", 24 * 3600 * 1000), ("hour", 3600 * 1000), ("minute", 60 * 1000), ("second", 1000)):
+        if milliseconds >= 2 * size:
+            return counted(milliseconds // size, unit)
+    return f"{milliseconds:,} ms"

@@ -9,7 +9,7 @@ from kdump.checks.catalogue.fault_kind import BLIND
 from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import Finding
-from kdump.checks.rules.partition_metadata import topic_id_of
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.errors import KdumpError
 from kdump.formats import tree
 from kdump.verdicts.verdict import START_LOSES

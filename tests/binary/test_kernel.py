@@ -20,8 +20,8 @@ from kdump.binary import kernel, producer_run, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import jobs, run
 from kdump.checks.packed_ints import Column
-from kdump.checks.rules import offset_index as offset_index_rules
-from kdump.checks.rules import time_index as time_index_rules
+from kdump.checks.rules.indexes import offset_index as offset_index_rules
+from kdump.checks.rules.indexes import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError

@@ -12,8 +12,8 @@ from tests.builders.files import file_name, producer_snapshot, write_partition
 from tests.builders.files import offset_index as index_of
 from tests.builders.files import time_index as time_index_of
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record
+from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import INDEX, LOG, SIZE, TIME_INDEX, _batch, _codes, _findings, _flipped, _log, _of_log, _told
-from tests.faults.case import NOW
 
 NEXT_LOG = file_name(4, ".log")
 

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdump.binary import kernel
-from kdump.checks import catalogue, record_bytes, record_reader, segment
+from kdump.checks import catalogue, record_bytes, record_reader, segment, wording
 from kdump.checks.check import jobs, run
 from kdump.checks.content import Content
 from kdump.checks.finding import Finding
-from kdump.checks.rules import timestamps
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.settings import Settings
 from kdump.errors import CorruptData
@@ -32,7 +31,7 @@ from tests.builders.records import (
     varint,
     wrapper,
 )
-from tests.faults.case import NOW
+from tests.checks.faults.case import NOW
 
 pytestmark = pytest.mark.both_kernels
 
@@ -183,7 +182,7 @@ def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) 
     ],
 )
 def test_a_moment_has_a_date_where_there_is_one(milliseconds: int, text: str) -> None:
-    assert timestamps.moment(milliseconds) == text
+    assert wording.moment(milliseconds) == text
 
 
 # --- bytes of records --------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from kdump.checks.settings import Settings
 from kdump.tables import Row
 from tests.builders.files import checkpoint, file_name, offset_index, producer_snapshot, time_index, write_partition
 from tests.builders.records import TIMESTAMP, batch, record
+from tests.checks.faults.case import NOW
 from tests.checks.test_check_rules import _findings
-from tests.faults.case import NOW
 
 EPOCHS = "leader-epoch-checkpoint"
 Segments = Mapping[int, Sequence[bytes]]

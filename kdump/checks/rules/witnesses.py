@@ -6,7 +6,7 @@ import os
 from struct import Struct
 
 from kdump.binary.source import WINDOW_SIZE, Source
-from kdump.checks.rules.leftovers import DELETED
+from kdump.checks.rules.directories.leftovers import DELETED
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import transaction_index
 from kdump.formats.file_name import (

@@ -1,4 +1,4 @@
-"""A log directory as a whole: names of directories, topic ids of partitions side by side and against the cluster's metadata."""
+"""Topic ids: those of a topic's partitions compared with one another and with the cluster's metadata."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import IGNORE, STRAY
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING
-from kdump.checks.rules import names, partition_metadata
+from kdump.checks.rules.snapshots import partition_metadata
 from kdump.formats import tree
 from kdump.formats.partition_metadata import text_of
 
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 
 def check(path: str, settings: Settings, emit: Emit) -> None:
-    """Check what no file and no partition shows alone. The files of the directory itself have been checked by now."""
-    names.check_directories(path, settings, emit)
-    if settings.checks_crcs:
-        _check_topic_ids(path, settings, emit)
-
-
-def _check_topic_ids(path: str, settings: Settings, emit: Emit) -> None:
-    """All partitions of a topic that a broker serves carry one topic id: that of the cluster's metadata, where it is here."""
+    """Report partitions whose topic id differs from the cluster's metadata or, if that is not here, from the topic's others."""
     topics = _topics_in(path) if tree.is_of_kraft(path) else None
     ids: dict[str, tuple[bytes, str]] = {}
     for directory in tree.partitions(path):

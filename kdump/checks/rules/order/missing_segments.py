@@ -1,11 +1,11 @@
-"""Segments side by side: those that share offsets, those that leave some out, and what speaks for a lost segment there."""
+"""Lost segments: what is left of them, and why compaction does not explain a gap."""
 
 from __future__ import annotations
 
 from kdump.checks.context import context_in
-from kdump.checks.finding import ERROR, INFO, WARNING
+from kdump.checks.finding import ERROR, WARNING
 from kdump.checks.rules import witnesses
-from kdump.checks.rules.leftovers import CLEANED, DELETED, SWAP, is_leftover
+from kdump.checks.rules.directories.leftovers import CLEANED, DELETED, SWAP, is_leftover
 from kdump.checks.settings import UNKNOWN
 from kdump.checks.wording import counted, offset_range
 from kdump.formats import file_name, text_checkpoint, tree
@@ -14,11 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kdump.checks.context import FileContext
     from kdump.checks.facts import PartitionFacts, SegmentFacts
 
-_MAX_INT = 0x7FFFFFFF
-_STEP = 4096  # rows of a column that are unpacked at once
-_ENOUGH = 8  # offsets without a trace of the cleaner, from which on it seems that it was never there
+_COLUMN_SLICE_ROWS = 4096  # rows of a column that are unpacked at once
+_MIN_OFFSETS_WITHOUT_TRACE = 8  # offsets without a trace of the cleaner, from which on it seems that it never ran
 _COMPACTED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _CHANGELOG = "-changelog"  # of Kafka Streams
 
@@ -39,98 +39,8 @@ class Gap:
         self.is_certain = is_certain
 
 
-def check(partition: PartitionFacts) -> None:
-    """Every segment has to begin where those before it end."""
-    gaps: list[Gap] = []
-    end, base_before = 0, -1  # of the segment that reaches highest so far
-    is_certain = is_known = False
-    for base_offset in partition.files.logs:
-        facts = partition.segments.get(base_offset)
-        own_end = None if facts is None else _end(facts)
-        if facts is None or own_end is None:
-            is_certain = is_known = False  # nothing is known of its neighbours
-            continue
-        if base_before >= 0 and end > base_offset:
-            _report_overlap(partition, base_before, base_offset, end - 1, own_end - 1)
-        elif is_known and end < base_offset:
-            spans = [span for span in (end - base_before, own_end - base_offset) if span]
-            gaps.append(Gap(end, base_offset, base_before, min(spans, default=0), is_certain=is_certain))
-        if own_end > end or base_before < 0:
-            end, base_before = own_end, base_offset
-        is_known, is_certain = True, _ends_well(facts)
-    _report_gaps(partition, gaps)
-    if not partition.is_being_deleted:
-        _report_orphans(partition, gaps)
-
-
-def _log(partition: PartitionFacts, base_offset: int) -> str:
-    return partition.files.segments[base_offset][file_name.LOG]
-
-
-def _end(facts: SegmentFacts) -> int | None:
-    """The offset after the highest, None where offsets are there that no segment of this base offset can hold."""
-    assert facts.base_offset is not None
-    if not facts.last_offsets:
-        return facts.base_offset
-    highest = facts.last_offsets.highest(-1)
-    return highest + 1 if highest - facts.base_offset <= _MAX_INT else None
-
-
-def _ends_well(facts: SegmentFacts) -> bool:
-    """Whether a log can be read up to its last byte, so that no lost batches explain a gap."""
-    return facts.end >= facts.size
-
-
-def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: int, last: int, own_last: int) -> None:
-    shared = max(min(last, own_last), base_offset)
-    before, log = _log(partition, base_before), _log(partition, base_offset)
-    both = offset_range(base_offset, shared)
-    message = f"{before} goes on to offset {last:,}, but {log} starts at {base_offset:,}. Both claim {both}."
-    context_in(partition, log).report(
-        "segments-overlap", 0, 0, message, offsets=(base_offset, shared), expected=f"at least {last + 1}", found=base_offset
-    )
-
-
-def _report_gaps(partition: PartitionFacts, gaps: list[Gap]) -> None:
-    """Each is an error where nothing may be missing, or where something attests what is; the others are told together."""
-    certain = [gap for gap in gaps if gap.is_certain]
-    if not partition.settings.may_be_compacted:
-        for gap in certain:
-            where = f"between {_log(partition, gap.before)} and the next segment"
-            message = (
-                f"Missing {where}: {offset_range(gap.first, gap.end - 1)}. The topic is not compacted, so a segment is lost."
-            )
-            _report_gap(partition, gap.first, gap.end, gap.end, message, ERROR)
-        return
-    orphans = [] if partition.is_being_deleted else witnesses.orphans(partition)
-    unexplained = [gap for gap in certain if not any(gap.first <= base < gap.end for base in orphans)]
-    if unexplained and not partition.is_being_deleted:
-        evidence = _Evidence(partition)
-        unexplained = [gap for gap in unexplained if not evidence.speaks_against_cleaner(gap)]
-    if not unexplained:
-        return
-    first, end = unexplained[0].first, unexplained[0].end
-    where = f"Missing between two segments: {offset_range(first, end - 1)}"
-    if len(unexplained) > 1:
-        missing = sum(gap.end - gap.first for gap in unexplained)
-        where = (
-            f"Missing between segments, at {len(unexplained):,} places: {missing:,} offsets, first {offset_range(first, end - 1)}"
-        )
-    message = f"{where}. Lawful if the topic is compacted; if not, say --cleanup-policy delete."
-    _report_gap(partition, first, end, unexplained[-1].end, message, INFO)
-
-
-def _report_gap(partition: PartitionFacts, end: int, base_offset: int, last_base: int, message: str, severity: str) -> None:
-    context = context_in(partition, _log(partition, base_offset))
-    offsets = end, last_base - 1
-    context.report("segments-gap", 0, 0, message, severity=severity, offsets=offsets, expected=end, found=base_offset)
-
-
-# --- Segments that were there
-
-
-def _report_orphans(partition: PartitionFacts, gaps: list[Gap]) -> None:
-    """Report segments of which indexes attest that they were there; those after the newest log are told with that."""
+def report_orphans(partition: PartitionFacts, gaps: list[Gap]) -> None:
+    """Report segments of which only indexes are left; those after the newest log are reported with that log."""
     logs = partition.files.logs
     orphans = witnesses.orphans(partition)
     for gap in gaps:
@@ -161,10 +71,34 @@ def _report_missing(
     context.report("segment-missing", 0, 0, message, offsets=(first, last), is_estimated=True, expected=first, found=last + 1)
 
 
-# --- Whether the cleaner may have made a gap
+def report_before_first_log(
+    context: FileContext, partition: PartitionFacts, first_log: int, start_offset: int, start: int, end: int
+) -> None:
+    """Report offsets below the first log, to which bytes `start` to `end` of leader-epoch-checkpoint attest."""
+    message = (
+        f"Lost before {_log(partition, first_log)}, the first log: {offset_range(start_offset, first_log - 1)}, "
+        f"unless remote storage has them. The file says that the log starts at offset {start_offset:,}; a broker that deletes "
+        "segments moves that on."
+    )
+    context.report(
+        "segment-missing",
+        start,
+        end,
+        message,
+        offsets=(start_offset, first_log - 1),
+        is_estimated=True,
+        expected=first_log,
+        found=start_offset,
+    )
 
 
-class _Evidence:
+def report_no_log(context: FileContext, start: int) -> None:
+    """Report a partition without any log; leader-epoch-checkpoint, from byte `start` on, has epochs."""
+    message = "There is no log here, though leaders have been elected: all segments are lost. A broker begins again, at offset 0."
+    context.report("segment-missing", start, context.source.size, message)
+
+
+class CleanerEvidence:
     """What a partition shows of the cleaner: offsets that it took out, and how far its checkpoint says that it came."""
 
     def __init__(self, partition: PartitionFacts) -> None:
@@ -186,9 +120,9 @@ class _Evidence:
             return False
         snapshots = self._snapshots(gap)
         is_whole_segment = 2 * (gap.end - gap.first) >= gap.span
-        if self.has_checkpoint or snapshots or (is_whole_segment and self.seen >= _ENOUGH):
+        if self.has_checkpoint or snapshots or (is_whole_segment and self.seen >= _MIN_OFFSETS_WITHOUT_TRACE):
             severity = ERROR
-        elif self.seen >= _ENOUGH:
+        elif self.seen >= _MIN_OFFSETS_WITHOUT_TRACE:
             severity = WARNING
         else:
             return False
@@ -223,6 +157,10 @@ class _Evidence:
         ]
 
 
+def _log(partition: PartitionFacts, base_offset: int) -> str:
+    return partition.files.segments[base_offset][file_name.LOG]
+
+
 def _is_compacted(partition: PartitionFacts) -> bool:
     """Whether the topic is compacted, by what the caller says or by its name."""
     name = tree.directory_name(partition.path)
@@ -252,8 +190,8 @@ def _skipped(facts: SegmentFacts) -> Iterator[int]:
     next_offset, position = facts.base_offset or 0, 0
     damages = iter(zip(facts.damage_starts, facts.damage_ends, strict=True))
     damage = next(damages, None)
-    for start in range(0, len(facts.positions), _STEP):
-        rows = slice(start, start + _STEP)
+    for start in range(0, len(facts.positions), _COLUMN_SLICE_ROWS):
+        rows = slice(start, start + _COLUMN_SLICE_ROWS)
         for own, first, last in zip(facts.positions[rows], facts.first_offsets[rows], facts.last_offsets[rows], strict=True):
             while damage is not None and damage[1] <= position:
                 damage = next(damages, None)

@@ -8,8 +8,8 @@ from kdump.binary import kernel
 from kdump.binary.batch_header import ATTRIBUTES, BATCH_HEADER, BATCH_HEADER_SIZE, CONTROL_BIT, MAGIC, PRODUCER_ID, RECORD_COUNT
 from kdump.checks.catalogue.fault_kind import BLIND, RESCAN
 from kdump.checks.finding import INFO
-from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, log_beside
+from kdump.checks.rules.indexes.entry_file import EntryFile
+from kdump.checks.rules.indexes.sibling_log import SiblingLog, sibling_log
 from kdump.formats.transaction_index import ENTRY_SIZE
 
 TYPE_CHECKING = False
@@ -24,12 +24,12 @@ _MARKER_SIZE = BATCH_HEADER_SIZE + 64  # with all of its only record
 
 def check(context: FileContext) -> None:
     """Check one file; every byte of it is entered into its account."""
-    with log_beside(context) as log:
+    with sibling_log(context) as log:
         _Check(context, log).run()
 
 
 class _Check:
-    def __init__(self, context: FileContext, log: LogBeside | None) -> None:
+    def __init__(self, context: FileContext, log: SiblingLog | None) -> None:
         self.context = context
         self.entries = EntryFile(context, ENTRY_SIZE, is_preallocated=False)
         self.log = log
@@ -115,7 +115,7 @@ class _Check:
         self._report("txnindex-without-marker", row, message, offsets=(first, last), found=producer_id, severity=severity)
         return was_cleaned
 
-    def _may_be_damaged(self, log: LogBeside, batch_row: int, offset: int) -> bool:
+    def _may_be_damaged(self, log: SiblingLog, batch_row: int, offset: int) -> bool:
         positions = log.positions
         if batch_row == len(positions):
             return self.tail_offset is None or offset <= self.tail_offset
@@ -147,7 +147,7 @@ class _Check:
         )
 
 
-def _marker_at(log: LogBeside, batch_row: int) -> tuple[int | None, bool]:
+def _marker_at(log: SiblingLog, batch_row: int) -> tuple[int | None, bool]:
     """The producer whose transaction the batch in this row aborts, None if it aborts none; and whether it was emptied."""
     data = log.bytes_of(batch_row, _MARKER_SIZE)
     if len(data) < BATCH_HEADER_SIZE:

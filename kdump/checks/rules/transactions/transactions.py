@@ -31,8 +31,8 @@ from kdump.checks import producers
 from kdump.checks.context import FileContext
 from kdump.checks.finding import INFO
 from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction, Rows
-from kdump.checks.rules import control_batches
 from kdump.checks.rules.rule import SegmentRule
+from kdump.checks.rules.transactions import control_batches
 from kdump.checks.settings import DELETE
 from kdump.checks.wording import counted, number_range, offset_range
 from kdump.errors import Unreadable

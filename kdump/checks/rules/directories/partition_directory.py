@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kdump.checks.context import context_in
-from kdump.checks.rules import kraft_snapshot, leader_epochs, leftovers, names, neighbours, offset_checkpoints, partition_metadata
-from kdump.checks.rules.missing_indexes import missing_indexes
+from kdump.checks.rules.directories import leftovers, names, neighbours, offset_checkpoints
+from kdump.checks.rules.indexes.missing_indexes import missing_indexes
+from kdump.checks.rules.snapshots import kraft_snapshot, leader_epochs, partition_metadata
 from kdump.formats import file_name
 
 TYPE_CHECKING = False

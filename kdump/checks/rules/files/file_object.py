@@ -84,8 +84,8 @@ def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], 
     return False
 
 
-def begin(context: FileContext, source: WatchedSource) -> None:
-    """What shows before a byte is read."""
+def check_before_reading(context: FileContext, source: WatchedSource) -> None:
+    """Report what the size of the file and its room on the disk show."""
     size = source.size
     is_preallocated = context.file_type in _PREALLOCATED and not context.settings.is_pedantic
     if not size and "." + context.file_type in SEGMENT_SUFFIXES:
@@ -98,8 +98,8 @@ def begin(context: FileContext, source: WatchedSource) -> None:
             context.report("sparse-file", 0, size, message)
 
 
-def end(context: FileContext, source: WatchedSource) -> None:
-    """What became of the file while it was read."""
+def check_after_reading(context: FileContext, source: WatchedSource) -> None:
+    """Report what happened to the file while it was read."""
     size = source.size
     position = context.accounts.position
     for start, stop in source.bad_ranges:
@@ -129,6 +129,12 @@ def end(context: FileContext, source: WatchedSource) -> None:
         context.report("file-vanished", 0, size, "Was removed while it was read; checked is what was opened.", severity=INFO)
     elif not is_there:
         context.report("file-replaced", 0, size, "Another file took its name while it was read; checked is what was opened.")
+
+
+def report_rewritten(context: FileContext, position: int) -> None:
+    """Report a file that was truncated and written again while it was read: from this position on, its bytes have changed."""
+    message = f"Was cut off and written again while it was read: from byte {position:,} on, it is not what it was."
+    context.report("file-shrank", position, context.source.size, message)
 
 
 def _report_unreadable(report: Callable[..., None], path: str, error: Unreadable, *, is_named: bool) -> None:

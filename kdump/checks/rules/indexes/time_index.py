@@ -9,8 +9,8 @@ from struct import Struct
 
 from kdump.checks.finding import INFO
 from kdump.checks.index_summary import summarize_time_index
-from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, log_beside, rows_of
+from kdump.checks.rules.indexes.entry_file import EntryFile
+from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log
 from kdump.checks.wording import counted, time
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.formats.time_index import ENTRY_SIZE
@@ -28,14 +28,14 @@ _BELOW_ALL = -(1 << 63) - 1
 
 def check(context: FileContext) -> None:
     """Check one file; every byte of it is entered into its account."""
-    with log_beside(context) as log:
+    with sibling_log(context) as log:
         _Check(context, log).run()
 
 
 class _Check:
     """Goes through the entries once, a window at a time, and from row to row only where something is off."""
 
-    def __init__(self, context: FileContext, log: LogBeside | None) -> None:
+    def __init__(self, context: FileContext, log: SiblingLog | None) -> None:
         self.context = context
         self.entries = EntryFile(context, ENTRY_SIZE)
         self.log = log
@@ -147,7 +147,7 @@ class _Check:
             self.context.report(code, start, start + ENTRY_SIZE, message, expected=expected, found=found)
         return blamed
 
-    def _check_last(self, log: LogBeside) -> None:
+    def _check_last(self, log: SiblingLog) -> None:
         """Report a sealed segment whose latest timestamp has no entry: brokers make one when they seal it."""
         facts = log.facts
         latest = facts.max_timestamps.highest(NO_TIMESTAMP)
@@ -172,7 +172,7 @@ class _Check:
 class _AgainstLog:
     """Compares entries with the batches that hold their offsets."""
 
-    def __init__(self, context: FileContext, log: LogBeside, base_offset: int) -> None:
+    def __init__(self, context: FileContext, log: SiblingLog, base_offset: int) -> None:
         self.context = context
         self.log = log
         self.facts = log.facts

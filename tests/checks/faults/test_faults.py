@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdump.checks.catalogue import FAULTS, FLEET, SCAN, STARTS
-from kdump.checks.check import jobs, run
-from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import FileReport, Finding
-from kdump.checks.settings import Settings
 from kdump.tables import Row
 
 from . import (
@@ -20,14 +17,14 @@ from . import (
     fleet,
     framing,
     indexes,
-    metadata_files,
     order,
-    producer_snapshots,
     records,
+    snapshots,
     timestamps,
     transactions,
 )
-from .case import NOW, UNSTATED, At, FaultCase, path_of, write
+from .case import UNSTATED, At, FaultCase, path_of, write
+from .checking import rows_of, shown_rows
 
 pytestmark = pytest.mark.both_kernels
 
@@ -38,12 +35,11 @@ CASES = (
     *transactions.CASES,
     *records.CASES,
     *indexes.CASES,
-    *producer_snapshots.CASES,
-    *metadata_files.CASES,
+    *snapshots.CASES,
     *directories.CASES,
     *files.CASES,
 )
-SNAPSHOTS = Path(__file__).parent / "snapshots"
+SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 """What kdump itself printed for each case, whole. They show what a change changes; what is right, the cases say."""
 
 REMAKE = "KDUMP_REMAKE_FAULTS"
@@ -55,23 +51,6 @@ WITHOUT_REPORT = {"file-vanished-named", "permission-denied", "not-regular"}
 
 Told = tuple[str, str, tuple[int, int], str, tuple[int | None, ...], str]
 """Of a finding: its code, the path inside what is checked, the range of bytes, severity, offsets and their certainty."""
-
-
-def _rows(files_root: Path, case: FaultCase) -> list[Row]:
-    rows: list[Row] = []
-    settings = Settings(now=NOW, **case.settings)  # type: ignore[arg-type]  # of any setting's type
-    if case.is_isolated:
-        return [row for _, rows in Isolation(jobs(str(files_root)), settings).results() for row in rows]
-    for job in jobs(str(files_root)):
-        run(job, settings, rows.append)
-    return rows
-
-
-def _shown_rows(case: FaultCase, folder: Path) -> list[Row]:
-    root = write(case.shown, folder, case.scope)
-    case.arranged(root)
-    with case.during(root):
-        return _rows(root, case)
 
 
 def _findings(rows: list[Row]) -> list[Finding]:
@@ -114,7 +93,7 @@ def _id(case: FaultCase) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_a_fault_is_found_where_its_builder_says(case: FaultCase, tmp_path: Path) -> None:
-    findings = _findings(_shown_rows(case, tmp_path))
+    findings = _findings(shown_rows(case, tmp_path))
     checked = path_of(case.shown, tmp_path, case.scope)
     found = sorted((_told(finding, checked), finding.expected or "", finding.found or "") for finding in findings)
     stated = sorted(_stated(case), key=lambda pair: pair[0])
@@ -128,13 +107,13 @@ def test_a_fault_is_found_where_its_builder_says(case: FaultCase, tmp_path: Path
 def test_a_near_miss_is_none(case: FaultCase, tmp_path: Path) -> None:
     root = write(case.near_miss, tmp_path, case.scope)
     case.near_arranged(root)
-    codes = {finding.code for finding in _findings(_rows(root, case))}
+    codes = {finding.code for finding in _findings(rows_of(root, case))}
     assert codes == set(case.near_also)
 
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_findings_are_as_in_the_snapshot(case: FaultCase, tmp_path: Path) -> None:
-    text = "".join(line + "\n" for line in _lines(_shown_rows(case, tmp_path), tmp_path))
+    text = "".join(line + "\n" for line in _lines(shown_rows(case, tmp_path), tmp_path))
     snapshot = SNAPSHOTS / f"{_id(case)}.ndjson"
     if REMAKE in os.environ:
         snapshot.write_text(text)
@@ -148,7 +127,7 @@ def test_every_snapshot_belongs_to_a_case() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_every_byte_is_accounted_for_once(case: FaultCase, tmp_path: Path) -> None:
-    reports = [row for row in _shown_rows(case, tmp_path) if isinstance(row, FileReport)]
+    reports = [row for row in shown_rows(case, tmp_path) if isinstance(row, FileReport)]
     assert bool(reports) == (_id(case) not in WITHOUT_REPORT)
     assert len({report.path for report in reports}) == len(reports)
     for report in reports:

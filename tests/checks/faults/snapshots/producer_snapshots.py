@@ -5,8 +5,17 @@ from collections.abc import Mapping, Sequence
 from tests.builders.checksums import crc32c
 from tests.builders.files import file_name, producer_entry, producer_snapshot
 from tests.builders.records import batch, record
-
-from .case import NO_BYTES, PARTITION_DIRECTORY, WHOLE_FILE, FaultCase, Files, error, info, partition_files, warning
+from tests.checks.faults.case import (
+    NO_BYTES,
+    PARTITION_DIRECTORY,
+    WHOLE_FILE,
+    FaultCase,
+    Files,
+    error,
+    info,
+    partition_files,
+    warning,
+)
 
 # --- producer snapshots ------------------------------------------------------------------------------------------
 

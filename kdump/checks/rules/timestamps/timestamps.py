@@ -9,7 +9,7 @@ from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
 from kdump.checks.settings import DELETE
-from kdump.checks.wording import counted
+from kdump.checks.wording import counted, duration, moment
 from kdump.formats.record_batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, as_int64
 from kdump.reading import salvage
 
@@ -37,28 +37,6 @@ _PLAUSIBLE = 946_684_800, 4_102_444_800  # seconds from 1970 to the years 2000 a
 _UNITS = (("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9))
 _INT64 = range(-(1 << 63), 1 << 63)
 _FAR = 1 << 62  # below this, a base and a delta do not overflow
-
-
-def moment(milliseconds: int) -> str:
-    """A timestamp for people, with the number; only the number where no calendar has a date for it, or it means none."""
-    if milliseconds < 0:
-        return str(milliseconds)
-    from datetime import UTC, datetime, timedelta  # slow to load, and rarely wanted
-
-    try:
-        date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
-    except OverflowError:
-        return str(milliseconds)
-    fraction = f".{milliseconds % 1000:03}" if milliseconds % 1000 else ""
-    return f"{date:%Y-%m-%d %H:%M:%S}{fraction} UTC ({milliseconds})"
-
-
-def duration(milliseconds: int) -> str:
-    """A span of time in the largest unit that says something."""
-    for unit, size in (("day", _DAY), ("hour", 3600 * 1000), ("minute", 60 * 1000), ("second", 1000)):
-        if milliseconds >= 2 * size:
-            return counted(milliseconds // size, unit)
-    return f"{milliseconds:,} ms"
 
 
 def _sound(section: Section) -> Table[RecordBatch]:

@@ -8,8 +8,8 @@ from bisect import bisect_left, bisect_right
 from kdump.checks.catalogue.fault_kind import DIE, IGNORE
 from kdump.checks.context import context_in
 from kdump.checks.finding import INFO, WARNING, Accounts
-from kdump.checks.wording import offset_range
-from kdump.formats import file_name, text_checkpoint, tree
+from kdump.checks.rules.order import missing_segments
+from kdump.formats import text_checkpoint, tree
 from kdump.formats.text_checkpoint import TextCheckpoint
 
 TYPE_CHECKING = False
@@ -185,32 +185,15 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
     if not epochs.starts or partition.is_being_deleted:
         return
     if first_log is None:
-        message = (
-            "There is no log here, though leaders have been elected: all segments are lost. A broker begins again, at offset 0."
-        )
-        context.report("segment-missing", epochs.lines[0], context.source.size, message)
-        return
-    if epochs.starts[0] >= first_log:
-        return
-    _, log_start = partition.noted(text_checkpoint.LOG_START_OFFSETS)
-    if log_start is not None and log_start < first_log:
+        missing_segments.report_no_log(context, epochs.lines[0])
         return
     start = epochs.starts[0]
-    message = (
-        f"Lost before {partition.files.segments[first_log][file_name.LOG]}, the first log: {offset_range(start, first_log - 1)}, "
-        f"unless remote storage has them. The file says that the log starts at offset {start:,}; a broker that deletes segments "
-        "moves that on."
-    )
-    context.report(
-        "segment-missing",
-        epochs.lines[0],
-        _line_end(context, epochs, 0),
-        message,
-        offsets=(start, first_log - 1),
-        is_estimated=True,
-        expected=first_log,
-        found=start,
-    )
+    if start >= first_log:
+        return
+    _, log_start = partition.noted(text_checkpoint.LOG_START_OFFSETS)
+    if log_start is None or log_start >= first_log:
+        line_end = _line_end(context, epochs, 0)
+        missing_segments.report_before_first_log(context, partition, first_log, start, epochs.lines[0], line_end)
 
 
 def _check_against_end(context: FileContext, partition: PartitionFacts, epochs: _Epochs) -> None:

@@ -9,7 +9,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import DELETE, DIE, RESCAN
 from kdump.checks.context import FileContext, context_in
 from kdump.checks.finding import ERROR, INFO
-from kdump.checks.rules.leftovers import CLEANED, SWAP, is_leftover
+from kdump.checks.rules.directories.leftovers import CLEANED, SWAP, is_leftover
 from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False

@@ -1,10 +1,11 @@
-"""The log to which an index belongs, as the index's rules ask about it."""
+"""The log that an index belongs to, for the rules for indexes."""
 
 from __future__ import annotations
 
 import os
 from array import array
 from bisect import bisect_right
+from contextlib import closing, contextmanager
 from itertools import islice
 from operator import lt, sub
 
@@ -26,7 +27,7 @@ from kdump.errors import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kdump.checks.context import FileContext
     from kdump.checks.facts import SegmentFacts
@@ -50,22 +51,18 @@ def size_now(facts: SegmentFacts) -> int:
         return facts.size
 
 
-class log_beside:  # noqa: N801  # reads as a function
-    """With it: the log of an index, None where it was not read, or where the level compares no files with one another."""
-
-    def __init__(self, context: FileContext) -> None:
-        facts = context.segment if context.settings.checks_crcs else None
-        self._log = None if facts is None else LogBeside(facts)
-
-    def __enter__(self) -> LogBeside | None:
-        return self._log
-
-    def __exit__(self, *_error: object) -> None:
-        if self._log is not None:
-            self._log.close()
+@contextmanager
+def sibling_log(context: FileContext) -> Iterator[SiblingLog | None]:
+    """The log of an index; None if it was not read, or if the level of the check compares no files with one another."""
+    facts = context.segment if context.settings.checks_crcs else None
+    if facts is None:
+        yield None
+        return
+    with closing(SiblingLog(facts)) as log:
+        yield log
 
 
-class LogBeside:
+class SiblingLog:
     """What the batches of the log say; the few headers that an index makes doubtful are read again.
 
     Rows are those of the facts, batches that are not damaged.

@@ -8,7 +8,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules import witnesses
-from kdump.checks.rules.offset_index import INTERVAL
+from kdump.checks.rules.indexes.offset_index import INTERVAL
 from kdump.formats import file_name
 
 TYPE_CHECKING = False

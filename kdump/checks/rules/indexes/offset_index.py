@@ -11,8 +11,8 @@ from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.finding import INFO, WARNING
 from kdump.checks.index_summary import columns, summarize_index
-from kdump.checks.rules.entry_file import EntryFile
-from kdump.checks.rules.log_beside import LogBeside, log_beside, rows_of, size_now
+from kdump.checks.rules.indexes.entry_file import EntryFile
+from kdump.checks.rules.indexes.sibling_log import SiblingLog, rows_of, sibling_log, size_now
 from kdump.checks.wording import counted, offset_range
 from kdump.errors import Unreadable
 from kdump.formats import file_name, time_index
@@ -42,14 +42,14 @@ _MANY = 8  # time entries that were hardly made by as many stops of the broker
 
 def check(context: FileContext) -> None:
     """Check one file; every byte of it is entered into its account."""
-    with log_beside(context) as log:
+    with sibling_log(context) as log:
         _Check(context, context.segment, log).run()
 
 
 class _Check:
     """Goes through the entries once, a window at a time, and from row to row only where something is off."""
 
-    def __init__(self, context: FileContext, facts: SegmentFacts | None, log: LogBeside | None) -> None:
+    def __init__(self, context: FileContext, facts: SegmentFacts | None, log: SiblingLog | None) -> None:
         self.context = context
         self.entries = EntryFile(context, ENTRY_SIZE)
         self.facts = facts
@@ -225,7 +225,7 @@ class _AgainstLog:
     record. All of them lead readers right: no batch before the position holds the offset or a later one.
     """
 
-    def __init__(self, context: FileContext, log: LogBeside, entry_count: int) -> None:
+    def __init__(self, context: FileContext, log: SiblingLog, entry_count: int) -> None:
         self.context = context
         self.log = log
         self.facts = log.facts
@@ -384,7 +384,7 @@ class _AgainstLog:
 class _Gaps:
     """How far apart entries are, in bytes of the log."""
 
-    def __init__(self, context: FileContext, log: LogBeside | None) -> None:
+    def __init__(self, context: FileContext, log: SiblingLog | None) -> None:
         self.context = context
         self.log = log
         self.largest_append = 0

@@ -4,8 +4,7 @@ from tests.builders.cluster_metadata import replicas, topic
 from tests.builders.files import checkpoint, file_name, partition_metadata
 from tests.builders.messages import int16, int32, string
 from tests.builders.records import batch, record, snapshot_footer_record, snapshot_header_record
-
-from .case import (
+from tests.checks.faults.case import (
     LOG_DIRECTORY,
     NO_BYTES,
     PARTITION_DIRECTORY,
