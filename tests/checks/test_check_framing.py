@@ -115,7 +115,7 @@ def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int,
 
 
 def test_the_whole_records_of_a_torn_batch_are_counted_over_all_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdump.checks.rules.framing.WINDOW_SIZE", 100)
+    monkeypatch.setattr("kdump.checks.rules.framing.damaged_ranges.WINDOW_SIZE", 100)
     torn = batch(records=[record(value=b"v" * 20)] * 50, base_offset=1)[:-30]
     _write(tmp_path / LOG, _batch(0) + torn)
     (found,) = _findings(tmp_path / LOG)

@@ -8,7 +8,7 @@ from shlex import quote
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.checks.finding import INFO
-from kdump.checks.rules.framing.framing import kind_of_file
+from kdump.checks.rules.framing.file_kinds import kind_of_file
 from kdump.checks.wording import counted
 from kdump.reading.plausible import is_plausible
 
