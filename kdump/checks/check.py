@@ -7,8 +7,8 @@ import os
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
-from kdump.checks.facts import PartitionFacts
 from kdump.checks.live_source import Stopped, Watch
+from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
 from kdump.checks.rules.files import file_object
 from kdump.checks.settings import Settings
@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.checks.facts import SegmentFacts
     from kdump.checks.finding import Emit
+    from kdump.checks.segment_facts import SegmentFacts
 
 _SWAP = ".swap"
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)

@@ -8,13 +8,15 @@ from kdump.binary.source import NoSource
 from kdump.checks import catalogue
 from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, Accounts, Finding
 from kdump.checks.live_source import WatchedSource
+from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kdump.binary.source import Source
-    from kdump.checks.facts import PartitionFacts, SegmentFacts
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
 
 _PAGE, _SECTOR = 4096, 512
@@ -64,6 +66,14 @@ class FileContext:
         if partition is None or base_offset is None or self.file_type != "log":
             return None
         return min((other for other in partition.files.logs if other > base_offset), default=None)
+
+    @property
+    def is_part_of_log(self) -> bool:
+        """Whether this is a segment of a partition, and no log that was named itself or has an unusual name."""
+        if self.partition is None or self.base_offset is None:
+            return False
+        names = self.partition.files.segments.get(self.base_offset, {})
+        return names.get(file_name.LOG) == os.path.basename(self.path)
 
     def report(
         self,

@@ -12,7 +12,7 @@ from kdump.binary import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
 
 _TIME_ENTRY = Struct(">qi")  # timestamp, relative offset
 _TOO_HIGH = 1 << 62  # for a base offset: what is added to it shall not overflow

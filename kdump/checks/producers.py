@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from itertools import islice
-
-from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
 
     LastBatch = tuple[int, int, int, int]
     View = tuple[int, LastBatch | None, int | None]
-
-CARRIED = "transactions"
-"""The name under which a partition hands this on."""
 
 MAX_PRODUCERS = 1 << 15
 """So many producers are known at once; then the half of them that was seen first is forgotten."""
@@ -34,27 +27,6 @@ ANYTHING = WRAPPED + 1
 
 MAX_IN_FLIGHT = 5
 """Batches that a producer may have under way, and so send again."""
-
-
-def of(context: FileContext) -> Producers:
-    """What was handed on to this segment, or a begin where it stands first, or is none of the partition's log."""
-    if not is_part_of_log(context) or context.partition is None:
-        return Producers([])
-    carried = context.partition.carried
-    if CARRIED not in carried:
-        segments = context.partition.files.segments
-        carried[CARRIED] = Producers(sorted(base for base, files in segments.items() if file_name.PRODUCER_SNAPSHOT in files))
-    producers = carried[CARRIED]
-    assert isinstance(producers, Producers)
-    return producers
-
-
-def is_part_of_log(context: FileContext) -> bool:
-    """Whether this is a segment of a partition, and not a log that stands alone or has an odd name."""
-    partition, base_offset = context.partition, context.base_offset
-    if partition is None or base_offset is None:
-        return False
-    return partition.files.segments.get(base_offset, {}).get(file_name.LOG) == os.path.basename(context.path)
 
 
 _COLUMNS = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")

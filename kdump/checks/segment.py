@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kdump.checks.facts import SegmentFacts
 from kdump.checks.finding import Accounts
 from kdump.checks.live_source import Stopped
 from kdump.checks.record_reader import Contents
 from kdump.checks.rules import SEGMENT_RULES
 from kdump.checks.rules.files import file_object
+from kdump.checks.segment_facts import SegmentFacts
 from kdump.errors import Unreadable
 from kdump.reading import salvage
 from kdump.reading.items import Damage, Section
@@ -53,7 +53,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
     try:
         for item in items:
             if isinstance(item, Damage):
-                facts.note_damage(item.start, item.end)
+                facts.record_damage(item.start, item.end)
                 for rule in rules:
                     rule.damage(item)
                 is_known = item.status != salvage.ZERO or not context.is_unreadable(item.start, item.end)
@@ -92,7 +92,7 @@ def _note(facts: SegmentFacts, section: Section) -> None:
         start, row = row, row + len(list(run))
         if is_damaged:
             positions, sizes = chunk.batches["position"], chunk.batches["size"]
-            facts.note_damage(positions[start], positions[row - 1] + sizes[row - 1])
+            facts.record_damage(positions[start], positions[row - 1] + sizes[row - 1])
         elif row - start == len(chunk.batches):
             _note_batches(facts, chunk.batches)
         else:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.content import Content
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk

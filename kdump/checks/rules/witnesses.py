@@ -23,7 +23,7 @@ from kdump.formats.file_name import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import PartitionFacts
+    from kdump.checks.partition_facts import PartitionFacts
 
 _INDEX_ENTRY = Struct(">ii")  # relative offset, position
 _TIME_INDEX_ENTRY = Struct(">qi")  # timestamp, relative offset

@@ -12,7 +12,7 @@ from unittest import mock
 from kdump.binary.source import Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
-from kdump.checks.facts import SegmentFacts
+from kdump.checks.segment_facts import SegmentFacts
 from tests.builders.files import file_name
 from tests.builders.records import batch, record
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import PartitionFacts, SegmentFacts
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
 
 CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 _LOG_SWAP = file_name.LOG + SWAP
-_KEY = "leftovers"
 
 
 def check_swap(context: FileContext, check_segment: Callable[[FileContext], SegmentFacts]) -> None:
@@ -27,7 +27,7 @@ def check_swap(context: FileContext, check_segment: Callable[[FileContext], Segm
     facts = check_segment(inner)
     inner.finish()
     if context.partition is not None and context.base_offset is not None:
-        context.partition.carried.setdefault(_KEY, {})[context.base_offset] = facts
+        context.partition.carried.swapped_logs[context.base_offset] = facts
 
 
 def check(partition: PartitionFacts) -> None:
@@ -80,8 +80,7 @@ def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | N
     texts = []
     if kept != bases:
         texts.append(f"A restart deletes those from base offset {cleaned_from:,} on, as .cleaned files stand beside them.")
-    of_logs: dict[int, SegmentFacts] = partition.carried.get(_KEY, {})
-    new = {base: facts for base, facts in of_logs.items() if base in kept}
+    new = {base: facts for base, facts in partition.carried.swapped_logs.items() if base in kept}
     if not kept:
         return texts[0]
     if not new:

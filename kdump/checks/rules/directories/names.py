@@ -14,8 +14,8 @@ from kdump.formats import file_name, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.facts import PartitionFacts
     from kdump.checks.finding import Emit
+    from kdump.checks.partition_facts import PartitionFacts
     from kdump.checks.settings import Settings
 
 _STATES = {

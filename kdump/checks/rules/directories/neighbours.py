@@ -11,7 +11,8 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.facts import PartitionFacts, SegmentFacts
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
 
 _MAX_INT = 0x7FFFFFFF
 

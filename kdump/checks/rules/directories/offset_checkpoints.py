@@ -16,7 +16,7 @@ from kdump.formats.text_checkpoint import TextCheckpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.facts import PartitionFacts
+    from kdump.checks.partition_facts import PartitionFacts
 
 _MAX_SIZE = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
 _IDS = ("broker.id", "node.id")

@@ -10,7 +10,7 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.facts import PartitionFacts
+    from kdump.checks.partition_facts import PartitionFacts
 
 
 def check(partition: PartitionFacts) -> None:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
     from kdump.checks.rules.framing.checksums import Checksums
     from kdump.checks.rules.framing.file_end import FileEnd
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.reading.items import Damage
 
 _PAGE_BYTES = 4096

@@ -10,7 +10,7 @@ from kdump.reading.items import END
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
 
 
 class FileEnd:

@@ -14,7 +14,7 @@ from kdump.reading import salvage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.reading.items import Damage, Section
 
 

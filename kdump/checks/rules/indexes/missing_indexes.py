@@ -13,7 +13,7 @@ from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kdump.checks.facts import PartitionFacts
+    from kdump.checks.partition_facts import PartitionFacts
 
 _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_INDEX)
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
     from kdump.checks.packed_ints import Column
+    from kdump.checks.segment_facts import SegmentFacts
 
 _ENTRY = Struct(">ii")  # relative offset, position
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdump.binary.batch_header import BASE_OFFSET, LAST_OFFSET_DELTA, LEADER_EPOCH
 from kdump.binary.source import WINDOW_SIZE
+from kdump.checks.carried_state import CarriedState
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules.order.batch import Batch, report_batch
 from kdump.checks.rules.order.deltas import Deltas
@@ -16,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Damage, Section
 
@@ -39,9 +40,8 @@ class BatchOrder(SegmentRule):
         self._without_epoch: tuple[int, int, int] | None = None
         self._overflowed = False
         is_log = context.file_type == "log"
-        self._carries = context.partition.carried if context.partition is not None and is_log else {}
-        carried = self._carries.get("order")
-        self._epoch: int = carried if carried is not None else _NO_EPOCH
+        self._carried = context.partition.carried if context.partition is not None and is_log else CarriedState()
+        self._epoch = _NO_EPOCH if self._carried.leader_epoch is None else self._carried.leader_epoch
 
     def batches(self, section: Section) -> None:
         chunk, summary = section.chunk, section.summary
@@ -303,7 +303,7 @@ class BatchOrder(SegmentRule):
             start, end, count = self._without_epoch
             message = f"{count:,} batch{'' if count == 1 else 'es'} without leader epoch among others that have one."
             context.report("leader-epoch-negative", start, end, message, severity=INFO, found=count)
-        self._carries["order"] = self._epoch
+        self._carried.leader_epoch = self._epoch
 
 
 def _are_equal(source: Source, first: int, second: int, size: int) -> bool:

@@ -12,7 +12,7 @@ from kdump.reading import salvage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.summary import BatchSummary
     from kdump.reading.items import Section
 

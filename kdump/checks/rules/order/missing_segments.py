@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import PartitionFacts, SegmentFacts
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
 
 _COLUMN_SLICE_ROWS = 4096  # rows of a column that are unpacked at once
 _MIN_OFFSETS_WITHOUT_TRACE = 8  # offsets without a trace of the cleaner, from which on it seems that it never ran

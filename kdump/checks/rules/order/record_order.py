@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import SegmentFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.errors import CorruptData
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk

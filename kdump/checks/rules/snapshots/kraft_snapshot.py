@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import PartitionFacts, SegmentFacts
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
     from kdump.reading.items import Damage, Section
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import PartitionFacts, SegmentFacts
+    from kdump.checks.partition_facts import PartitionFacts
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.text_checkpoint import Line
 
 _MAX_SIZE = 1 << 20  # bytes of the file that are read: a hundred thousand elections

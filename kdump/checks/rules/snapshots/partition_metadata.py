@@ -14,7 +14,7 @@ from kdump.formats import partition_metadata, tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
-    from kdump.checks.facts import PartitionFacts
+    from kdump.checks.partition_facts import PartitionFacts
 
 _FORECASTS = {
     "metadata-empty": DIE,

@@ -6,10 +6,8 @@ from itertools import chain
 
 from kdump.binary.checksums import crc32c_for
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks import producers
 from kdump.checks.catalogue.fault_kind import IGNORE
 from kdump.checks.finding import Accounts
-from kdump.checks.producers import Producers
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.producer_snapshot import CRC_COVERS_FROM, ENTRY, HEADER, VERSION
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdump.checks.context import FileContext
-    from kdump.checks.producers import View
+    from kdump.checks.producers import Producers, View
     from kdump.formats.producer_snapshot import ProducerState
 
 _NONE = -1
@@ -166,8 +164,8 @@ class _Comparison:
 
     def run(self) -> None:
         partition = self.context.partition
-        known = None if partition is None else partition.carried.get(producers.CARRIED)
-        if not isinstance(known, Producers):
+        known = None if partition is None else partition.carried.producers
+        if known is None:
             return
         views = known.view_at(self.offset)
         later_id, later_view = known.later_views.pop(self.offset, (None, None))

@@ -30,7 +30,7 @@ from kdump.binary.source import Source
 from kdump.checks import producers
 from kdump.checks.context import FileContext
 from kdump.checks.finding import INFO
-from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction, Rows
+from kdump.checks.producers import ANYTHING, WRAPPED, OpenTransaction, Producers, Rows
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.transactions import control_batches
 from kdump.checks.settings import DELETE
@@ -45,8 +45,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kdump.checks.facts import SegmentFacts
-    from kdump.checks.producers import LastBatch, Producers
+    from kdump.checks.producers import LastBatch
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.formats.log import Chunk
     from kdump.formats.record_batch import RecordBatch
     from kdump.formats.summary import BatchSummary
@@ -76,7 +76,7 @@ class Transactions(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        self.producers = producers.of(context)
+        self.producers = _producers_before(context)
         self.producers.enter_segment(facts)
         self.aborted = _Aborted()
         self.lone_markers = _Tally()
@@ -422,7 +422,7 @@ class Transactions(SegmentRule):
         if self.context.next_base_offset is not None:
             self.producers.leave_segment()
         self._tell_tallies()
-        if not producers.is_part_of_log(self.context):
+        if not self.context.is_part_of_log:
             self._tell_open(is_log_end=False)
         else:
             self._check_aborted()
@@ -710,6 +710,18 @@ class _Aborted:
         except Unreadable:
             return []
         return [row for row, has_entry in enumerate(is_there) if not has_entry]
+
+
+def _producers_before(context: FileContext) -> Producers:
+    """The producers as the segments before this one left them; new ones for the first segment, and for a log on its own."""
+    partition = context.partition
+    if partition is None or not context.is_part_of_log:
+        return Producers([])
+    if partition.carried.producers is None:
+        segments = partition.files.segments
+        snapshots = sorted(base for base, names in segments.items() if file_name.PRODUCER_SNAPSHOT in names)
+        partition.carried.producers = Producers(snapshots)
+    return partition.carried.producers
 
 
 def _has_no_producers(summary: BatchSummary) -> bool:

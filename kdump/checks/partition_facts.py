@@ -1,74 +1,26 @@
-"""What is known of segments and of their partition while its files are checked, one after the other."""
+"""What is known of a partition while its files are checked, one after the other."""
 
 from __future__ import annotations
 
 import os
-from array import array
 
 from kdump.binary.source import Source
-from kdump.checks.packed_ints import Column
+from kdump.checks.carried_state import CarriedState
 from kdump.errors import Unreadable
 from kdump.formats import text_checkpoint, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from kdump.checks.finding import Emit
+    from kdump.checks.segment_facts import SegmentFacts
     from kdump.checks.settings import Settings
     from kdump.formats.tree import PartitionFiles
 
-_MAX_RANGES = 1 << 16  # of damage that are kept apart
-
-
-class SegmentFacts:
-    """What other files and segments are compared with: what the log itself says, of all batches that are not damaged.
-
-    `positions`, `first_offsets` and `last_offsets` have one row a batch (a message of magic 0 and 1 has one offset);
-    `max_timestamps` are those of their headers. `end` is the position after the last of them. `epochs` are leader epochs with
-    the first offset of each, in order. `last_thinned` is about where the cleaner changed a batch last, None if nowhere.
-    `damage_starts` and `damage_ends` bound what is damaged; of very many ranges the last reaches over all that follow.
-    """
-
-    def __init__(self, path: str, base_offset: int | None, size: int) -> None:
-        self.path = path
-        self.base_offset = base_offset
-        self.size = size
-        self.end = 0
-        self.positions = Column()
-        self.first_offsets = Column()
-        self.last_offsets = Column()
-        self.max_timestamps = Column()
-        self.epochs: list[tuple[int, int]] = []
-        self.last_thinned: int | None = None
-        self.is_damaged = False
-        self.damage_starts = array("q")
-        self.damage_ends = array("q")
-
-    def note_damage(self, start: int, end: int) -> None:
-        """Keep what nothing can be compared with."""
-        self.is_damaged = True
-        if self.damage_ends and (start <= self.damage_ends[-1] or len(self.damage_ends) >= _MAX_RANGES):
-            self.damage_ends[-1] = end
-        else:
-            self.damage_starts.append(start)
-            self.damage_ends.append(end)
-
-    @property
-    def first_offset(self) -> int | None:
-        """The first offset in the segment, None where it holds no batch."""
-        return self.first_offsets[0] if self.first_offsets else None
-
-    @property
-    def last_offset(self) -> int | None:
-        """The last offset in the segment, None where it holds no batch."""
-        return self.last_offsets[-1] if self.last_offsets else None
-
 
 class PartitionFacts:
-    """The files of a partition, and what its segments said so far, by base offset, in ascending order.
+    """The files of a partition, and the facts about its segments so far, by base offset, in ascending order.
 
-    `carried` is what rules hand on from segment to segment, by the name of their module: the state of producers, the last offset.
+    `carried` is what rules hand on from segment to segment.
     """
 
     def __init__(self, path: str, files: PartitionFiles, settings: Settings, emit: Emit) -> None:
@@ -77,7 +29,7 @@ class PartitionFacts:
         self.settings = settings
         self.emit = emit
         self.segments: dict[int, SegmentFacts] = {}
-        self.carried: dict[str, Any] = {}  # each rule's own type
+        self.carried = CarriedState()
 
     @property
     def is_being_deleted(self) -> bool:
