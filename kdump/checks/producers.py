@@ -25,6 +25,11 @@ ANYTHING = WRAPPED + 1
 """Expected where any sequence may follow: after a marker with a new epoch."""
 
 
+NO_PRODUCER_EPOCH = -1
+
+UNKNOWN_EPOCH = -2
+"""Lower than the epoch of any batch."""
+
 MAX_IN_FLIGHT = 5
 """Batches that a producer may have under way, and so send again."""
 
@@ -144,8 +149,8 @@ class Producers:
         for rows in self.recent:
             rows.keep()
 
-    def note(self, rows: Rows) -> None:
-        """Keep these batches in mind for a while."""
+    def record(self, rows: Rows) -> None:
+        """Remember these batches until two more sections have come."""
         self.recent = [rows, *self.recent[:1]]
 
     def open_transactions(self) -> list[OpenTransaction]:

@@ -109,7 +109,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         id="n03",
-        file="kdump/checks/rules/transactions/transactions.py",
+        file="kdump/checks/rules/transactions/markers.py",
         old="elif epoch < known_epoch:",
         new="elif epoch < known_epoch < 0:",
         tests=("tests/checks/test_check_transactions.py::test_a_marker_of_a_lower_epoch_is_told",),

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.context import FileContext
     from kdump.formats.record_batch import RecordBatch
+    from kdump.tables import Table
 
 
 def report_batch(
@@ -35,3 +36,20 @@ def report_batch(
         resync=resync,
         skipped=batch.size,
     )
+
+
+def report_row(
+    context: FileContext,
+    code: str,
+    batches: Table[RecordBatch],
+    row: int,
+    message: str,
+    *,
+    expected: object = None,
+    found: object = None,
+) -> None:
+    """Report a fault of the batch of magic 2 in this row."""
+    position = batches["position"][row]
+    end = position + batches["size"][row]
+    offsets = (batches["base_offset"][row], batches["last_offset"][row])
+    context.report(code, position, end, message, offsets=offsets, expected=expected, found=found)
