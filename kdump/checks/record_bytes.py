@@ -50,7 +50,7 @@ def size_of_varint(value: int) -> int:
     return max(1, -(-(value << 1 if value >= 0 else ~(value << 1)).bit_length() // 7))
 
 
-def odd_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int]]:
+def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int]]:
     """The records that may be odd: number, start of the length, attributes.
 
     Those are records with attributes, with varints longer than needed, with header values of null, or with negative sizes below

@@ -195,7 +195,7 @@ class Contents:
             return Content(header, position, data, 0, len(data), payload=payload)
         whole = codecs.decompress(codec, payload, header[MAGIC], limit=min(_MAX_HELD, self._budget.limit(size)))
         is_sound = whole.error is None
-        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_plain=False, is_sound=is_sound)
+        return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_regular=False, is_sound=is_sound)
 
     def _show_odd(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
         """Read one batch that is large, or bad: what can be read of it, and what keeps us from the rest."""

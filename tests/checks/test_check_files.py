@@ -677,7 +677,7 @@ def test_records_without_key_are_counted_in_compacted_topics(tmp_path: Path, pol
         (record(headers=[(b"\xff", b"v")]), "header-bytes-odd", "2 keys of headers that cannot be read as UTF-8;"),
     ],
 )
-def test_odd_records_are_counted_over_the_file(tmp_path: Path, odd: object, code: str, note: str) -> None:
+def test_irregular_records_are_counted_over_the_file(tmp_path: Path, odd: object, code: str, note: str) -> None:
     pieces = [batch(records=[RECORDS[0], odd], base_offset=first) for first in (0, 2)]  # type: ignore[list-item]  # a record
     (found,) = (one for one in _deep(tmp_path, *pieces) if one.code == code)
     assert (found.found, found.offset_first) == ("2", 1)

@@ -210,7 +210,7 @@ def test_a_varint_is_odd_if_it_could_be_shorter(
     data = encode_record(record(value=b"first")) + varint(len(body)) + body
     found = [
         field.name
-        for _, position, _ in record_bytes.odd_records(data, 0, _rows(data))
+        for _, position, _ in record_bytes.irregular_records(data, 0, _rows(data))
         for field in record_bytes.fields(data, position, len(data))
         if not field.is_canonical
     ]
@@ -225,13 +225,13 @@ def test_records_as_clients_write_them_are_not_odd(records: list[Record]) -> Non
     data = b"".join(encode_record(one, row=row) for row, one in enumerate(records))
     rows: list[Any] = []
     kernel.walk_records(data, 0, len(data), len(records), len(data), False, rows)
-    assert list(record_bytes.odd_records(data, 0, rows)) == []
+    assert list(record_bytes.irregular_records(data, 0, rows)) == []
 
 
 def test_bits_of_a_varint_that_nobody_reads_are_odd() -> None:
     body = b"\0\0" + b"\xff\xff\xff\xff\x7f" + varint(-1) + varint(-1) + varint(0)
     data = encode_record(record()) + varint(len(body)) + body
-    (found,) = record_bytes.odd_records(data, 0, _rows(data))
+    (found,) = record_bytes.irregular_records(data, 0, _rows(data))
     fields = {field.name: field for field in record_bytes.fields(data, found[1], len(data))}
     assert fields["offset delta"].has_surplus_bits
     assert fields["offset delta"].value == -(1 << 31)

@@ -56,8 +56,8 @@ def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:
     if header[LENGTH] == _MARKER_LENGTH and header[RECORD_COUNT] == 1 and header[PRODUCER_ID] >= 0 and chunk.window:
         start = chunk.starts[row] + BATCH_HEADER_SIZE
         marker = chunk.window[start : start + _MARKER_SIZE]
-        is_plain = header[ATTRIBUTES] & _MARKER_MASK == _MARKER_BITS
-        if is_plain and marker[:8] == _MARKER_START and marker[8] <= COMMIT and marker[9:12] == _MARKER_MIDDLE:
+        is_usual = header[ATTRIBUTES] & _MARKER_MASK == _MARKER_BITS
+        if is_usual and marker[:8] == _MARKER_START and marker[8] <= COMMIT and marker[9:12] == _MARKER_MIDDLE:
             return Control(marker[8], int.from_bytes(marker[12:16], "big", signed=True))
     return _Reading(context, chunk, row).control()
 
