@@ -102,8 +102,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         id="27",
-        file="kdump/checks/rules/timestamps/timestamps.py",
-        old="self._latest = max(written, context.settings.now) + _DAY",
+        file="kdump/checks/rules/timestamps/batch_timestamps.py",
+        old="self._latest = max(written, context.settings.now) + _DAY_MS",
         new="self._latest = max(written, context.settings.now)",
         tests=("tests/checks/test_check_rules.py::test_a_clock_may_be_a_day_ahead",),
     ),
