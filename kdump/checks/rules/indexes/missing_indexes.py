@@ -8,7 +8,7 @@ from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
 from kdump.checks.rules import witnesses
-from kdump.checks.rules.indexes.offset_index import INTERVAL
+from kdump.checks.rules.indexes.offset_index_gaps import INTERVAL_BYTES
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -45,9 +45,11 @@ def missing_indexes(partition: PartitionFacts) -> None:
 
 
 def _needs_none(partition: PartitionFacts, base_offset: int) -> bool:
-    """Whether this is a log that a broker writes to without an index: it makes one with the first entry, or when it stops."""
+    """Whether a broker writes to this log without an index: it makes one for the first entry, or when it stops."""
     facts = partition.segments.get(base_offset)
-    return facts is not None and not facts.is_damaged and facts.size <= INTERVAL and base_offset == max(partition.files.logs)
+    return (
+        facts is not None and not facts.is_damaged and facts.size <= INTERVAL_BYTES and base_offset == max(partition.files.logs)
+    )
 
 
 def _forecast(partition: PartitionFacts, base_offset: int) -> str:

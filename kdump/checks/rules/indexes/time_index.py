@@ -1,4 +1,4 @@
-"""Time indexes, alone and against their log."""
+"""Time indexes, alone and compared with their log."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def check(context: FileContext) -> None:
 
 
 class _Check:
-    """Goes through the entries once, a window at a time, and from row to row only where something is off."""
+    """Reads the entries once, a window at a time, and row by row only where something is wrong."""
 
     def __init__(self, context: FileContext, log: SiblingLog | None) -> None:
         self.context = context
         self.entries = EntryFile(context, ENTRY_SIZE)
         self.log = log
-        self.against = None if log is None or context.base_offset is None else _AgainstLog(context, log, context.base_offset)
+        self.targets = None if log is None or context.base_offset is None else _EntryTargets(context, log, context.base_offset)
         self.previous = (_BELOW_ALL, -1)  # timestamp and offset
         self.one_before = (_BELOW_ALL, -1)
         self.previous_row = -1
@@ -49,20 +49,20 @@ class _Check:
         for first_row, data, _ in self.entries.windows():
             self._check_window(first_row, data)
         self.entries.finish("timeindex-size-misaligned")
-        if self.against is not None:
-            self.against.finish(self.entries)
+        if self.targets is not None:
+            self.targets.finish(self.entries)
         if self.log is not None and self.context.is_newest is False:
             self._check_last(self.log)
 
     def _is_ordinary(self, first_row: int, data: bytes) -> bool:
         """Whether there is nothing to say of a window, but that some entries name an offset inside of a batch."""
-        if self.against is None:
+        if self.targets is None:
             return False
-        summary = summarize_time_index(data, self.against.base_offset, self.previous, self.against.facts)
+        summary = summarize_time_index(data, self.targets.base_offset, self.previous, self.targets.facts)
         if summary is None:
             return False
         timestamp, offset, inside_count = summary
-        self.against.inside_count += inside_count
+        self.targets.inside_count += inside_count
         self.one_before = _ENTRY.unpack_from(data, len(data) - 2 * ENTRY_SIZE) if len(data) > ENTRY_SIZE else self.previous
         self.previous = timestamp, offset
         self.previous_row = first_row + len(data) // ENTRY_SIZE - 1
@@ -87,13 +87,13 @@ class _Check:
             self.previous = timestamps[-1], offsets[-1]
             self.previous_row = first_row + len(offsets) - 1
         else:
-            self._look_closely(first_row, timestamps, offsets, damaged, zeros)
-        if self.against is not None:
-            damaged |= self.against.compare(first_row, timestamps, offsets, zeros)
+            self._check_rows(first_row, timestamps, offsets, damaged, zeros)
+        if self.targets is not None:
+            damaged |= self.targets.compare(first_row, timestamps, offsets, zeros)
         self.latest = max(self.latest, max(timestamps))
         self.entries.count_window(data, damaged, zeros)
 
-    def _look_closely(
+    def _check_rows(
         self, first_row: int, timestamps: Sequence[int], offsets: Sequence[int], damaged: set[int], zeros: set[int]
     ) -> None:
         """Check the order row by row."""
@@ -169,7 +169,7 @@ class _Check:
         self.context.report("timeindex-last-not-max", start, end, message, expected=latest, found=self.latest)
 
 
-class _AgainstLog:
+class _EntryTargets:
     """Compares entries with the batches that hold their offsets."""
 
     def __init__(self, context: FileContext, log: SiblingLog, base_offset: int) -> None:
@@ -253,7 +253,7 @@ class _AgainstLog:
         return True
 
     def finish(self, entries: EntryFile) -> None:
-        """Say what all entries together tell."""
+        """Report what only all entries together show."""
         if self.inside_count:
             count = counted(self.inside_count, "entry names", "entries name")
             message = f"{count} an offset inside a batch, as some leaders write it. Kafka's tool says that it is not found."
