@@ -7,7 +7,7 @@ import os
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
-from kdump.checks.live_source import Stopped, Watch
+from kdump.checks.live_source import CheckAborted, Watch
 from kdump.checks.partition_facts import PartitionFacts
 from kdump.checks.rules import file_check
 from kdump.checks.rules.files import file_object
@@ -167,11 +167,11 @@ def _check_open_file(
                 check_beside(context)
             if check_beside is None and suffix not in (file_name.LOG, file_name.CHECKPOINT):
                 _check_unrecognized(context, others, is_named=root is None)
-        except Stopped:
+        except CheckAborted:
             pass  # the source knows why, and says so at the end
         file_object.check_after_reading(context, source)
         context.finish()
-        report = context.accounts.report(path, file_type, source.size)
+        report = context.coverage.report(path, file_type, source.size)
         if suffix == file_name.LOG and context.segment is not None and context.segment.last_offset is not None:
             report.first_offset, report.last_offset = context.segment.first_offsets[0], context.segment.last_offset
         emit(report)

@@ -16,7 +16,7 @@ import time
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
-from kdump.checks.finding import Accounts, FileReport, Finding, Start
+from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start
 from kdump.checks.live_source import Watch
 from kdump.formats import file_name
 from kdump.workers.last_position import LastPosition
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
     Do = Callable[[Job, Settings, Emit, Watch], None]
 
-_CHUNK_SIZE = 64 << 20  # bytes of files
+_CHUNK_BYTES = 64 << 20  # bytes of files
 _CHUNK_JOBS = 64
-_MAX_AHEAD = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
+_MAX_WAITING_ROWS = 20_000  # rows that may wait for their turn; processes that have more to say wait, too
 _MAX_CRASHES = 16  # of one job, which is given up then
-_READ_SIZE = 1 << 18
-_TICK = 0.1  # seconds between two looks at how far all have come
-_GRACE = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
+_READ_BYTES = 1 << 18
+_POLL_SECONDS = 0.1  # seconds between two looks at how far all have come
+_GRACE_SECONDS = 5.0  # seconds beyond the time limit, before a process that does not answer is ended
 
 _FRAME = struct.Struct(">I")
-_LAST_POSITION_SIZE = 8192  # of three numbers and a path
+_LAST_POSITION_BYTES = 8192  # of three numbers and a path
 _SIGKILL = 9
-_FAILED = 70  # the exit code of a process that has said why it ends
+_FAILED_EXIT_CODE = 70  # the exit code of a process that has said why it ends
 
 
 _ROWS: tuple[type[Row], ...] = (Finding, FileReport, Start)
@@ -89,7 +89,7 @@ class Isolation:
         self._workers: list[_Worker] = []
         self._rows: dict[int, list[Row]] = {}  # what has come, and was not given on, by the job's number
         self._row_count = 0
-        self._told: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
+        self._reported: dict[int, set[str]] = {}  # files whose rows have come, by the number of a job that is not done
         self._skipped: dict[int, set[str]] = {}
         self._tried_again: set[tuple[int, str]] = set()  # jobs and files at which a process was killed from outside
         self._done: set[int] = set()
@@ -121,8 +121,8 @@ class Isolation:
             numbers = self._waiting.pop(0)
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
-            told = {path for number in numbers for path in self._told.get(number, ())}
-            self._workers.append(_Worker(jobs, self._settings, self._do, skipped, told))
+            reported = {path for number in numbers for path in self._reported.get(number, ())}
+            self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported))
 
     def _threads_to_spare(self) -> int:
         """How many threads the next process may have, so that all together are no more than processes may be."""
@@ -131,25 +131,25 @@ class Isolation:
 
     def _collect(self) -> None:
         """Wait for a while, and take what the processes have to say."""
-        heard = [worker for worker in self._workers if self._row_count < _MAX_AHEAD or worker.left[:1] == [self._turn]]
-        ready, _, _ = select.select([worker.descriptor for worker in heard], [], [], _TICK)
+        readable = [worker for worker in self._workers if self._row_count < _MAX_WAITING_ROWS or worker.left[:1] == [self._turn]]
+        ready, _, _ = select.select([worker.descriptor for worker in readable], [], [], _POLL_SECONDS)
         for worker in list(self._workers):
             if worker.descriptor in ready:
-                self._hear(worker)
-            elif self._settings.time_limit is not None and worker in heard:
-                worker.end_if_stuck(2 * self._settings.time_limit + _GRACE)
+                self._receive(worker)
+            elif self._settings.time_limit is not None and worker in readable:
+                worker.end_if_stuck(2 * self._settings.time_limit + _GRACE_SECONDS)
         states = [worker.state() for worker in self._workers]
         self.progress.bytes = self._through[0] + sum(position + size for position, size, _, _ in states)
         self.progress.files = self._through[1] + sum(files for _, _, files, _ in states)
         if self._on_wait is not None:
             self._on_wait(self.progress)
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> None:
         for kind, number, value in worker.messages():
             if kind == "rows":
                 path, rows = value
                 self._add(number, [_row_of(*row) for row in rows])
-                self._told.setdefault(number, set()).add(path)
+                self._reported.setdefault(number, set()).add(path)
             elif kind == "done":
                 worker.left.remove(number)
                 self._finish(number)
@@ -163,9 +163,9 @@ class Isolation:
         self._through[0] += size
         self._through[1] += files
         if worker.left:
-            self._take_crash(worker, position, path)
+            self._handle_crash(worker, position, path)
 
-    def _take_crash(self, worker: _Worker, position: int, path: str) -> None:
+    def _handle_crash(self, worker: _Worker, position: int, path: str) -> None:
         """A process died at its first job that is left: do that again without the file it was at, and all others after it.
 
         SIGKILL comes from outside, as where memory is short: the file is tried once more before it is left out.
@@ -192,7 +192,7 @@ class Isolation:
 
     def _finish(self, number: int) -> None:
         self._done.add(number)
-        self._told.pop(number, None)
+        self._reported.pop(number, None)
         self._skipped.pop(number, None)
 
 
@@ -202,24 +202,24 @@ class _Worker:
     It has as many `threads` as the settings allow.
     """
 
-    def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], told: set[str]) -> None:
+    def __init__(self, jobs: dict[int, Job], settings: Settings, do: Do, skipped: set[str], reported: set[str]) -> None:
         self.left = list(jobs)
         self.threads = settings.threads
         self.reason = ""
         self.is_killed = False  # from outside, not by us
         self.is_over = False
         self._buffer = bytearray()
-        self._last_position = LastPosition(3, _LAST_POSITION_SIZE)
+        self._last_position = LastPosition(3, _LAST_POSITION_BYTES)
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
         self._process = fork()
         if self._process == 0:
-            _work(jobs, settings, do, _Teller(self._last_position, skipped, told, writing))
+            _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing))
         os.close(writing)
 
     def messages(self) -> Iterator[tuple[str, int, Any]]:
         """What has come since the last time: rows or a reason, according to the first word."""
-        data = os.read(self.descriptor, _READ_SIZE)
+        data = os.read(self.descriptor, _READ_BYTES)
         self.is_over = not data
         self._buffer += data
         start = 0
@@ -262,30 +262,30 @@ class _Worker:
             self.is_killed = code == -_SIGKILL
 
 
-class _Teller(Watch):
+class _Reporter(Watch):
     """Tells the other process where this one is, and what it has found when a file is through.
 
-    Files that are `told` were through before a crash; they are checked again for what others are compared with.
+    Files that are `reported` were through before a crash; they are checked again for what others are compared with.
     """
 
-    def __init__(self, last_position: LastPosition, skipped: set[str], told: set[str], descriptor: int) -> None:
+    def __init__(self, last_position: LastPosition, skipped: set[str], reported: set[str], descriptor: int) -> None:
         self.skipped = frozenset(skipped)
         self.descriptor = descriptor
         self.number = 0  # of the job at hand
         self._last_position = last_position
-        self._told = told
+        self._reported = reported
         self._rows: list[Row] = []
         self._path = ""
         self._size = self._files = 0
         self._parent = os.getppid()
 
     def emit(self, row: Row) -> None:
-        if not self._path or self._path not in self._told:
+        if not self._path or self._path not in self._reported:
             self._rows.append(row)
 
     def begin(self, path: str) -> None:
         if os.getppid() != self._parent:
-            os._exit(_FAILED)  # nobody is interested any more
+            os._exit(_FAILED_EXIT_CODE)  # nobody is interested any more
         self._path = path
         self._last_position.put_text(os.fsencode(path))
         self.at(0)
@@ -308,23 +308,23 @@ class _Teller(Watch):
             self._rows.clear()
 
 
-def _work(jobs: dict[int, Job], settings: Settings, do: Do, teller: _Teller) -> None:
+def _work(jobs: dict[int, Job], settings: Settings, do: Do, reporter: _Reporter) -> None:
     """What the forked process does, and all it does."""
     code = 0
     try:
         for number, job in jobs.items():
-            teller.number = number
-            do(job, settings, teller.emit, teller)
-            teller.send_rows()
-            _send(teller.descriptor, ("done", number, None))
+            reporter.number = number
+            do(job, settings, reporter.emit, reporter)
+            reporter.send_rows()
+            _send(reporter.descriptor, ("done", number, None))
     except Exception as error:
-        code = _FAILED
+        code = _FAILED_EXIT_CODE
         if "KDUMP_DEBUG" in os.environ:
             import traceback
 
             traceback.print_exc()
         try:
-            _send(teller.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
+            _send(reporter.descriptor, ("failed", 0, f"{type(error).__name__}: {error}"))
         except OSError:
             pass
     finally:
@@ -356,8 +356,8 @@ def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> li
     message = f"The process that checked it ended{where}: {reason}. All other files were checked."
     context.report("check-crashed", min(position, size), size, message, found=reason)
     if is_file:
-        accounts = Accounts(size)
-        rows.append(accounts.report(path, context.file_type, size))
+        coverage = ByteCoverage(size)
+        rows.append(coverage.report(path, context.file_type, size))
     return rows
 
 
@@ -387,9 +387,9 @@ def size_of(job: Job) -> int:
 def _chunks(sizes: list[int]) -> list[list[int]]:
     """The numbers of jobs that go to one process, for all processes."""
     chunks: list[list[int]] = []
-    size = _CHUNK_SIZE
+    size = _CHUNK_BYTES
     for number, job_size in enumerate(sizes):
-        if size >= _CHUNK_SIZE or len(chunks[-1]) >= _CHUNK_JOBS:
+        if size >= _CHUNK_BYTES or len(chunks[-1]) >= _CHUNK_JOBS:
             chunks.append([])
             size = 0
         chunks[-1].append(number)

@@ -6,8 +6,8 @@ import os
 
 from kdump.binary.source import NoSource
 from kdump.checks import catalogue
-from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, Accounts, Finding
-from kdump.checks.live_source import WatchedSource
+from kdump.checks.finding import ESTIMATED, EXACT, INFO, MAX_EVIDENCE, NONE, SEVERITIES, ByteCoverage, Finding
+from kdump.checks.live_source import LiveSource
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ class FileContext:
         self.settings = settings
         self.base_offset = base_offset
         self.is_newest = is_newest
-        self.accounts = Accounts(source.size)
+        self.coverage = ByteCoverage(source.size)
         self._emit = emit
         self._counts: dict[str, int] = {}
         self._worst: dict[str, str] = {}
@@ -142,22 +142,22 @@ class FileContext:
     def as_log(self) -> FileContext:
         """The same file as a log on its own, without neighbours; both enter into one account."""
         context = FileContext(self.source, self.path, "log", self.settings, self._emit, base_offset=self.base_offset)
-        context.accounts = self.accounts
+        context.coverage = self.coverage
         return context
 
     def tick(self, position: int) -> None:
-        """The check has come so far. Raises Stopped when the time for this file is over."""
-        if isinstance(self.source, WatchedSource):
+        """The check has come so far. Raises CheckAborted when the time for this file is over."""
+        if isinstance(self.source, LiveSource):
             self.source.tick(position)
 
     def is_unreadable(self, start: int, end: int) -> bool:
         """Whether some of these bytes, or those next to them, cannot be read from the device: nobody knows what stands there."""
         source = self.source
-        return isinstance(source, WatchedSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
+        return isinstance(source, LiveSource) and any(first <= end and start <= last for first, last in source.bad_ranges)
 
     def _is_active(self) -> bool:
         """Whether a broker appends to this file now."""
-        return self.is_newest is not False and isinstance(self.source, WatchedSource) and self.source.is_growing()
+        return self.is_newest is not False and isinstance(self.source, LiveSource) and self.source.is_growing()
 
     def is_full(self, code: str) -> bool:
         """Whether further findings of this code are only counted, so that their message can be spared."""

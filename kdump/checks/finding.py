@@ -125,7 +125,7 @@ class Summary(Row):
     reasons: Texts
 
 
-class Accounts:
+class ByteCoverage:
     """Counts the bytes and batches of one file while it is checked, from its start to its end without a gap.
 
     `cells` is a map of the file: for each of MAP_CELLS equal parts of `size` bytes, the statuses in it as bits of STATUS_BITS.
@@ -142,7 +142,7 @@ class Accounts:
         self.cells = bytearray(MAP_CELLS)
         self._size = max(size, 1)
 
-    def take(self, status: str, end: int, *, batches: int = 0) -> None:
+    def add(self, status: str, end: int, *, batches: int = 0) -> None:
         """All bytes from where the account stands up to `end` have this status, and hold so many batches."""
         if end > self.position:
             bit = STATUS_BITS[status]
@@ -155,7 +155,7 @@ class Accounts:
 
     def report(self, path: str, file_type: str, size: int) -> FileReport:
         """The account closed: what was not looked at by now is not examined."""
-        self.take(self.NOT_EXAMINED, max(size, self.position))
+        self.add(self.NOT_EXAMINED, max(size, self.position))
         report = FileReport(
             path,
             file_type,
@@ -170,11 +170,11 @@ class Accounts:
 
 
 STATUS_BITS = {
-    Accounts.INTACT: 1,
-    Accounts.ZERO: 2,
-    Accounts.NOT_EXAMINED: 4,
-    Accounts.SALVAGED: 8,
-    Accounts.DAMAGED: 16,
+    ByteCoverage.INTACT: 1,
+    ByteCoverage.ZERO: 2,
+    ByteCoverage.NOT_EXAMINED: 4,
+    ByteCoverage.SALVAGED: 8,
+    ByteCoverage.DAMAGED: 16,
 }
 """The statuses of bytes as they stand in a map: a larger number is what a reader should rather see."""
 

@@ -37,7 +37,7 @@ class PartitionFacts:
         name = tree.directory_name(self.path)
         return name is not None and name.state == tree.DELETE
 
-    def noted(self, checkpoint: str) -> tuple[bool, int | None]:
+    def checkpointed_offset(self, checkpoint: str) -> tuple[bool, int | None]:
         """Whether the log directory around has a checkpoint of this name, and the offset that it has for the partition."""
         name = tree.directory_name(self.path)
         if name is None:

@@ -35,7 +35,7 @@ MAX_IN_FLIGHT = 5
 
 
 _COLUMNS = ("producer_id", "is_control", "producer_epoch", "base_sequence", "last_sequence", "base_offset", "last_offset")
-_STEP = 4096  # rows of a column that are unpacked at once, at most
+_MAX_STEP_ROWS = 4096  # rows of a column that are unpacked at once, at most
 
 
 class Rows:
@@ -217,7 +217,7 @@ class Continuity:
             next_offset, row = self._next_offset, self._row
             is_behind, step = True, 16
             while is_behind and row < len(first_offsets):
-                step = min(2 * step, _STEP)
+                step = min(2 * step, _MAX_STEP_ROWS)
                 for first, last in zip(first_offsets[row : row + step], last_offsets[row : row + step], strict=True):
                     is_behind = first <= offset
                     if not is_behind:

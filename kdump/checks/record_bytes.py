@@ -61,14 +61,14 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
         needed = 4  # attributes and timestamp delta, key and value size: most take a byte each; the count of headers below
         if timestamp_delta not in _SHORT:
             needed += size_of_varint(timestamp_delta) - 1
-        is_odd = min(key_size, value_size) < -1
+        is_irregular = min(key_size, value_size) < -1
         if offset_delta in _SHORT:
             needed += 1
         elif offset_delta in _MEDIUM:
             needed += 2
         else:
             needed += size_of_varint(offset_delta)
-            is_odd |= offset_delta not in _WITHOUT_SURPLUS
+            is_irregular |= offset_delta not in _WITHOUT_SURPLUS
         if key_size > 0:
             needed += key_size if key_size in _SHORT else key_size + size_of_varint(key_size) - 1
         if value_size > 0:
@@ -78,21 +78,21 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
             for key, value in headers:
                 needed += size_of_varint(len(key)) + len(key)
                 if value is None:
-                    is_odd = True
+                    is_irregular = True
                     needed += 1
                 else:
                     needed += size_of_varint(len(value)) + len(value)
         else:
             needed += 1
-        begin = position
+        record_start = position
         byte = data[position]
         if byte < 0x80:
             length, position = byte >> 1, position + 1
         else:
             length, position = kernel.read_varint(data, position, position + _INT)
         attributes = data[position]
-        if is_odd or attributes or length != needed or position - begin != size_of_varint(needed):
-            yield number, begin, attributes
+        if is_irregular or attributes or length != needed or position - record_start != size_of_varint(needed):
+            yield number, record_start, attributes
         position += length
 
 
@@ -101,9 +101,9 @@ def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
 
     def read(name: str, size: int = _INT) -> Field:
         nonlocal position
-        begin = position
-        value, position = kernel.read_varint(data, begin, end, size)
-        taken = position - begin
+        start_of_field = position
+        value, position = kernel.read_varint(data, start_of_field, end, size)
+        taken = position - start_of_field
         return Field(name, value, taken, taken == size and bool(data[position - 1] & ~_LAST_BYTE[size]))
 
     yield read("length")

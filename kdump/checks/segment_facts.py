@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from kdump.checks.packed_ints import Column
+from kdump.checks.packed_ints import PackedInts
 
 _MAX_DAMAGED_RANGES = 1 << 16  # that are kept apart
 
@@ -23,10 +23,10 @@ class SegmentFacts:
         self.base_offset = base_offset
         self.size = size
         self.end = 0
-        self.positions = Column()
-        self.first_offsets = Column()
-        self.last_offsets = Column()
-        self.max_timestamps = Column()
+        self.positions = PackedInts()
+        self.first_offsets = PackedInts()
+        self.last_offsets = PackedInts()
+        self.max_timestamps = PackedInts()
         self.epochs: list[tuple[int, int]] = []
         self.last_thinned: int | None = None
         self.is_damaged = False

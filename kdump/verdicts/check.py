@@ -76,7 +76,7 @@ def verdict(path: str | os.PathLike[str], *, level: str = FULL, failing: Sequenc
     found = Verdict(failing)
     settings = Settings(now=int(time.time() * 1000), level=level)
     for row in _rows(os.fspath(path), settings):
-        found.take(row)
+        found.add(row)
     return found
 
 

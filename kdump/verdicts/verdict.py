@@ -41,61 +41,61 @@ class Verdict:
         self._is_anything = False
         self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not looked at
 
-    def take(self, row: Row) -> None:
+    def add(self, row: Row) -> None:
         """What a check reports: a finding, or what became of a file."""
         if isinstance(row, Finding):
-            self.take_finding(row)
+            self.add_finding(row)
         elif isinstance(row, FileReport):
-            self.take_file(row)
+            self.add_file(row)
         elif isinstance(row, Start):
-            self.take_start(row)
+            self.add_start(row)
 
-    def take_finding(self, finding: Finding, *, is_known: bool = False) -> None:
+    def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
         """A finding of a check. One that `is_known` already is counted, and no reason."""
         self._is_anything = True
         if is_known:
             self._known += 1
         elif finding.severity == ERROR and catalogue.FAULTS[finding.code].leaves_unexamined:
-            self._add(NOT_EXAMINED, finding.code)
+            self._add_reason(NOT_EXAMINED, finding.code)
         elif finding.severity not in self._failing:
             self._others[finding.severity] += 1
         elif finding.code == START_LOSES:
-            self._add(LOSES_AT_START, f"{finding.path}: {finding.message}")
+            self._add_reason(LOSES_AT_START, f"{finding.path}: {finding.message}")
         else:
-            self._add(DAMAGED, finding.code)
+            self._add_reason(DAMAGED, finding.code)
 
     def leave_out(self) -> None:
         """A finding that was not asked for: --select or --ignore leaves it out."""
         self._is_anything = True
         self._left_out += 1
 
-    def take_findings(self, code: str, severity: str, count: int) -> None:
+    def add_findings(self, code: str, severity: str, count: int) -> None:
         """So many findings of one code that are not at hand themselves."""
         self._is_anything = True
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
-            self._add(NOT_EXAMINED, code, count)
+            self._add_reason(NOT_EXAMINED, code, count)
         elif severity in self._failing:
-            self._add(LOSES_AT_START if code == START_LOSES else DAMAGED, code, count)
+            self._add_reason(LOSES_AT_START if code == START_LOSES else DAMAGED, code, count)
         else:
             self._others[severity] += count
 
-    def take_file(self, report: FileReport) -> None:
+    def add_file(self, report: FileReport) -> None:
         """A file that was there, whatever was found in it."""
         self._is_anything = True
         if report.bytes_not_examined:
             self._files_left += 1
             self._bytes_left += report.bytes_not_examined
 
-    def take_files(self, count: int) -> None:
+    def add_files(self, count: int) -> None:
         """So many files that were there."""
         self._is_anything = self._is_anything or count > 0
 
-    def take_start(self, start: Start) -> None:
+    def add_start(self, start: Start) -> None:
         """A start that may be the next of a directory in which something fails: it may be worse than that."""
         if start.verdict in LOSING:
-            self._add(LOSES_AT_START, f"{start.path}, {start.after} stop: {start.message}")
+            self._add_reason(LOSES_AT_START, f"{start.path}, {start.after} stop: {start.message}")
 
-    def take_forecasts(self, rows: Iterable[Forecast]) -> None:
+    def add_forecasts(self, rows: Iterable[Forecast]) -> None:
         """Starts of a directory: what they lose, and damage that they cut off or leave."""
         from kdump.forecasts.sentences import stop, summary, verdict  # slow to load
 
@@ -103,12 +103,12 @@ class Verdict:
             self._is_anything = True
             if not row.is_sound:
                 word = LOSES_AT_START if verdict(row) in LOSING else DAMAGED
-                self._add(word, f"after {stop([row])}: {summary(row)}")
+                self._add_reason(word, f"after {stop([row])}: {summary(row)}")
 
     def fail_to_examine(self, reason: str) -> None:
         """Something could not be looked at."""
         self._is_anything = True
-        self._add(NOT_EXAMINED, reason)
+        self._add_reason(NOT_EXAMINED, reason)
 
     @property
     def words(self) -> list[str]:
@@ -160,7 +160,7 @@ class Verdict:
             return exit_codes.NOT_EXAMINED
         return exit_codes.CLEAN if self.words == [CLEAN] else exit_codes.FINDINGS
 
-    def _add(self, word: str, reason: str, count: int = 1) -> None:
+    def _add_reason(self, word: str, reason: str, count: int = 1) -> None:
         reasons = self._found[word]
         reasons[reason] = reasons.get(reason, 0) + count
 

@@ -124,8 +124,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="n09",
         file="kdump/cli/forecasting/run.py",
-        old="        self._verdict.take_forecasts(rows)",
-        new="        self._verdict = Verdict()\n        self._verdict.take_forecasts(rows)",
+        old="        self._verdict.add_forecasts(rows)",
+        new="        self._verdict = Verdict()\n        self._verdict.add_forecasts(rows)",
         tests=("tests/forecasts/test_forecast.py::test_one_directory_that_loses_data_is_enough_for_exit_code_1",),
     ),
     Mutation(

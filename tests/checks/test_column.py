@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 
 import pytest
 
-from kdump.checks.packed_ints import Column
+from kdump.checks.packed_ints import PackedInts
 
 pytestmark = pytest.mark.both_kernels
 
@@ -17,8 +17,8 @@ _SHORT = [7, 9, 12]
 _MIXED = [*range(256), *_UNEVEN[256:512], *range(1 << 40, (1 << 40) + 256, 1), 1 << 41]
 
 
-def _column(numbers: list[int], step: int = 100) -> Column:
-    column = Column()
+def _column(numbers: list[int], step: int = 100) -> PackedInts:
+    column = PackedInts()
     for start in range(0, len(numbers), step):
         column.extend(tuple(numbers[start : start + step]))
     return column

@@ -7,7 +7,7 @@ import os
 from kdump.binary.java_strings import escaped
 from kdump.checks import catalogue
 from kdump.checks.catalogue import fault_kind
-from kdump.checks.finding import ERROR, ESTIMATED, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, Accounts
+from kdump.checks.finding import ERROR, ESTIMATED, INFO, MAP_CELLS, NO_OFFSET, SEVERITIES, STATUS_BITS, WARNING, ByteCoverage
 from kdump.checks.wording import counted
 from kdump.forecasts.settings import CLEAN
 from kdump.formats import file_name
@@ -45,11 +45,11 @@ _LABEL_WIDTH = 9
 
 _COLORS = {ERROR: "31", WARNING: "33", INFO: "36", "clean": "32"}
 _CELLS = {  # by status: what stands for it, and its colour; the worst first
-    Accounts.DAMAGED: ("▒", "31"),
-    Accounts.SALVAGED: ("▓", "33"),
-    Accounts.NOT_EXAMINED: ("?", "35"),
-    Accounts.ZERO: ("░", "36"),
-    Accounts.INTACT: ("█", "32"),
+    ByteCoverage.DAMAGED: ("▒", "31"),
+    ByteCoverage.SALVAGED: ("▓", "33"),
+    ByteCoverage.NOT_EXAMINED: ("?", "35"),
+    ByteCoverage.ZERO: ("░", "36"),
+    ByteCoverage.INTACT: ("█", "32"),
 }
 _RESTART_ORDER = (
     fault_kind.DIE,

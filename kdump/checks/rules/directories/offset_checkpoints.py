@@ -8,7 +8,7 @@ from kdump.binary.java_strings import escaped
 from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE
 from kdump.checks.context import FileContext
-from kdump.checks.finding import ERROR, Accounts
+from kdump.checks.finding import ERROR, ByteCoverage
 from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import meta_properties, properties, text_checkpoint, tree
@@ -18,25 +18,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.checks.partition_facts import PartitionFacts
 
-_MAX_SIZE = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
+_MAX_FILE_BYTES = 8 << 20  # bytes of a checkpoint that are read: a hundred thousand partitions
 _IDS = ("broker.id", "node.id")
 _META_VERSIONS = ("0", "1")
 
 
 def check(context: FileContext) -> None:
     """Check a checkpoint of offsets; every byte of it is entered into its account."""
-    source, accounts = context.source, context.accounts
+    source, coverage = context.source, context.coverage
     good = 0  # entries since the last bad one
-    checkpoint = TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_SIZE)
+    checkpoint = TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_FILE_BYTES)
     for line in checkpoint.lines():
         fault = line.fault
         if fault is None:
             good += 1
             continue
         if fault.code == "checkpoint-line-malformed":
-            accounts.take(Accounts.INTACT, max(line.start, accounts.position), batches=good)
+            coverage.add(ByteCoverage.INTACT, max(line.start, coverage.position), batches=good)
             good = 0
-            accounts.take(Accounts.DAMAGED, line.end, batches=int(line.number > 2))
+            coverage.add(ByteCoverage.DAMAGED, line.end, batches=int(line.number > 2))
         if fault.code != "checkpoint-cut":  # a broker reads no entries then, as from an empty file
             message = f"{fault.message[0].upper()}{fault.message[1:]}."
             context.report("log-dir-file-bad", line.start, line.end, message)
@@ -44,7 +44,7 @@ def check(context: FileContext) -> None:
     if stop < source.size:
         message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many entries, or that many bad lines."
         context.report("log-dir-file-bad", stop, source.size, message)
-    accounts.take(Accounts.INTACT, max(stop, accounts.position), batches=good)
+    coverage.add(ByteCoverage.INTACT, max(stop, coverage.position), batches=good)
 
 
 def check_meta_properties(context: FileContext) -> None:
@@ -52,9 +52,9 @@ def check_meta_properties(context: FileContext) -> None:
     data = context.source.read(0, properties.MAX_SIZE)
     message = _what_is_wrong(properties.read(data))
     if not message:
-        context.accounts.take(Accounts.INTACT, len(data))
+        context.coverage.add(ByteCoverage.INTACT, len(data))
         return
-    context.accounts.take(Accounts.DAMAGED, len(data))
+    context.coverage.add(ByteCoverage.DAMAGED, len(data))
     context.report("log-dir-file-bad", 0, len(data), message, severity=ERROR, forecast=DIE)
 
 
@@ -74,7 +74,7 @@ def _what_is_wrong(values: dict[str, str]) -> str:
 
 def check_clean_shutdown(context: FileContext) -> None:
     """The mark of a clean stop, empty or a line of JSON: that it is there is what counts."""
-    context.accounts.take(Accounts.INTACT, context.source.size)
+    context.coverage.add(ByteCoverage.INTACT, context.source.size)
 
 
 def check_partition(partition: PartitionFacts) -> None:

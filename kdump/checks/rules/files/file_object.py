@@ -8,7 +8,7 @@ import stat
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
-from kdump.checks.live_source import Watch, WatchedSource
+from kdump.checks.live_source import LiveSource, Watch
 from kdump.errors import Unreadable
 from kdump.formats import file_name
 from kdump.formats.tree import SEGMENT_SUFFIXES
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kdump.checks.settings import Settings
     from kdump.tables import Row
 
-_MIN_HOLES = 1 << 20  # bytes; less is a matter of how file systems count
+_MIN_HOLE_BYTES = 1 << 20  # bytes; less is a matter of how file systems count
 _MAX_HOLES = 10_000  # are counted
 _PREALLOCATED = ("index", "timeindex")
 
@@ -42,7 +42,7 @@ _KINDS = {
 
 def open_file(
     path: str, file_type: str, settings: Settings, emit: Callable[[Row], None], *, root: str | None, watch: Watch
-) -> WatchedSource | None:
+) -> LiveSource | None:
     """Open a file to be checked; None, and a finding, if that cannot be or is not to be.
 
     `root` is the tree under check, which links may not leave; it is None for a file that was named itself.
@@ -52,7 +52,7 @@ def open_file(
         report("symlink-outside", f"Leads to {os.readlink(path)}, outside of what is checked. Not followed.")
         return None
     try:
-        return WatchedSource(path, time_limit=settings.time_limit, watch=watch)
+        return LiveSource(path, time_limit=settings.time_limit, watch=watch)
     except Unreadable as error:
         if os.path.islink(path) and not os.path.exists(path):
             report("symlink-loop", f"A symbolic link to {os.readlink(path)}, which leads to no file.")
@@ -84,24 +84,24 @@ def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], 
     return False
 
 
-def check_before_reading(context: FileContext, source: WatchedSource) -> None:
+def check_before_reading(context: FileContext, source: LiveSource) -> None:
     """Report what the size of the file and its room on the disk show."""
     size = source.size
     is_preallocated = context.file_type in _PREALLOCATED and not context.settings.is_pedantic
     if not size and "." + context.file_type in SEGMENT_SUFFIXES:
         context.report("file-empty", 0, 0, "Holds nothing; lawful for a new segment, and for indexes of small ones.")
-    elif size - source.allocated >= _MIN_HOLES and not is_preallocated:
+    elif size - source.allocated >= _MIN_HOLE_BYTES and not is_preallocated:
         count, hole_size = source.holes(_MAX_HOLES)
-        if hole_size >= _MIN_HOLES:
+        if hole_size >= _MIN_HOLE_BYTES:
             number = f"{'more than ' if count == _MAX_HOLES else ''}{count:,} hole{'s' if count > 1 else ''}"
             message = f"{hole_size:,} of {size:,} bytes take no room on the disk ({number}), and read as zeros."
             context.report("sparse-file", 0, size, message)
 
 
-def check_after_reading(context: FileContext, source: WatchedSource) -> None:
+def check_after_reading(context: FileContext, source: LiveSource) -> None:
     """Report what happened to the file while it was read."""
     size = source.size
-    position = context.accounts.position
+    position = context.coverage.position
     for start, stop in source.bad_ranges:
         message = f"{stop - start:,} bytes cannot be read from the device; the check went on as if they were zeros."
         context.report("io-error", start, stop, message, skipped=stop - start)

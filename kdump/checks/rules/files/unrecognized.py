@@ -23,7 +23,7 @@ _OF_BROKERS = re.compile(r"\.lock|remote_log_snapshot|.*\.(deleted|cleaned|part|
 
 _OF_SEGMENTS = re.compile(r"\d{20}\.")
 _UNPACK = {"gzip": "gunzip -c", "zstd": "zstd -dc", "lz4": "lz4 -dc", "bzip2": "bunzip2 -c", "xz": "xz -dc"}
-_SHOWN = 3  # names in a message
+_MAX_SHOWN_NAMES = 3  # names in a message
 
 
 def is_of_broker(name: str) -> bool:
@@ -56,7 +56,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
 def report_others(context: FileContext, others: Sequence[tuple[str, int]]) -> None:
     """Report the files of a directory, with their sizes, that are not Kafka's as far as can be told."""
     if others:
-        names = ", ".join(name for name, _ in others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+        names = ", ".join(name for name, _ in others[:_MAX_SHOWN_NAMES]) + (", ..." if len(others) > _MAX_SHOWN_NAMES else "")
         size = sum(size for _, size in others)
         verb, whose = ("is", "was") if len(others) == 1 else ("are", "were")
         files = f"{counted(len(others), 'file')} ({names}; {size:,} bytes)"

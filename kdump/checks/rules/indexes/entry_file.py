@@ -7,7 +7,7 @@ import os
 from itertools import groupby
 
 from kdump.binary.source import WINDOW_SIZE
-from kdump.checks.finding import WARNING, Accounts
+from kdump.checks.finding import WARNING, ByteCoverage
 from kdump.checks.wording import counted
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.checks.context import FileContext
 
-_MAX_SIZE = 0x7FFFFFFF  # Kafka maps an index as a whole
+_MAX_INDEX_BYTES = 0x7FFFFFFF  # Kafka maps an index as a whole
 _WINDOW_ROWS = 1 << 15
 
 
@@ -66,42 +66,42 @@ class EntryFile:
     def count_sound(self, data: bytes) -> None:
         """Enter a window without fault into the account."""
         self._flush_zeros()
-        accounts = self.context.accounts
-        accounts.take(Accounts.INTACT, accounts.position + len(data), batches=len(data) // self.entry_size)
+        coverage = self.context.coverage
+        coverage.add(ByteCoverage.INTACT, coverage.position + len(data), batches=len(data) // self.entry_size)
 
     def count_window(self, data: bytes, damaged: Collection[int], zeros: Collection[int]) -> None:
         """Enter a window into the account, given its damaged and its zero rows, counted from its first."""
         if not damaged and not zeros:
             self.count_sound(data)
             return
-        accounts = self.context.accounts
+        coverage = self.context.coverage
         statuses = (
-            Accounts.ZERO if row in zeros else Accounts.DAMAGED if row in damaged else Accounts.INTACT
+            ByteCoverage.ZERO if row in zeros else ByteCoverage.DAMAGED if row in damaged else ByteCoverage.INTACT
             for row in range(len(data) // self.entry_size)
         )
         for status, run in groupby(statuses):
             rows = sum(1 for _ in run)
-            start = accounts.position
+            start = coverage.position
             end = start + rows * self.entry_size
-            if status == Accounts.ZERO:
+            if status == ByteCoverage.ZERO:
                 self._count_zeros(start, end)
             else:
                 self._flush_zeros()
-                accounts.take(status, end, batches=rows)
+                coverage.add(status, end, batches=rows)
 
     def finish(self, misaligned_code: str) -> None:
         """Report what concerns the file as a whole: its size, and zeros after the last entry."""
         context, size = self.context, self.context.source.size
         self._flush_zeros()
-        if context.accounts.position < self.count * self.entry_size:
+        if context.coverage.position < self.count * self.entry_size:
             return  # the file was cut off meanwhile
-        context.accounts.take(Accounts.ZERO, self._end)
-        if size > _MAX_SIZE:
-            message = f"The file has {size:,} bytes; Kafka maps at most {_MAX_SIZE:,}."
-            context.report("index-oversize", _MAX_SIZE, size, message, expected=_MAX_SIZE, found=size)
+        context.coverage.add(ByteCoverage.ZERO, self._end)
+        if size > _MAX_INDEX_BYTES:
+            message = f"The file has {size:,} bytes; Kafka maps at most {_MAX_INDEX_BYTES:,}."
+            context.report("index-oversize", _MAX_INDEX_BYTES, size, message, expected=_MAX_INDEX_BYTES, found=size)
         self._report_zero_tail()
         if size > self._end:
-            context.accounts.take(Accounts.DAMAGED, size)
+            context.coverage.add(ByteCoverage.DAMAGED, size)
             entries = counted(self._end // self.entry_size, "whole entry", "whole entries")
             rest = counted(size - self._end, "byte follows", "bytes follow")
             message = f"{size:,} bytes are no multiple of {self.entry_size}: {rest} {entries}."
@@ -128,7 +128,7 @@ class EntryFile:
             self._zeros = (start, start)
         self._zeros = (self._zeros[0], end)
         self.zero_count += (end - start) // self.entry_size
-        self.context.accounts.take(Accounts.ZERO, end)
+        self.context.coverage.add(ByteCoverage.ZERO, end)
 
     def _flush_zeros(self) -> None:
         """Report a run of zeros that has ended: entries follow."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.context import FileContext
-    from kdump.checks.packed_ints import Column
+    from kdump.checks.packed_ints import PackedInts
     from kdump.checks.segment_facts import SegmentFacts
 
 _ENTRY = Struct(">ii")  # relative offset, position
@@ -219,7 +219,7 @@ def _is_ascending(column: Sequence[int]) -> bool:
     return all(map(lt, column, islice(column, 1, None)))
 
 
-def _expected_entries(positions: Column) -> int:
+def _expected_entries(positions: PackedInts) -> int:
     """How many entries a leader makes for batches at these positions, one append each."""
     count = row = start = 0
     while (row := positions.bisect_right(start + INTERVAL_BYTES, row)) < len(positions):

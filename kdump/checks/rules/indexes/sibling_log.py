@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kdump.checks.context import FileContext
-    from kdump.checks.packed_ints import Column
+    from kdump.checks.packed_ints import PackedInts
     from kdump.checks.segment_facts import SegmentFacts
 
-_TOO_HIGH = 1 << 63
+_INT64_END = 1 << 63
 
 
-def rows_of(column: Column, values: Sequence[int]) -> array[int]:
+def rows_of(column: PackedInts, values: Sequence[int]) -> array[int]:
     """For each value, a 64-bit number, the first row of an ascending column that is not below it."""
-    if values and min(values) >= -_TOO_HIGH and max(values) < _TOO_HIGH:
+    if values and min(values) >= -_INT64_END and max(values) < _INT64_END:
         return column.rows_of(array("q", values))
-    return column.rows_of(array("q", [max(-_TOO_HIGH, min(value, _TOO_HIGH - 1)) for value in values]))
+    return column.rows_of(array("q", [max(-_INT64_END, min(value, _INT64_END - 1)) for value in values]))
 
 
 def size_now(facts: SegmentFacts) -> int:

@@ -65,7 +65,7 @@ class BatchOrder(SegmentRule):
                 epoch = header[LEADER_EPOCH]
             if position < section.nested_end:
                 continue  # payload, perhaps
-            self._take(Batch(position, position + size, first, last, epoch, status))
+            self._check_batch(Batch(position, position + size, first, last, epoch, status))
 
     def _is_in_line(self, summary: BatchSummary) -> bool:
         """Whether the batches go on from those before; gaps are counted where there may be some. The last batch is taken."""
@@ -90,7 +90,7 @@ class BatchOrder(SegmentRule):
         if follows_gap and last is not None:
             self._jump(last, self._batch_at(summary, summary.positions[0]))
         if summary.gaps:
-            self._note_gaps(summary)
+            self._count_gaps(summary)
         self._epoch = epoch
         self._last = self._batch_at(summary, summary.last_position)
         return True
@@ -100,7 +100,7 @@ class BatchOrder(SegmentRule):
         first, last, end = summary.extent_at(position)
         return Batch(position, end, first, last, self._epoch, salvage.INTACT)
 
-    def _note_gaps(self, summary: BatchSummary) -> None:
+    def _count_gaps(self, summary: BatchSummary) -> None:
         """Count the gaps between these batches, which may be."""
         for before, after in (
             (summary.before_first_gap, summary.behind_first_gap),
@@ -117,7 +117,7 @@ class BatchOrder(SegmentRule):
 
     # One batch after the other
 
-    def _take(self, batch: Batch) -> None:
+    def _check_batch(self, batch: Batch) -> None:
         if batch.first < 0 or batch.last > _MAX_LONG:
             message = f"One batch has the offsets {batch.first:,} to {batch.last:,}: they cannot be negative, nor pass 2^63 - 1."
             self._report("offset-negative", batch, message, found=f"0x{batch.first & (1 << 64) - 1:016x}")

@@ -104,7 +104,7 @@ class CleanerEvidence:
 
     def __init__(self, partition: PartitionFacts) -> None:
         self.partition = partition
-        self.has_checkpoint, cleaned_to = partition.noted(text_checkpoint.CLEANER_OFFSETS)
+        self.has_checkpoint, cleaned_to = partition.checkpointed_offset(text_checkpoint.CLEANER_OFFSETS)
         self.cleaned_to = max(cleaned_to or 0, 0)
         self.last_trace = max(_traces(partition), default=-1)
         self.seen = sum(

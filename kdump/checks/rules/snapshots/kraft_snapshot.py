@@ -6,7 +6,7 @@ import os
 
 from kdump.binary.batch_header import ATTRIBUTES, BASE_TIMESTAMP, COMPRESSION_MASK
 from kdump.checks.context import context_in
-from kdump.checks.finding import Accounts
+from kdump.checks.finding import ByteCoverage
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.wording import offset_range
 from kdump.errors import CorruptData
@@ -39,7 +39,7 @@ class Snapshot(SegmentRule):
         self._first: tuple[int, int, int | None] | None = None  # position, end and control type of the first record
         self._last: tuple[int, int, int | None] | None = None
         self._damage: tuple[int, int] | None = None
-        self._begins_with_damage = False
+        self._starts_with_damage = False
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:
@@ -50,8 +50,8 @@ class Snapshot(SegmentRule):
         for row, status in enumerate(section.statuses):
             batch = chunk.batches.row(row)
             end = batch.position + batch.size
-            if status == Accounts.DAMAGED:
-                self._note_damage(batch.position, end)
+            if status == ByteCoverage.DAMAGED:
+                self._record_damage(batch.position, end)
                 continue
             self._check_batch(chunk, row)
             types = list(_control_types(self.context.source, chunk, row)) or [None]
@@ -60,12 +60,12 @@ class Snapshot(SegmentRule):
             self._last = batch.position, end, types[-1]
 
     def damage(self, damage: Damage) -> None:
-        self._note_damage(damage.start, damage.end)
+        self._record_damage(damage.start, damage.end)
 
-    def _note_damage(self, start: int, end: int) -> None:
+    def _record_damage(self, start: int, end: int) -> None:
         if self._damage is None:
             self._damage = start, end
-            self._begins_with_damage = self._first is None
+            self._starts_with_damage = self._first is None
 
     def end(self) -> None:
         context, size = self.context, self.context.source.size
@@ -77,7 +77,7 @@ class Snapshot(SegmentRule):
                 context.report("checkpoint-no-header", 0, 0, "The file is empty.")
             return
         start, end, control_type = self._first
-        if control_type != SNAPSHOT_HEADER and not self._begins_with_damage:
+        if control_type != SNAPSHOT_HEADER and not self._starts_with_damage:
             message = "The first record is no snapshot header. This is no snapshot, or its start is gone."
             context.report("checkpoint-no-header", start, end, message, expected=SNAPSHOT_HEADER, found=control_type)
         assert self._last is not None

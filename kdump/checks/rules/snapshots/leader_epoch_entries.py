@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 
 from kdump.checks.catalogue.fault_kind import DIE, IGNORE
-from kdump.checks.finding import INFO, WARNING, Accounts
+from kdump.checks.finding import INFO, WARNING, ByteCoverage
 from kdump.checks.rules.snapshots.leader_epochs_of_batches import epochs_of_batches
 from kdump.formats import text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
@@ -51,7 +51,7 @@ class EpochEntries:
 
 def read(context: FileContext) -> EpochEntries:
     """Read the file, and report what is wrong with it on its own."""
-    source, accounts = context.source, context.accounts
+    source, coverage = context.source, context.coverage
     epochs = EpochEntries()
     expected = _expected(context)
     before: tuple[int, int, int] | None = None
@@ -62,10 +62,10 @@ def read(context: FileContext) -> EpochEntries:
             epochs.is_damaged = True
             _report_fault(context, line, expected)
             if fault.code == "checkpoint-line-malformed":
-                accounts.take(Accounts.INTACT, max(line.start, accounts.position))
-                accounts.take(Accounts.DAMAGED, line.end, batches=int(line.number > 2))
+                coverage.add(ByteCoverage.INTACT, max(line.start, coverage.position))
+                coverage.add(ByteCoverage.DAMAGED, line.end, batches=int(line.number > 2))
             continue
-        accounts.take(Accounts.INTACT, line.end, batches=1)
+        coverage.add(ByteCoverage.INTACT, line.end, batches=1)
         epoch, start = line.values
         assert isinstance(epoch, int) and isinstance(start, int)
         if epoch < 0 or start < 0:
@@ -96,7 +96,7 @@ def read(context: FileContext) -> EpochEntries:
         epochs.is_damaged = True
         message = f"Only {stop:,} of {source.size:,} bytes were read: no broker writes that many epochs, or that many bad lines."
         context.report("epochs-malformed", stop, source.size, message)
-    accounts.take(Accounts.INTACT, max(stop, accounts.position))
+    coverage.add(ByteCoverage.INTACT, max(stop, coverage.position))
     return epochs
 
 

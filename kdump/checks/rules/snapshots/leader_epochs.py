@@ -69,7 +69,7 @@ def _check_against_start(context: FileContext, partition: PartitionFacts, epochs
     start = epochs.starts[0]
     if start >= first_log:
         return
-    _, log_start = partition.noted(text_checkpoint.LOG_START_OFFSETS)
+    _, log_start = partition.checkpointed_offset(text_checkpoint.LOG_START_OFFSETS)
     if log_start is None or log_start >= first_log:
         line_end = epochs.line_end(0, context.source.size)
         missing_segments.report_before_first_log(context, partition, first_log, start, epochs.lines[0], line_end)

@@ -7,7 +7,7 @@ import os
 from kdump.binary.source import Source
 from kdump.checks.catalogue.fault_kind import DIE, IGNORE, OFFLINE, STRAY
 from kdump.checks.context import context_in
-from kdump.checks.finding import ERROR, INFO, Accounts
+from kdump.checks.finding import ERROR, INFO, ByteCoverage
 from kdump.errors import CorruptData, Unreadable
 from kdump.formats import partition_metadata, tree
 
@@ -32,13 +32,13 @@ def check(context: FileContext) -> None:
     try:
         version, _ = partition_metadata.read(data)
     except CorruptData as fault:
-        context.accounts.take(Accounts.DAMAGED, len(data), batches=1)
+        context.coverage.add(ByteCoverage.DAMAGED, len(data), batches=1)
         forecast = _FORECASTS[fault.code]
         broker = "does not start with it" if forecast == DIE else "takes the log directory offline"
         message = f"{fault.message[0].upper()}{fault.message[1:]}. A broker {broker}."
         context.report("partition-metadata-bad", 0, len(data), message, severity=ERROR, forecast=forecast)
         return
-    context.accounts.take(Accounts.INTACT, len(data), batches=1)
+    context.coverage.add(ByteCoverage.INTACT, len(data), batches=1)
     if version:
         message = f"The version is {version}. Brokers of 3.9 and later read it as version 0, 2.8 does not start."
         context.report("partition-metadata-bad", 0, len(data), message, severity=INFO, forecast=IGNORE, expected=0, found=version)

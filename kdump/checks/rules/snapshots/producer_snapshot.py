@@ -7,7 +7,7 @@ from itertools import chain
 from kdump.binary.checksums import crc32c_for
 from kdump.binary.source import WINDOW_SIZE
 from kdump.checks.catalogue.fault_kind import IGNORE
-from kdump.checks.finding import Accounts
+from kdump.checks.finding import ByteCoverage
 from kdump.formats import file_name, producer_snapshot
 from kdump.formats.producer_snapshot import CRC_COVERS_FROM, ENTRY, HEADER, VERSION
 
@@ -33,8 +33,8 @@ def check(context: FileContext) -> None:
         return
     entries_end = HEADER.size + count * ENTRY.size
     is_sound = _has_good_crc(context, entries_end)
-    context.accounts.take(Accounts.INTACT if is_sound else Accounts.SALVAGED, entries_end, batches=count)
-    context.accounts.take(Accounts.DAMAGED, context.source.size)
+    context.coverage.add(ByteCoverage.INTACT if is_sound else ByteCoverage.SALVAGED, entries_end, batches=count)
+    context.coverage.add(ByteCoverage.DAMAGED, context.source.size)
     _check_duplicates(context, count)
     if is_sound and context.partition is not None and context.settings.checks_crcs:
         _Comparison(context, count).run()
@@ -47,7 +47,7 @@ def _checked_count(context: FileContext) -> int | None:
     if len(header) < HEADER.size:
         message = "The file is empty." if not size else f"The file ends inside its header, {size} of {HEADER.size} bytes."
         context.report("snapshot-truncated", 0, size, message, expected=HEADER.size, found=size)
-        context.accounts.take(Accounts.DAMAGED, size)
+        context.coverage.add(ByteCoverage.DAMAGED, size)
         return None
     version, _, count = HEADER.unpack(header)
     if version != VERSION:
@@ -64,8 +64,8 @@ def _checked_count(context: FileContext) -> int | None:
         message = f"The file ends after {whole:,} of {count:,} entries."
         start = HEADER.size + whole * ENTRY.size
         context.report("snapshot-truncated", start, size, message, expected=HEADER.size + count * ENTRY.size, found=size)
-    context.accounts.take(Accounts.SALVAGED, HEADER.size + whole * ENTRY.size, batches=whole)
-    context.accounts.take(Accounts.DAMAGED, size)
+    context.coverage.add(ByteCoverage.SALVAGED, HEADER.size + whole * ENTRY.size, batches=whole)
+    context.coverage.add(ByteCoverage.DAMAGED, size)
     return None
 
 
@@ -77,8 +77,8 @@ def _check_unknown_version(context: FileContext, version: int, count: int) -> No
     message = f"The file has version {version}; only {VERSION} is known; {rest}."
     context.report("snapshot-version-unknown", 0, 2, message, expected=VERSION, found=version)
     if is_like_known:
-        context.accounts.take(Accounts.SALVAGED, source.size, batches=count)
-    context.accounts.take(Accounts.DAMAGED, source.size)
+        context.coverage.add(ByteCoverage.SALVAGED, source.size, batches=count)
+    context.coverage.add(ByteCoverage.DAMAGED, source.size)
 
 
 def _has_good_crc(context: FileContext, entries_end: int) -> bool:

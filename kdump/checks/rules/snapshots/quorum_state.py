@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.checks.finding import Accounts
+from kdump.checks.finding import ByteCoverage
 from kdump.errors import CorruptData
 from kdump.formats import quorum_state
 
@@ -17,8 +17,8 @@ def check(context: FileContext) -> None:
     try:
         quorum_state.read(data)
     except CorruptData as fault:
-        context.accounts.take(Accounts.DAMAGED, len(data), batches=1)
+        context.coverage.add(ByteCoverage.DAMAGED, len(data), batches=1)
         message = f"{fault.message[0].upper()}{fault.message[1:]}. The node does not start with it."
         context.report("quorum-state-bad", 0, len(data), message)
         return
-    context.accounts.take(Accounts.INTACT, len(data), batches=1)
+    context.coverage.add(ByteCoverage.INTACT, len(data), batches=1)

@@ -36,7 +36,7 @@ _MARKER_START = b"\x20\0\0\0\x08\0\0\0"  # length, attributes, deltas, key size,
 _MARKER_MIDDLE = b"\x0c\0\0"  # value size, version
 _MARKER_BITS = TRANSACTIONAL_BIT | CONTROL_BIT  # and not compressed
 _MARKER_MASK = _MARKER_BITS | COMPRESSION_MASK
-_MAX_SIZE = 1 << 20
+_MAX_BATCH_BYTES = 1 << 20
 """Control batches are small; a larger one is read where every record is."""
 
 
@@ -97,7 +97,11 @@ class _Reading:
         """Offsets, keys and values, none where they are not to be read."""
         is_compressed = bool(self.attributes & COMPRESSION_MASK)
         settings = self.context.settings
-        if not settings.checks_crcs or (is_compressed or self.end - self.position > _MAX_SIZE) and not settings.reads_payloads:
+        if (
+            not settings.checks_crcs
+            or (is_compressed or self.end - self.position > _MAX_BATCH_BYTES)
+            and not settings.reads_payloads
+        ):
             return []
         try:
             for part in record.read(self.context.source, self.chunk.slice(self.row, self.row + 1)):

@@ -7,7 +7,8 @@ from bisect import bisect_left
 from itertools import groupby
 
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
-from kdump.checks.producers import MAX_PRODUCERS, NO_PRODUCER_EPOCH, OpenTransaction, Producers, Rows
+from kdump.checks import producers
+from kdump.checks.producers import NO_PRODUCER_EPOCH, OpenTransaction, Producers, Rows
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.transactions import control_batches
 from kdump.checks.rules.transactions.aborted import report_not_indexed
@@ -80,7 +81,7 @@ class Transactions(SegmentRule):
         if summary.highest_base_sequence >= _MIN_SEQUENCE_NEAR_WRAP or snapshots and snapshots[0] <= summary.last_offset:
             return False
         runs = summary.producer_runs()
-        if runs is None or len(known.expected) + summary.count >= MAX_PRODUCERS:
+        if runs is None or len(known.expected) + summary.count >= producers.MAX_PRODUCERS:
             return False
         following = FollowedRuns(known, self.context.path, any_sequence=self._any_sequence)
         if not following.follow(runs):
