@@ -1,4 +1,4 @@
-"""Checks files, partition directories and log directories: everything in them, each alone and against the others."""
+"""Checks files, partition directories and log directories: each file on its own, and compared with the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_
 
 
 class Job:
-    """A piece of work that stands alone: a `partition` directory, a `file`, or the files of a `log-dir` itself.
+    """A task that needs no other: a `partition` directory, a `file`, or the files of a `log-dir` itself.
 
     `root` is the tree that it is a part of, None for a file that was named itself.
     """
@@ -43,7 +43,7 @@ class Job:
 
 
 def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
-    """The pieces of work that a path stands for. Log directories are looked for `depth` levels below it, not through links."""
+    """The tasks for a path. Log directories are searched for `depth` levels below it, but not through links."""
     if not os.path.isdir(path):
         return [Job(Job.FILE, path)]
     root = root or path
@@ -60,7 +60,7 @@ def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> 
 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:
-    """Do one piece of work; findings and the reports of files go to `emit`."""
+    """Carry out one task; findings and the reports of files go to `emit`."""
     watch = watch or Watch()
     if job.kind == Job.FILE:
         _check_file(job.path, settings, emit, watch, [])
@@ -78,7 +78,7 @@ def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) ->
 
 
 def _check_partition(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
-    """All files: segments first, from the oldest on, each with the files beside it; then the others."""
+    """Check all files of a partition: segments from the oldest on, each followed by its other files; then the rest."""
     files = tree.PartitionFiles(job.path)
     partition = PartitionFacts(job.path, files, settings, emit)
     names = []
@@ -111,7 +111,7 @@ def _check_file(
     root: str | None = None,
     partition: PartitionFacts | None = None,
 ) -> None:
-    """Check one file; what a segment says is entered into the partition, and what is not Kafka's into `others`."""
+    """Check one file. Facts about a segment go to `partition`, names of files that are not Kafka's to `others`."""
     if path in watch.skipped:
         return
     watch.begin(path)
@@ -195,7 +195,7 @@ def _check_unrecognized(context: FileContext, others: list[tuple[str, int]], *, 
 
 
 def _sibling_log(path: str, base_offset: int | None, settings: Settings) -> SegmentFacts | None:
-    """What the log says to which an index belongs that was named alone. It is read for that; nothing is reported of it."""
+    """Facts about the log of an index that was named itself. The log is read for them; nothing is reported about it."""
     try:
         source = Source(path)
     except Unreadable:

@@ -1,4 +1,4 @@
-"""Runs checks in processes of their own: a crash of a native codec costs one file, and several cores are of use.
+"""Runs checks in worker processes: a crash of a native codec costs one file, and several cores can work.
 
 Jobs go to a process by the chunk, for a fork costs more than a small file. What they find comes a file at a time, and is given on
 in the order of the jobs, whoever was first. Where a process dies, a page of shared memory tells at which file that was; what is
@@ -53,7 +53,7 @@ _ROWS: tuple[type[Row], ...] = (Finding, FileReport, Start)
 
 
 class Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     __slots__ = ("bytes", "files", "total")
 
@@ -64,7 +64,7 @@ class Progress:
 
 
 class Isolation:
-    """A run of `jobs` by up to `processes` at a time.
+    """Runs `jobs` in up to `processes` worker processes at a time.
 
     `do` does one of them, as `kdump.checks.check.run`. `on_wait` is called every now and then, while there is nothing to do.
     """
@@ -97,7 +97,7 @@ class Isolation:
         self._turn = 0
 
     def results(self) -> Generator[tuple[Job, list[Row]]]:
-        """What each job found, in order; a job may have several lists."""
+        """The rows of each job, in the order of the jobs; a job may have several lists."""
         try:
             while self._turn < len(self._jobs):
                 self._start_workers()
@@ -125,12 +125,12 @@ class Isolation:
             self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported))
 
     def _threads_to_spare(self) -> int:
-        """How many threads the next process may have, so that all together are no more than processes may be."""
+        """The number of threads for the next worker, so that all threads together do not outnumber the processes allowed."""
         in_use = sum(1 + worker.threads for worker in self._workers)
         return max(0, self._processes - in_use - len(self._waiting)) // len(self._waiting)
 
     def _collect(self) -> None:
-        """Wait for a while, and take what the processes have to say."""
+        """Wait for a moment, and receive what the workers have sent."""
         readable = [worker for worker in self._workers if self._row_count < _MAX_WAITING_ROWS or worker.left[:1] == [self._turn]]
         ready, _, _ = select.select([worker.descriptor for worker in readable], [], [], _POLL_SECONDS)
         for worker in list(self._workers):
@@ -166,7 +166,7 @@ class Isolation:
             self._handle_crash(worker, position, path)
 
     def _handle_crash(self, worker: _Worker, position: int, path: str) -> None:
-        """A process died at its first job that is left: do that again without the file it was at, and all others after it.
+        """A worker died at the first of its remaining jobs: repeat that job without the file it was reading, then do the rest.
 
         SIGKILL comes from outside, as where memory is short: the file is tried once more before it is left out.
         """
@@ -197,7 +197,7 @@ class Isolation:
 
 
 class _Worker:
-    """One process, and what it has said so far. `left` are the numbers of the jobs that it has not done.
+    """One worker process, and what it has sent so far. `left` are the numbers of its remaining jobs.
 
     It has as many `threads` as the settings allow.
     """
@@ -218,7 +218,7 @@ class _Worker:
         os.close(writing)
 
     def messages(self) -> Iterator[tuple[str, int, Any]]:
-        """What has come since the last time: rows or a reason, according to the first word."""
+        """The messages since the last call: rows or a reason, as the first word says."""
         data = os.read(self.descriptor, _READ_BYTES)
         self.is_over = not data
         self._buffer += data
@@ -233,12 +233,12 @@ class _Worker:
         del self._buffer[:start]
 
     def state(self) -> tuple[int, int, int, str]:
-        """The position in the file being checked, bytes and files that are through, and the file's path."""
+        """The position in the file being checked, the bytes and files done, and the file's path."""
         position, size, files = self._last_position.numbers()
         return position, size, files, os.fsdecode(self._last_position.text())
 
     def end_if_stuck(self, seconds: float) -> None:
-        """End the process if it has been at one file for so long."""
+        """Kill the process if it has been checking one file for so long."""
         now = time.monotonic()
         files, path = self.state()[2:]
         if (files, path) != self._last_sign[1][2:]:
@@ -248,7 +248,7 @@ class _Worker:
             kill(self._process)
 
     def end(self) -> None:
-        """End the process if it has not, and take note of how it ended."""
+        """Kill the process if it is still running, and record how it ended."""
         if not self._process:
             return
         if not self.is_over:
@@ -263,7 +263,7 @@ class _Worker:
 
 
 class _Reporter(Watch):
-    """Tells the other process where this one is, and what it has found when a file is through.
+    """Sends the parent process the position of this one, and its findings after each file.
 
     Files that are `reported` were through before a crash; they are checked again for what others are compared with.
     """
@@ -309,7 +309,7 @@ class _Reporter(Watch):
 
 
 def _work(jobs: dict[int, Job], settings: Settings, do: Do, reporter: _Reporter) -> None:
-    """What the forked process does, and all it does."""
+    """Do the jobs in the forked process, then exit."""
     code = 0
     try:
         for number, job in jobs.items():
@@ -337,14 +337,14 @@ def _send(descriptor: int, message: tuple[str, int, Any]) -> None:
 
 
 def _row_of(row_class: int, values: dict[str, object]) -> Row:
-    """A row that another process found."""
+    """A row that a worker sent."""
     row = _ROWS[row_class].partial()
     vars(row).update(values)
     return row
 
 
 def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:
-    """The finding that a process died at this file, and what is known of the file."""
+    """The finding that a worker died at this file, and the report of the file."""
     rows: list[Row] = []
     is_file = os.path.isfile(path)
     size = os.path.getsize(path) if is_file else 0
@@ -371,7 +371,7 @@ def _signal_name(number: int) -> str:
 
 
 def size_of(job: Job) -> int:
-    """The bytes of all files that a job is about, as far as that can be told without opening them."""
+    """The total size of the files of a job, as their directory entries show it."""
     try:
         if job.kind == job.FILE:
             return os.stat(job.path).st_size
@@ -385,7 +385,7 @@ def size_of(job: Job) -> int:
 
 
 def _chunks(sizes: list[int]) -> list[list[int]]:
-    """The numbers of jobs that go to one process, for all processes."""
+    """The numbers of the jobs for each worker."""
     chunks: list[list[int]] = []
     size = _CHUNK_BYTES
     for number, job_size in enumerate(sizes):

@@ -1,4 +1,4 @@
-"""The records of one batch as they are encoded, for the rules."""
+"""The encoded records of one batch, for the rules."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ class Content:
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """The first and the last offset, as the header has them."""
+        """The first and the last offset according to the header."""
         return self.header[BASE_OFFSET], self.header[BASE_OFFSET] + self.header[LAST_OFFSET_DELTA]

@@ -1,4 +1,4 @@
-"""What a check says: findings, what became of each file, and the sum of a run."""
+"""The rows of a check: findings, reports of files, possible starts, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_OFFSET = -1
 
 
 class Finding(Row):
-    """One thing that is wrong, or worth knowing.
+    """One fault, or something worth knowing.
 
     `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
     exclusive; `offset_first` and `offset_last` the offsets it touches, exact or estimated (`offset_certainty`). `evidence` is
@@ -63,7 +63,7 @@ class Finding(Row):
 
 
 class FileReport(Row):
-    """What became of a file: each of its bytes is counted once, so that the last five add up to `size`.
+    """The report of a file: each of its bytes is counted once, so that the last five add up to `size`.
 
     Batches are intact, salvaged (whole, but found after damage and not beyond doubt) or lost; for files of entries, an entry
     counts as a batch. Bytes not examined lie after the point where a limit ended the check.
@@ -88,7 +88,7 @@ class FileReport(Row):
 
 
 class Start(Row):
-    """What a start of a broker does to a partition directory: one that may be its next.
+    """What a broker's next start may do to a partition directory.
 
     `after` and `recovery_point` as in a forecast. `verdict` is the first word that holds of fails, loss, trap, damage, trims and
     safe; see kdump.forecasts.sentences. `message` tells the rest.
@@ -107,7 +107,7 @@ class Start(Row):
 
 
 class Summary(Row):
-    """The sum of a run. Known findings, which stand in a baseline, are counted apart from all others.
+    """The summary of a run. Known findings, which are in the baseline, are counted separately.
 
     `verdict` is what it comes to, in the words of verdicts.WORDS, the worst first; `reasons` say why.
     """
@@ -126,7 +126,7 @@ class Summary(Row):
 
 
 class ByteCoverage:
-    """Counts the bytes and batches of one file while it is checked, from its start to its end without a gap.
+    """Counts the bytes and batches of one file by status, from its start to its end without a gap.
 
     `cells` is a map of the file: for each of MAP_CELLS equal parts of `size` bytes, the statuses in it as bits of STATUS_BITS.
     """
@@ -143,7 +143,7 @@ class ByteCoverage:
         self._size = max(size, 1)
 
     def add(self, status: str, end: int, *, batches: int = 0) -> None:
-        """All bytes from where the account stands up to `end` have this status, and hold so many batches."""
+        """Count the bytes from the last position up to `end`, with the batches in them, under this status."""
         if end > self.position:
             bit = STATUS_BITS[status]
             for cell in range(self.position * MAP_CELLS // self._size, min(-(-end * MAP_CELLS // self._size), MAP_CELLS)):
@@ -154,7 +154,7 @@ class ByteCoverage:
             self.batches[status if status in self.batches else self.DAMAGED] += batches
 
     def report(self, path: str, file_type: str, size: int) -> FileReport:
-        """The account closed: what was not looked at by now is not examined."""
+        """The report of the file; the rest of its bytes is counted as not examined."""
         self.add(self.NOT_EXAMINED, max(size, self.position))
         report = FileReport(
             path,

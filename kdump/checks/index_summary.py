@@ -1,4 +1,4 @@
-"""Compares a window of index entries with the log at once: most are ordinary, and some numbers say all that is to be said."""
+"""Compares a window of index entries with the log at once: a few numbers describe it, unless an entry is irregular."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class LiveSource(Source):
         return self.is_late or self.shrunk_to is not None
 
     def is_growing(self) -> bool:
-        """Whether someone writes to the file now: it is longer than when it was opened, or becomes so in a moment."""
+        """Whether someone is writing to the file: it has grown since it was opened, or grows within a moment."""
         if self._is_growing is None:
             self._is_growing = self._grows_soon()
         return self._is_growing
@@ -85,7 +85,7 @@ class LiveSource(Source):
         return os.fstat(self._descriptor).st_size
 
     def is_at_its_path(self) -> bool | None:
-        """Whether the path still leads to this file; None if it leads nowhere. Raises Unreadable where that cannot be told."""
+        """Whether the path still leads to this file; None if it leads nowhere. Raises Unreadable if the system does not say."""
         there = status(self.path)
         return None if there is None else os.path.samestat(there, os.fstat(self._descriptor))
 
@@ -109,7 +109,7 @@ class LiveSource(Source):
 
     @property
     def allocated(self) -> int:
-        """How many bytes the file takes on its disk."""
+        """The bytes that the file takes on its disk."""
         return os.fstat(self._descriptor).st_blocks * 512
 
     def _grows_soon(self) -> bool:
@@ -124,7 +124,7 @@ class LiveSource(Source):
         return True
 
     def _read_around_errors(self, position: int, count: int) -> bytes:
-        """The bytes here, those of blocks that cannot be read as zeros."""
+        """The bytes here; blocks that cannot be read are zeros."""
         pieces = []
         end = position + count
         while position < end:
@@ -142,7 +142,7 @@ class LiveSource(Source):
         return b"".join(pieces)
 
     def _record_bad(self, start: int, end: int) -> None:
-        """Note a range that cannot be read; ranges are met again when bytes are looked at twice."""
+        """Record a range that cannot be read, once, even if its bytes are read twice."""
         if self.bad_ranges and self.bad_ranges[-1][0] <= start <= self.bad_ranges[-1][1]:
             first, last = self.bad_ranges[-1]
             self.bad_ranges[-1] = first, max(last, end)

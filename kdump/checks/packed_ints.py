@@ -1,4 +1,4 @@
-"""Columns of very many numbers that are much alike, in little memory."""
+"""Long columns of similar numbers, in little memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BLOCK_FIELDS = 5  # numbers of a block in the directory
 
 
 class PackedInts:
-    """A sequence of 64-bit numbers that grows at its end.
+    """A growing sequence of 64-bit numbers.
 
     Numbers are kept in blocks: an even block, as consecutive offsets make it, as a range, any other as distances from its lowest
     number, in as few bytes as these need. What is searched by `bisect_left` and `bisect_right` has to ascend.
@@ -88,7 +88,7 @@ class PackedInts:
         return self._directory, self._data, self._tail
 
     def _block(self, number: int) -> tuple[int, Block]:
-        """What is to be added to the numbers of a block, and these."""
+        """The base of the numbers in a block, and the numbers relative to it."""
         first, base, step, start, width = self._directory[number * _BLOCK_FIELDS : (number + 1) * _BLOCK_FIELDS]
         if step:
             return 0, range(first, first + _BLOCK_ROWS * step, step)
@@ -149,12 +149,12 @@ class PackedInts:
         return numbers
 
     def highest(self, default: int) -> int:
-        """The highest of all numbers, the default where there is none."""
+        """The highest of all numbers; the default if there are none."""
         ends = (base + max(block[0], block[-1]) if type(block) is range else base + max(block) for base, block in self._blocks())
         return max(chain(ends, self._tail), default=default)
 
     def index(self, number: int) -> int:
-        """The first row with this number, which stands in one."""
+        """The first row with this number, which must exist."""
         return next(row for row, other in enumerate(self) if other == number)
 
     def bisect_left(self, number: int, start: int = 0, end: int | None = None) -> int:

@@ -1,4 +1,4 @@
-"""What is known of a partition while its files are checked, one after the other."""
+"""Facts about a partition, collected while its files are checked one after the other."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class PartitionFacts:
 
     @property
     def is_being_deleted(self) -> bool:
-        """Whether a broker is about to delete the directory: its files go one by one."""
+        """Whether a broker is deleting the directory, one file after the other."""
         name = tree.directory_name(self.path)
         return name is not None and name.state == tree.DELETE
 
     def checkpointed_offset(self, checkpoint: str) -> tuple[bool, int | None]:
-        """Whether the log directory around has a checkpoint of this name, and the offset that it has for the partition."""
+        """Whether the log directory has a checkpoint of this name, and the offset in it for this partition."""
         name = tree.directory_name(self.path)
         if name is None:
             return False, None
@@ -51,7 +51,7 @@ class PartitionFacts:
 
     @property
     def log_end(self) -> int | None:
-        """The offset after the last one, as far as the newest segment can be read; None where that was not read at all.
+        """The offset after the last readable one of the newest segment; None if that was not read at all.
 
         Without any log a broker begins at 0.
         """
@@ -64,7 +64,7 @@ class PartitionFacts:
         return newest if last_offset is None else last_offset + 1
 
     def has_grown(self) -> bool:
-        """Whether a broker has written to the newest segment since it was read, or begun another, and so wrote to other files."""
+        """Whether a broker has written to the newest segment since it was read, or started another one."""
         newest = max(self.files.logs, default=-1)
         facts = self.segments.get(newest)
         try:

@@ -1,4 +1,4 @@
-"""Looks at the bytes of single records of magic 2: what readers let pass, and which field it is that cannot be read."""
+"""The bytes of single records of magic 2: irregular encodings, and the field that makes a record unreadable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAST_BYTE = {_INT: 0x0F, _LONG: 0x01}  # bits of the last byte that count
 
 
 class Field:
-    """A varint of a record as it stands there: `size` bytes where `needed` would do."""
+    """A varint of a record: `size` bytes as encoded, `needed` for the shortest encoding."""
 
     __slots__ = ("has_surplus_bits", "name", "needed", "size", "value")
 
@@ -36,7 +36,7 @@ class Field:
 
 
 class Unreadable:
-    """Why a record cannot be read: the code of the catalogue, and the field."""
+    """Why a record cannot be read: the fault's code, and a message that names the field."""
 
     __slots__ = ("code", "message")
 
@@ -46,12 +46,12 @@ class Unreadable:
 
 
 def size_of_varint(value: int) -> int:
-    """How many bytes a zig-zag varint takes."""
+    """The size of a zig-zag varint in bytes."""
     return max(1, -(-(value << 1 if value >= 0 else ~(value << 1)).bit_length() // 7))
 
 
 def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> Iterator[tuple[int, int, int]]:
-    """The records that may be odd: number, start of the length, attributes.
+    """The records that may be irregular: number, start of the length, attributes.
 
     Those are records with attributes, with varints longer than needed, with header values of null, or with negative sizes below
     -1; `fields` tells. `rows` are what the kernel read from `start` on.
@@ -97,7 +97,7 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
 
 
 def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
-    """All varints of the record here, as far as they can be read. Raises IndexError and VarintTooLong as kernel.read_varint."""
+    """The varints of the record at this position. Raises IndexError and VarintTooLong as kernel.read_varint."""
 
     def read(name: str, size: int = _INT) -> Field:
         nonlocal position
@@ -126,7 +126,7 @@ def fields(data: Buffer, position: int, end: int) -> Iterator[Field]:
 
 
 def why_unreadable(data: Buffer, position: int, end: int) -> Unreadable | None:
-    """What keeps a reader from this record, where the kernel only says that its structure is wrong."""
+    """Why this record cannot be read, when the kernel only reports a wrong structure; None if it can."""
     at, name = position, "length"
     limit = end
     try:

@@ -1,4 +1,4 @@
-"""Reads the records of sections for the rules: ordinary batches together, each odd one on its own."""
+"""Reads the records of sections for the rules: regular batches together, each irregular one on its own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_MESSAGES = 1 << 19  # that are read of one wrapper
 
 
 class _Budget:
-    """How far compressed batches of one file are read.
+    """Limits how much is decompressed of one file.
 
     Each may grow to the limit of the check, but a file in which several grow as no data does is hostile: what follows may grow
     only a little, so that a check takes no longer than its file is worth.
@@ -51,19 +51,19 @@ class _Budget:
         self._left = 2 * max_payload
 
     def limit(self, compressed_size: int) -> int:
-        """How large the next payload may become."""
+        """The largest size that the next payload may decompress to."""
         if self._left > 0:
             return self._max_payload
         return min(self._max_payload, max(self._MIN_LIMIT_BYTES, self._RATIO_WITHOUT_BUDGET * compressed_size))
 
     def spend(self, compressed_size: int, size: int, records: int = 0, messages: int = 0) -> None:
-        """A payload has become so large."""
+        """Count a payload that was decompressed to this size."""
         spent = size + records * self._BYTES_A_RECORD + messages * self._BYTES_A_MESSAGE
         self._left -= max(0, spent - max(self._MAX_RATIO * compressed_size, self._MIN_LIMIT_BYTES))
 
 
 class RecordReader:
-    """Shows records to rules. One batch that cannot be read keeps nothing from the next."""
+    """Reads records and passes them to rules. A batch that cannot be read does not affect the next."""
 
     def __init__(self, context: FileContext, rules: list[SegmentRule]) -> None:
         self._context = context
@@ -75,7 +75,7 @@ class RecordReader:
         self._decompressor = codecs.BatchDecompressor(min(_MAX_HELD_BYTES, context.settings.max_payload))
 
     def show(self, section: Section) -> None:
-        """Show the records of all batches of a section."""
+        """Pass the records of all batches of a section to the rules."""
         if not self._rules:
             return
         chunk, statuses = section.chunk, section.statuses
@@ -93,20 +93,20 @@ class RecordReader:
             start = end
 
     def end(self) -> None:
-        """Report what could not be read for want of a package."""
+        """Report batches that could not be read because a package is missing."""
         for missing, (start, end, count) in self._missed.items():
             message = f"{missing}. The records of {counted(count, 'batch', 'batches')} were not examined."
             self._context.report("codec-package-missing", start, end, message)
 
     def _miss(self, chunk: Chunk, missing: MissingPackage) -> None:
-        """The records of this batch, the only one of the chunk, cannot be read on this machine."""
+        """Count a batch, the only one of the chunk, whose codec's package is missing."""
         start = chunk.batches["position"][0]
         missed = self._missed.setdefault(f"{missing.message}: {missing.remedy}", [start, start, 0])
         missed[1] = start + chunk.batches["size"][0]
         missed[2] += 1
 
     def _show_messages(self, chunk: Chunk, status: str) -> None:
-        """Uncompressed messages together, each wrapper on its own."""
+        """Pass uncompressed messages to the rules together, each wrapper on its own."""
         codecs = chunk.batches["compresscodec"]
         first = 0
         for row, codec in enumerate(codecs):
@@ -136,7 +136,7 @@ class RecordReader:
             self._show_fault(run.slice(0, 1), fault, status)
 
     def _show_batches(self, chunk: Chunk, status: str) -> None:
-        """Neighbouring batches that can be held together, each other one on its own."""
+        """Pass neighbouring batches that fit into memory to the rules together, each other one on its own."""
         rows: list[RecordTuple] = []
         counts: list[int] = []
         first = 0
@@ -175,7 +175,7 @@ class RecordReader:
             self._show(record.RecordChunk(chunk.batches.slice(first, len(chunk.headers)), counts, table, False), status)
 
     def _content(self, chunk: Chunk, row: int) -> Content | None:
-        """What this batch holds, if it can be held: its records are not yet read."""
+        """The content of this batch, before its records are read; None if it is too large to be held."""
         header = chunk.headers[row]
         size = header[LENGTH] + LOG_OVERHEAD
         if not 0 < header[RECORD_COUNT] <= _MAX_HELD_RECORDS or not BATCH_HEADER_SIZE <= size <= _MAX_HELD_BYTES:
@@ -198,7 +198,7 @@ class RecordReader:
         return Content(header, position, whole.data, 0, len(whole.data), payload=payload, is_regular=False, is_sound=is_sound)
 
     def _show_irregular(self, chunk: Chunk, status: str, bad: tuple[Content, int] | None) -> None:
-        """Read one batch that is large, or bad: what can be read of it, and what keeps us from the rest."""
+        """Read one batch that is oversized or damaged: the readable records, and the fault that ends them."""
         header = chunk.headers[0]
         continues = False
         decoded = 0

@@ -1,4 +1,4 @@
-"""Checks one segment: walks its batches past any damage, and shows them to the rules."""
+"""Checks one segment: walks its batches, past any damage, and passes them to the rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGMENT_RULES) -> SegmentFacts:
-    """Check one segment: what is wrong is reported to the context, what it says is the answer."""
+    """Check one segment. Findings go to the context; the facts about it are returned."""
     facts = SegmentFacts(context.path, context.base_offset, context.source.size)
     try:
         _check(context, facts, rule_classes)
@@ -40,7 +40,7 @@ def check(context: FileContext, rule_classes: Sequence[type[SegmentRule]] = SEGM
 
 
 def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[type[SegmentRule]]) -> None:
-    """Show the whole segment to the rules. Raises CheckAborted where it cannot be read on."""
+    """Pass the whole segment to the rules. Raises CheckAborted if it cannot be read to its end."""
     rules: list[SegmentRule] = [rule(context, facts) for rule in rule_classes if rule.is_wanted(context)]
     record_reader = RecordReader(context, [rule for rule in rules if rule.reads_records])
     base_offset = context.base_offset if context.file_type == "log" else None
@@ -73,7 +73,7 @@ def _check(context: FileContext, facts: SegmentFacts, rule_classes: Sequence[typ
 
 
 def _count(context: FileContext, section: Section) -> None:
-    """Enter the batches of a section into the account of the file."""
+    """Count the bytes and batches of a section."""
     if section.summary is not None:
         context.coverage.add(ByteCoverage.INTACT, section.summary.end, batches=section.summary.count)
         return
@@ -83,7 +83,7 @@ def _count(context: FileContext, section: Section) -> None:
 
 
 def _record_section(facts: SegmentFacts, section: Section) -> None:
-    """Keep what other files are compared with."""
+    """Record the facts that other files are compared with."""
     chunk, row = section.chunk, 0
     if section.summary is not None:
         _record_summary(facts, section.summary, chunk)

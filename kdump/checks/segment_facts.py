@@ -1,4 +1,4 @@
-"""What the log of a segment says, for other files to be compared with."""
+"""Facts about a log, which other files are compared with."""
 
 from __future__ import annotations
 

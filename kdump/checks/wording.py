@@ -1,4 +1,4 @@
-"""Numbers and times as findings say them."""
+"""Numbers and times in the words of findings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def offset_range(first: int, last: int) -> str:
 
 
 def number_range(what: str, first: int, last: int) -> str:
-    """The same of other numbers."""
+    """One number of a kind, or several: `sequence 5`, `sequences 5 to 1,200`."""
     return f"{what} {first:,}" if first == last else f"{what}s {first:,} to {last:,}"
 
 
 def time(milliseconds: int) -> str:
-    """A timestamp in UTC, as a number where no calendar has it."""
+    """A timestamp in UTC; a number if no calendar has a date for it."""
     from datetime import UTC, datetime  # slow to load, and rarely wanted
 
     try:

@@ -1,4 +1,4 @@
-"""The verdict on files: a word or several, the worst first, each with its reasons, and the exit code that follows from them."""
+"""The verdict on files: one word or several, the worst first, each with its reasons, and the exit code that follows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_REASONS = 20
 
 
 class Verdict:
-    """Collects what is found, and says what it comes to.
+    """Collects findings, reports and starts, and sums them up.
 
     `failing` are the severities that count: what is no better than the last of them makes the verdict `damaged`.
     """
@@ -42,7 +42,7 @@ class Verdict:
         self._files_left = self._bytes_left = 0  # that are not Kafka's, and were not looked at
 
     def add(self, row: Row) -> None:
-        """What a check reports: a finding, or what became of a file."""
+        """Add a row of a check: a finding, the report of a file, or a start."""
         if isinstance(row, Finding):
             self.add_finding(row)
         elif isinstance(row, FileReport):
@@ -51,7 +51,7 @@ class Verdict:
             self.add_start(row)
 
     def add_finding(self, finding: Finding, *, is_known: bool = False) -> None:
-        """A finding of a check. One that `is_known` already is counted, and no reason."""
+        """Add a finding. One that `is_known` from the baseline is counted, but is no reason."""
         self._is_anything = True
         if is_known:
             self._known += 1
@@ -65,12 +65,12 @@ class Verdict:
             self._add_reason(DAMAGED, finding.code)
 
     def leave_out(self) -> None:
-        """A finding that was not asked for: --select or --ignore leaves it out."""
+        """Count a finding that --select or --ignore leaves out."""
         self._is_anything = True
         self._left_out += 1
 
     def add_findings(self, code: str, severity: str, count: int) -> None:
-        """So many findings of one code that are not at hand themselves."""
+        """Add a number of findings of one code."""
         self._is_anything = True
         if severity == ERROR and catalogue.FAULTS[code].leaves_unexamined:
             self._add_reason(NOT_EXAMINED, code, count)
@@ -80,23 +80,23 @@ class Verdict:
             self._others[severity] += count
 
     def add_file(self, report: FileReport) -> None:
-        """A file that was there, whatever was found in it."""
+        """Add the report of a file."""
         self._is_anything = True
         if report.bytes_not_examined:
             self._files_left += 1
             self._bytes_left += report.bytes_not_examined
 
     def add_files(self, count: int) -> None:
-        """So many files that were there."""
+        """Add a number of files without reports."""
         self._is_anything = self._is_anything or count > 0
 
     def add_start(self, start: Start) -> None:
-        """A start that may be the next of a directory in which something fails: it may be worse than that."""
+        """Add a possible next start of a directory with findings: it may be worse than those."""
         if start.verdict in LOSING:
             self._add_reason(LOSES_AT_START, f"{start.path}, {start.after} stop: {start.message}")
 
     def add_forecasts(self, rows: Iterable[Forecast]) -> None:
-        """Starts of a directory: what they lose, and damage that they cut off or leave."""
+        """Add forecasts of a directory: what starts lose, and damage that they cut off or leave."""
         from kdump.forecasts.sentences import stop, summary, verdict  # slow to load
 
         for row in rows:
@@ -106,19 +106,19 @@ class Verdict:
                 self._add_reason(word, f"after {stop([row])}: {summary(row)}")
 
     def fail_to_examine(self, reason: str) -> None:
-        """Something could not be looked at."""
+        """Record that something could not be examined."""
         self._is_anything = True
         self._add_reason(NOT_EXAMINED, reason)
 
     @property
     def words(self) -> list[str]:
-        """All words that hold, the worst first. Where nothing was there to be looked at, that is `not examined`."""
+        """All words that apply, the worst first; `not examined` if there was nothing to examine."""
         held = [word for word in WORDS if self._found[word]]
         return held or [CLEAN if self._is_anything else NOT_EXAMINED]
 
     @property
     def text(self) -> str:
-        """The words in one line; where all that counts is clean, what it does not count is named."""
+        """The words in one line; after `clean`, what does not count is named."""
         text = ", ".join(self.words)
         left = {
             "known findings": self._known,
@@ -130,7 +130,7 @@ class Verdict:
 
     @property
     def reasons(self) -> list[str]:
-        """Why, the worst first: `loses at start: ...`."""
+        """The reasons, the worst first: `loses at start: ...`."""
         found = [(word, reason, count) for word in WORDS for reason, count in self._found[word].items()]
         told = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
         if len(found) > _MAX_REASONS:
@@ -150,12 +150,12 @@ class Verdict:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all was looked at, and there was something."""
+        """Whether everything was examined, and there was something."""
         return self._is_anything and not self._found[NOT_EXAMINED]
 
     @property
     def exit_code(self) -> int:
-        """What a command ends with. What was not examined comes before all else: nobody knows how bad it is."""
+        """The exit code of a command. What was not examined comes first: nobody knows how bad it is."""
         if not self.is_complete:
             return exit_codes.NOT_EXAMINED
         return exit_codes.CLEAN if self.words == [CLEAN] else exit_codes.FINDINGS

@@ -278,7 +278,7 @@ def test_a_transaction_hangs_after_twenty_minutes(tmp_path: Path, minutes: float
     if minutes == 90:
         assert found[0].message.startswith(
             "Producer 7, epoch 0: its transaction is open since offset 0, and the log went on for 1 h 30 min and 2 offsets "
-            "after its last data. The last stable offset stays at 0, 5 after the log end: "
+            "after its last data. The last stable offset stays at 0, 5 below the log end: "
         )
 
 

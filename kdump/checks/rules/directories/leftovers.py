@@ -20,7 +20,7 @@ _LOG_SWAP = file_name.LOG + SWAP
 
 
 def check_swap(context: FileContext, check_segment: Callable[[FileContext], SegmentFacts]) -> None:
-    """Check a log that takes the place of others at the next start, as it is: nothing else will look at it."""
+    """Check a log that replaces others at the next start as it is: no broker checks it."""
     if not context.path.endswith(_LOG_SWAP):
         return
     inner = context.as_log()
@@ -31,7 +31,7 @@ def check_swap(context: FileContext, check_segment: Callable[[FileContext], Segm
 
 
 def check(partition: PartitionFacts) -> None:
-    """Report each kind of leftover once, with what a restart makes of them."""
+    """Report each kind of leftover once, with what a restart does with it."""
     cleaned, swaps, deleted = (_names(partition, suffix) for suffix in (CLEANED, SWAP, DELETED))
     if deleted:
         message = f"{_some(deleted)} on the way to be deleted. A restart deletes what is left."
@@ -49,7 +49,7 @@ def check(partition: PartitionFacts) -> None:
 
 
 def _names(partition: PartitionFacts, suffix: str) -> list[str]:
-    """Files of segments with one more suffix; those of KRaft's snapshots are another matter."""
+    """Files of segments with one more suffix, without those of KRaft's snapshots."""
     return [name for name in partition.files.others if is_leftover(name, suffix)]
 
 
@@ -59,7 +59,7 @@ def is_leftover(name: str, suffix: str) -> bool:
 
 
 def _first(names: list[str]) -> str:
-    """The first log among them, else the first of all."""
+    """The first log among them, or the first file if there is none."""
     return next((name for name in names if f"{file_name.LOG}." in name), names[0])
 
 
@@ -72,7 +72,7 @@ def _some(names: list[str]) -> str:
 
 
 def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | None) -> str:
-    """Which files a restart renames, and which it deletes: all segments in the range of offsets that the new ones cover."""
+    """What a restart does: which files it renames, and which segments it deletes because the new ones cover their offsets."""
     bases = {base for name in swaps if (base := base_offset_of(name)) is not None}
     if not bases:
         return "A restart ends at their names, which hold no number."

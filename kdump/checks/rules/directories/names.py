@@ -1,4 +1,4 @@
-"""Names of files and directories: what a broker makes of them, and what a terminal would."""
+"""Names of files and directories that a broker or a terminal would misread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STATES = {
 
 
 def check_files(partition: PartitionFacts) -> None:
-    """The names of all files of a partition."""
+    """Check the names of all files of a partition."""
     files = partition.files
     for name in files.others:
         _check_text(context_in(partition, name), name)
@@ -44,7 +44,7 @@ def check_files(partition: PartitionFacts) -> None:
 
 
 def _check_number(partition: PartitionFacts, name: str) -> None:
-    """A name that is no segment's, though it has the suffix of one."""
+    """Report a name with the suffix of a segment that is no segment's."""
     base_offset, context = tree.base_offset_of(name), context_in(partition, name)
     if base_offset is None:
         message = f"What stands before the first dot of {escaped(name)} is no number that Kafka reads."
@@ -74,7 +74,7 @@ def _report_width(partition: PartitionFacts, name: str, base_offset: int) -> Non
 
 
 def check_directories(path: str, settings: Settings, emit: Emit) -> None:
-    """The names of all directories in a log directory."""
+    """Check the names of all directories in a log directory."""
     is_of_broker = tree.is_log_directory(path)
     for directory in tree.partitions(path):
         base = os.path.basename(directory)
@@ -92,7 +92,7 @@ def check_directories(path: str, settings: Settings, emit: Emit) -> None:
 
 
 def _check_text(context: FileContext, name: str) -> None:
-    """Bytes that are no text, control characters, and the comma at which Kafka's tool parts names."""
+    """Report bytes that are no text, control characters, and commas, at which Kafka's tool splits names."""
     if "," in name:
         context.report("name-not-utf8", 0, 0, f"{escaped(name)} holds a comma, at which Kafka's tool parts the names of files.")
     elif any("\udc80" <= character <= "\udcff" for character in name):

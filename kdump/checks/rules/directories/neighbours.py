@@ -18,7 +18,7 @@ _MAX_INT = 0x7FFFFFFF
 
 
 def check(partition: PartitionFacts) -> None:
-    """Every segment has to begin where those before it end."""
+    """Report segments that do not start where those before them end."""
     gaps: list[missing_segments.Gap] = []
     end, base_before = 0, -1  # of the segment that reaches highest so far
     is_certain = is_known = False
@@ -46,7 +46,7 @@ def _log(partition: PartitionFacts, base_offset: int) -> str:
 
 
 def _end(facts: SegmentFacts) -> int | None:
-    """The offset after the highest, None where offsets are there that no segment of this base offset can hold."""
+    """The offset after the highest; None if an offset is too high for a segment of this base offset."""
     assert facts.base_offset is not None
     if not facts.last_offsets:
         return facts.base_offset
@@ -70,7 +70,7 @@ def _report_overlap(partition: PartitionFacts, base_before: int, base_offset: in
 
 
 def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) -> None:
-    """Each is an error where nothing may be missing, or where something attests what is; the others are told together."""
+    """Report each gap that cannot be due to compaction as an error, all others together."""
     certain = [gap for gap in gaps if gap.is_certain]
     if not partition.settings.may_be_compacted:
         for gap in certain:
@@ -94,7 +94,7 @@ def _report_gaps(partition: PartitionFacts, gaps: list[missing_segments.Gap]) ->
         where = (
             f"Missing between segments, at {len(unexplained):,} places: {missing:,} offsets, first {offset_range(first, end - 1)}"
         )
-    message = f"{where}. Lawful if the topic is compacted; if not, say --cleanup-policy delete."
+    message = f"{where}. Valid if the topic is compacted; if not, say --cleanup-policy delete."
     _report_gap(partition, first, end, unexplained[-1].end, message, INFO)
 
 

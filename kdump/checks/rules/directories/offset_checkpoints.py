@@ -1,4 +1,4 @@
-"""The files of a log directory itself: checkpoints of offsets, `meta.properties`; and their entries against a partition."""
+"""Files of a log directory itself: checkpoints of offsets, whose entries are compared with partitions, and `meta.properties`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _META_VERSIONS = ("0", "1")
 
 
 def check(context: FileContext) -> None:
-    """Check a checkpoint of offsets; every byte of it is entered into its account."""
+    """Check a checkpoint of offsets; each of its bytes is counted once."""
     source, coverage = context.source, context.coverage
     good = 0  # entries since the last bad one
     checkpoint = TextCheckpoint(source, text_checkpoint.OFFSET_FIELDS, end=_MAX_FILE_BYTES)
@@ -59,7 +59,7 @@ def check_meta_properties(context: FileContext) -> None:
 
 
 def _what_is_wrong(values: dict[str, str]) -> str:
-    """Why no broker takes these properties; empty where one does."""
+    """Why no broker accepts these properties; empty if one does."""
     version = values.get("version")
     if version not in _META_VERSIONS:
         return "There is no version in it." if version is None else "Its version is neither 0 nor 1."
@@ -73,12 +73,12 @@ def _what_is_wrong(values: dict[str, str]) -> str:
 
 
 def check_clean_shutdown(context: FileContext) -> None:
-    """The mark of a clean stop, empty or a line of JSON: that it is there is what counts."""
+    """Count the bytes of the mark of a clean stop, empty or a line of JSON: only its presence matters."""
     context.coverage.add(ByteCoverage.INTACT, context.source.size)
 
 
 def check_partition(partition: PartitionFacts) -> None:
-    """Compare what the log directory around a partition has noted of it with where its log ends."""
+    """Compare the partition's entries in the checkpoints of its log directory with the end of its log."""
     name, log_end = tree.directory_name(partition.path), partition.log_end
     if name is None or name.is_going or log_end is None:
         return

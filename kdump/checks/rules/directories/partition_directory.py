@@ -1,4 +1,4 @@
-"""A partition directory as a whole: its segments side by side, missing and stray files, names."""
+"""A partition directory as a whole: neighbouring segments, missing and stray files, names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file as an object: whether it can be opened, what it is, and what becomes of it while it is read."""
+"""The file as an object: whether it can be opened, what kind it is, and what happens to it while it is read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KINDS = {
 def open_file(
     path: str, file_type: str, settings: Settings, emit: Callable[[Row], None], *, root: str | None, watch: Watch
 ) -> LiveSource | None:
-    """Open a file to be checked; None, and a finding, if that cannot be or is not to be.
+    """Open a file to be checked. None, and a finding, if it cannot or must not be opened.
 
     `root` is the tree under check, which links may not leave; it is None for a file that was named itself.
     """
@@ -62,7 +62,7 @@ def open_file(
 
 
 def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], *, root: str) -> bool:
-    """Whether a directory can be looked into; a finding if not."""
+    """Whether a directory can be listed; reported if not."""
     report = _reporter(path, "directory", settings, emit)
     if os.path.islink(path):
         if not os.path.exists(path):
@@ -89,7 +89,7 @@ def check_before_reading(context: FileContext, source: LiveSource) -> None:
     size = source.size
     is_preallocated = context.file_type in _PREALLOCATED and not context.settings.is_pedantic
     if not size and "." + context.file_type in SEGMENT_SUFFIXES:
-        context.report("file-empty", 0, 0, "Holds nothing; lawful for a new segment, and for indexes of small ones.")
+        context.report("file-empty", 0, 0, "Holds nothing; valid for a new segment, and for indexes of small ones.")
     elif size - source.allocated >= _MIN_HOLE_BYTES and not is_preallocated:
         count, hole_size = source.holes(_MAX_HOLES)
         if hole_size >= _MIN_HOLE_BYTES:
@@ -171,7 +171,7 @@ def _leads_out(path: str, root: str) -> bool:
 
 
 def _reporter(path: str, file_type: str, settings: Settings, emit: Callable[[Row], None]) -> Callable[..., None]:
-    """What reports findings about a file that is not opened."""
+    """A function that reports findings about a file that is not open."""
     context = FileContext(NoSource(path), path, file_type, settings, emit)
 
     def report(code: str, message: str, severity: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Files whose names are none of Kafka's: nothing of them is examined, and a check says so."""
+"""Files that are not Kafka's by name: they are not examined, and a finding says so."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _MAX_SHOWN_NAMES = 3  # names in a message
 
 
 def is_of_broker(name: str) -> bool:
-    """Whether a broker itself leaves a file of this name that no check is for."""
+    """Whether brokers leave files of this name, which need no check."""
     return bool(_OF_BROKERS.fullmatch(name))
 
 
 def check(context: FileContext, *, is_named: bool) -> bool:
-    """Report a file that was not examined, if it was named itself or seems to be Kafka's. False for any other one."""
+    """Report a file that was not examined, if it was named itself or seems to be Kafka's; False if not."""
     source = context.source
     name = os.path.basename(context.path)
     head = source.read(0, 512)
@@ -54,7 +54,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
 
 
 def report_others(context: FileContext, others: Sequence[tuple[str, int]]) -> None:
-    """Report the files of a directory, with their sizes, that are not Kafka's as far as can be told."""
+    """Report the files of a directory, with their sizes, that do not seem to be Kafka's."""
     if others:
         names = ", ".join(name for name, _ in others[:_MAX_SHOWN_NAMES]) + (", ..." if len(others) > _MAX_SHOWN_NAMES else "")
         size = sum(size for _, size in others)

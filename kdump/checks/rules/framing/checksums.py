@@ -1,4 +1,4 @@
-"""Batches whose checksum does not fit, and where in them the damage seems to be."""
+"""Batches with a wrong checksum, and where in them the damage seems to be."""
 
 from __future__ import annotations
 

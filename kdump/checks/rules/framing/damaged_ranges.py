@@ -237,7 +237,7 @@ class DamagedRanges:
             self._report(damage, message, offsets=offsets, found=following)
 
     def _missing_offsets(self, count: int) -> tuple[str, tuple[int, int] | None]:
-        """The offsets that are missing after the first `count` batches, with a sentence that says so.
+        """The offsets missing after the first `count` batches, after a sentence that names them; "" and None if none.
 
         Of neighbouring ranges, only the first gets them.
         """

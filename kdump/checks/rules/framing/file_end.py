@@ -23,11 +23,11 @@ class FileEnd:
 
     @property
     def severity(self) -> str:
-        """How bad an end is that a broker leaves when it is killed; an end that it is writing now shows by its growth."""
+        """The severity of an end as a killed broker leaves it. A file that is being written to shows by its growth."""
         return WARNING if self._context.is_newest else ERROR
 
     def lost_offsets(self) -> tuple[str, tuple[int, int] | None]:
-        """The offsets that are known to be lost with the end of the file, with a sentence that says so; "" and None if none."""
+        """The offsets known to be lost with the end of the file, after a sentence that names them; "" and None if none."""
         last = self._last_offset()
         found = witnesses.after(self._context, last)
         if not found:

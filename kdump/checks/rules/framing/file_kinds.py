@@ -1,4 +1,4 @@
-"""What bytes look like that are no batches: another kind of file, text, compressed or binary data."""
+"""Kinds of files and of data that are mistaken for a segment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def kind_of_file(head: bytes) -> str:
 
 
 def looks_of(sample: bytes) -> str:
-    """The look of bytes in words: how many are printable, and how many bits of a byte are used."""
+    """A description of bytes: the share of printable ones, and the bits of entropy in a byte."""
     if not sample:
         return "they could not be read"
     printable = sum(sample.count(byte) for byte in (*range(32, 127), 9, 10, 13))

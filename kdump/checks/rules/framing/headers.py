@@ -69,7 +69,7 @@ class Headers:
             self._context.report("batch-empty", first, end, message, offsets=(offset, last_offset), found=self._empty_count)
 
     def _check_magics(self, section: Section) -> None:
-        """Formats may go up within a segment, but not down."""
+        """Report each change of the magic: it may go up within a segment, but not down."""
         magics = section.chunk.batches["magic"]
         if magics.count(self._magic) == len(magics):
             return

@@ -1,4 +1,4 @@
-"""Files of fixed entries under check: windows of them, runs of zeros between and after them, and their account."""
+"""Files of fixed-size entries: windows of entries, runs of zeros between and after them, and their coverage."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class EntryFile:
         return self.count * self.entry_size < self._end
 
     def windows(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Neighbouring entries: the row of the first, their bytes, and those of the one after them, if there is one.
+        """Windows of entries: the row of the first, their bytes, and those of the entry after them, if there is one.
 
         Each window is to be handed to `count_window` or `count_sound` before the next one is asked for.
         """
@@ -64,13 +64,13 @@ class EntryFile:
                 position += size
 
     def count_sound(self, data: bytes) -> None:
-        """Enter a window without fault into the account."""
+        """Count a window without faults."""
         self._flush_zeros()
         coverage = self.context.coverage
         coverage.add(ByteCoverage.INTACT, coverage.position + len(data), batches=len(data) // self.entry_size)
 
     def count_window(self, data: bytes, damaged: Collection[int], zeros: Collection[int]) -> None:
-        """Enter a window into the account, given its damaged and its zero rows, counted from its first."""
+        """Count a window, given its damaged and its zero rows, numbered from its first."""
         if not damaged and not zeros:
             self.count_sound(data)
             return
@@ -90,7 +90,7 @@ class EntryFile:
                 coverage.add(status, end, batches=rows)
 
     def finish(self, misaligned_code: str) -> None:
-        """Report what concerns the file as a whole: its size, and zeros after the last entry."""
+        """Report faults of the file as a whole: its size, and zeros after the last entry."""
         context, size = self.context, self.context.source.size
         self._flush_zeros()
         if context.coverage.position < self.count * self.entry_size:
@@ -131,7 +131,7 @@ class EntryFile:
         self.context.coverage.add(ByteCoverage.ZERO, end)
 
     def _flush_zeros(self) -> None:
-        """Report a run of zeros that has ended: entries follow."""
+        """Report a run of zeros that entries follow."""
         if self._zeros is None:
             return
         (start, end), self._zeros = self._zeros, None

@@ -19,7 +19,7 @@ _INDEXES = (file_name.OFFSET_INDEX, file_name.TIME_INDEX, file_name.TRANSACTION_
 
 
 def missing_indexes(partition: PartitionFacts) -> None:
-    """Report what stands alone in a partition directory. All files have been checked by now."""
+    """Report logs without indexes, and indexes without a log. All files have been checked by now."""
     logs = partition.files.logs
     without_time_index = [base for base in logs if file_name.TIME_INDEX not in partition.files.segments[base]]
     lost = [] if partition.is_being_deleted else witnesses.orphans(partition)

@@ -31,7 +31,7 @@ _MIN_TIME_ENTRIES = 8  # that were hardly made by as many stops of the broker
 
 
 def check(context: FileContext) -> None:
-    """Check one file; every byte of it is entered into its account."""
+    """Check one file; each of its bytes is counted once."""
     with sibling_log(context) as log:
         _Check(context, context.segment, log).run()
 
@@ -64,7 +64,7 @@ class _Check:
             self._check_emptiness(self.facts)
 
     def _is_ordinary(self, first_row: int, data: bytes) -> bool:
-        """Whether there is nothing to say of a window, but which offsets its entries give, and how far apart they are."""
+        """Whether a window is regular; then the kinds of its offsets and the gaps between its entries are counted."""
         targets = self.targets
         if targets is None or targets.base_offset is None:
             return False
@@ -151,7 +151,7 @@ class _Check:
         return offset < 0 or position < 0
 
     def _report_disorder(self, first_row: int, row: int, offset: int, position: int) -> int:
-        """Report an entry that is not above the one before; the answer is the row of that which is to blame.
+        """Report an entry that is not above the one before; returns the row of the wrong one.
 
         Where this one is above the last but one, the one between is too high.
         """
@@ -179,7 +179,7 @@ class _Check:
         return blamed
 
     def _check_emptiness(self, facts: SegmentFacts) -> None:
-        """Report a log of some size of which the index knows nothing."""
+        """Report an index without entries, if the log is large enough to have some."""
         expected = _expected_entries(facts.positions)
         if facts.end <= 2 * INTERVAL_BYTES or not expected:
             return
@@ -191,13 +191,13 @@ class _Check:
         if self._has_time_entries():
             message += " The time index has entries, so these were lost."
         elif facts.end <= ONE_APPEND_BYTES:
-            message += " Lawful if a follower or the cleaner appended it at once, or little between restarts."
+            message += " Valid if a follower or the cleaner appended it at once, or little between restarts."
             severity = INFO
         size = self.context.source.size
         self.context.report("index-empty-large-log", 0, size, message, severity=severity, expected=expected, found=0)
 
     def _has_time_entries(self) -> bool:
-        """Whether the time index beside has several entries: they are made in both at once, and else at a roll or stop only."""
+        """Whether the time index has several entries: brokers add to both at once, or to it alone when they roll or stop."""
         path = self.context.path.removesuffix(file_name.OFFSET_INDEX) + file_name.TIME_INDEX
         try:
             with Source(path) as source:
@@ -220,7 +220,7 @@ def _is_ascending(column: Sequence[int]) -> bool:
 
 
 def _expected_entries(positions: PackedInts) -> int:
-    """How many entries a leader makes for batches at these positions, one append each."""
+    """The number of entries that a leader makes for batches at these positions, one append each."""
     count = row = start = 0
     while (row := positions.bisect_right(start + INTERVAL_BYTES, row)) < len(positions):
         start = positions[row]

@@ -31,7 +31,7 @@ _MIN_ENTRIES_FOR_INTERVAL = 8  # from which on the smallest gap shows the interv
 
 
 class EntryGaps:
-    """How far apart entries are, in bytes of the log."""
+    """Collects the distances between entries, in bytes of the log."""
 
     def __init__(self, context: FileContext, log: SiblingLog | None) -> None:
         self.context = context
@@ -44,7 +44,7 @@ class EntryGaps:
         self._wide: list[tuple[int, int, int]] = []  # the row of an entry, the position before, and its own
 
     def add(self, first_row: int, rows: Sequence[int], positions: array[int]) -> None:
-        """The next entries: those of these rows, counted from the first, are in order."""
+        """Add a window; its entries in these rows, numbered from the first, are in order."""
         if not rows:
             return
         if len(rows) < len(positions):
@@ -64,7 +64,7 @@ class EntryGaps:
             ][: _MAX_WIDE_GAPS - len(self._wide)]
 
     def add_even(self, last_row: int, last_position: int, count: int, smallest: int) -> None:
-        """The next entries, all of them in order, and not far apart."""
+        """Add entries that are in order, and not far apart."""
         self._last_row, self.last_position = last_row, last_position
         self._count += count
         self._smallest = smallest if self._smallest is None else min(self._smallest, smallest)

@@ -127,7 +127,7 @@ class EntryTargets:
     def _is_valid(
         self, offset: int, batch_row: int, first: int, last: int, position: int, end: int, stop: int, ending: int
     ) -> bool:
-        """Whether the offset is one that a broker may have written for an append from this batch on, that ends before `end`.
+        """Whether a broker may have written this offset for an append that starts with this batch and ends before `end`.
 
         The batch starts at `position`, and holds offsets from `first` to `last`. `stop` is the row of the first batch from `end`
         on, `ending` that of the first batch with this last offset or a later one.
@@ -170,7 +170,7 @@ class EntryTargets:
         )
 
     def finish(self, entries: EntryFile) -> None:
-        """Report what only all entries together tell."""
+        """Report what only all entries together show."""
         end = entries.count * ENTRY_SIZE
         if self.first_kind and self.last_kind:
             count = counted(self.first_kind, "entry gives", "entries give")

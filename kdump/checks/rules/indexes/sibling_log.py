@@ -44,7 +44,7 @@ def rows_of(column: PackedInts, values: Sequence[int]) -> array[int]:
 
 
 def size_now(facts: SegmentFacts) -> int:
-    """The size of the log by now: a broker may have written on since it was read, and to its indexes as well."""
+    """The present size of the log: a broker may have written to it, and to its indexes, since it was read."""
     try:
         return max(facts.size, os.stat(facts.path).st_size)
     except OSError:
@@ -63,7 +63,7 @@ def sibling_log(context: FileContext) -> Iterator[SiblingLog | None]:
 
 
 class SiblingLog:
-    """What the batches of the log say; the few headers that an index makes doubtful are read again.
+    """Answers questions about the batches of the log; it reads a header again if an index contradicts it.
 
     Rows are those of the facts, batches that are not damaged.
     """
@@ -80,16 +80,16 @@ class SiblingLog:
             self._source = None
 
     def may_hold_more(self, start: int, end: int) -> bool:
-        """Whether something damaged lies in these bytes, so that nothing can be said of what they held."""
+        """Whether some of these bytes are damaged, so that they may hold more than is known."""
         row = bisect_right(self.facts.damage_ends, start)
         return row < len(self.facts.damage_ends) and self.facts.damage_starts[row] < end
 
     def end_of(self, row: int) -> int:
-        """Where the batch in this row ends, or what is damaged after it."""
+        """The end of the batch in this row, or of the damage after it."""
         return self.positions[row + 1] if row + 1 < len(self.positions) else self.facts.end
 
     def bytes_of(self, row: int, count: int) -> bytes:
-        """The first bytes of the batch in this row, none where the log cannot be read any more."""
+        """The first bytes of the batch in this row; none if the log cannot be read any more."""
         try:
             if self._source is None:
                 self._source = Source(self.facts.path)
@@ -98,7 +98,7 @@ class SiblingLog:
             return b""
 
     def is_ordered(self) -> bool:
-        """Whether offsets can be looked for: disorder of the log is reported with the log."""
+        """Whether offsets ascend, so that they can be searched; if not, the check of the log reports it."""
         if self._is_ordered is None:
             offsets = self.facts.last_offsets
             self._is_ordered = all(map(lt, offsets, islice(offsets, 1, None)))
@@ -148,7 +148,7 @@ class SiblingLog:
         return largest
 
     def last_offset_of_tail(self) -> int | None:
-        """The last offset of the log, that of a batch included which is torn at its end.
+        """The last offset of the log, that of a torn batch at its end included.
 
         None where it cannot be told: the log ends in damage of another kind, or a broker has written on since it was read.
         """

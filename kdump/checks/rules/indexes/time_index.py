@@ -27,7 +27,7 @@ _BELOW_ALL = -(1 << 63) - 1
 
 
 def check(context: FileContext) -> None:
-    """Check one file; every byte of it is entered into its account."""
+    """Check one file; each of its bytes is counted once."""
     with sibling_log(context) as log:
         _Check(context, log).run()
 
@@ -55,7 +55,7 @@ class _Check:
             self._check_last(self.log)
 
     def _is_ordinary(self, first_row: int, data: bytes) -> bool:
-        """Whether there is nothing to say of a window, but that some entries name an offset inside of a batch."""
+        """Whether a window is regular; then the entries that name an offset inside a batch are counted."""
         if self.targets is None:
             return False
         summary = summarize_time_index(data, self.targets.base_offset, self.previous, self.targets.facts)
@@ -119,7 +119,7 @@ class _Check:
             self.previous, self.previous_row = (timestamp, offset), first_row + row
 
     def _report_disorder(self, first_row: int, row: int, timestamp: int, offset: int) -> int:
-        """Report an entry that does not go on from the one before; the answer is the row of that which is to blame.
+        """Report an entry that goes back from the one before; returns the row of the wrong one.
 
         Where this one goes on from the last but one, the one between is too high.
         """
@@ -225,7 +225,7 @@ class _EntryTargets:
         return False
 
     def _report_mismatch(self, row: int) -> None:
-        """One more, which is only counted."""
+        """Count one more, without a message."""
         self.context.report(_MISMATCH, row * ENTRY_SIZE, (row + 1) * ENTRY_SIZE, "")
 
     def _is_hidden(self, offset: int, batch_row: int) -> bool:

@@ -1,4 +1,4 @@
-"""Transaction indexes, alone and against the markers of their log."""
+"""Transaction indexes, on their own and compared with the markers of their log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKER_SIZE = BATCH_HEADER_SIZE + 64  # with all of its only record
 
 
 def check(context: FileContext) -> None:
-    """Check one file; every byte of it is entered into its account."""
+    """Check one file; each of its bytes is counted once."""
     with sibling_log(context) as log:
         _Check(context, log).run()
 
@@ -75,7 +75,7 @@ class _Check:
         return not wrong
 
     def _check_stable_offset(self, row: int, first: int, last: int, stable: int) -> None:
-        """Everything below the last stable offset is decided: it never goes back, nor past what is still open."""
+        """Report a last stable offset that goes back, or past a transaction that was still open."""
         wrong = ""
         if stable > last + 1:
             wrong = f"its marker is at offset {last:,}"
@@ -90,7 +90,7 @@ class _Check:
             self.stable_offset = max(self.stable_offset, stable)
 
     def _has_marker(self, row: int, producer_id: int, first: int, last: int) -> bool:
-        """Whether the log has the ABORT marker of this entry, as far as that can be told; reported if not."""
+        """Whether the log has, or may have, the ABORT marker of this entry; reported if not."""
         log = self.log
         if log is None:
             return True
@@ -148,7 +148,7 @@ class _Check:
 
 
 def _marker_at(log: SiblingLog, batch_row: int) -> tuple[int | None, bool]:
-    """The producer whose transaction the batch in this row aborts, None if it aborts none; and whether it was emptied."""
+    """The producer whose transaction the batch in this row aborts, or None; and whether the batch was emptied."""
     data = log.bytes_of(batch_row, _MARKER_SIZE)
     if len(data) < BATCH_HEADER_SIZE:
         return None, False

@@ -68,7 +68,7 @@ class BatchOrder(SegmentRule):
             self._check_batch(Batch(position, position + size, first, last, epoch, status))
 
     def _is_in_line(self, summary: BatchSummary) -> bool:
-        """Whether the batches go on from those before; gaps are counted where there may be some. The last batch is taken."""
+        """Whether the batches follow those before in order. If so, valid gaps are counted, and the last batch is kept."""
         last, base_offset = self._last, self._base_offset()
         if self._suspect is not None or self._follows_damage:
             return False
@@ -96,12 +96,12 @@ class BatchOrder(SegmentRule):
         return True
 
     def _batch_at(self, summary: BatchSummary, position: int) -> Batch:
-        """The batch that starts here, its epoch that of the order."""
+        """The batch at this position, with the present epoch."""
         first, last, end = summary.extent_at(position)
         return Batch(position, end, first, last, self._epoch, salvage.INTACT)
 
     def _count_gaps(self, summary: BatchSummary) -> None:
-        """Count the gaps between these batches, which may be."""
+        """Count the gaps between these batches."""
         for before, after in (
             (summary.before_first_gap, summary.behind_first_gap),
             (summary.before_last_gap, summary.behind_last_gap),
@@ -140,7 +140,7 @@ class BatchOrder(SegmentRule):
         return batch.epoch == _NO_EPOCH or batch.epoch >= self._epoch
 
     def _accept(self, batch: Batch) -> None:
-        """The order goes on with this batch."""
+        """Continue the order with this batch."""
         last, base_offset = self._last, self._base_offset()
         if last is None and base_offset is not None and batch.first < base_offset:
             message = f"The first offset is {batch.first:,}, but the file is named for {base_offset:,}."
@@ -165,7 +165,7 @@ class BatchOrder(SegmentRule):
         self._epoch = max(self._epoch, batch.epoch)
 
     def _jump(self, last: Batch, batch: Batch) -> None:
-        """Offsets are missing between two batches."""
+        """Report or count the offsets that are missing between two batches."""
         if self._is_return(last, batch):
             return
         self._break = (last, batch)
@@ -182,7 +182,7 @@ class BatchOrder(SegmentRule):
         self.context.report("offset-gap", last.position, batch.end, message, **values)  # type: ignore[arg-type]
 
     def _is_return(self, last: Batch, batch: Batch) -> bool:
-        """Whether the offsets go on where they were before the last jump: then what is between came from elsewhere."""
+        """Whether offsets continue where they were before the last jump: then the batches in between are from elsewhere."""
         if self._break is None:
             return False
         before, first = self._break
@@ -263,7 +263,7 @@ class BatchOrder(SegmentRule):
         self._report("uncovered-header-rot", suspect, message, expected=fits, found=found)
 
     def _is_duplicate(self, suspect: Batch) -> bool:
-        """Whether the suspect is a copy of a batch before, which is reported."""
+        """Whether the suspect is a copy of an earlier batch; reported if so."""
         facts, source = self.facts, self.context.source
         row = facts.first_offsets.bisect_left(suspect.first)
         for candidate in (row, row + 1):
@@ -279,7 +279,7 @@ class BatchOrder(SegmentRule):
         return False
 
     def _report_regression(self, last: Batch, suspect: Batch) -> None:
-        """Offsets go back: they overlap those of the last batch, or jump."""
+        """Report offsets that go back: they overlap those of the last batch, or jump."""
         if suspect.last >= last.first:
             first, shared = max(suspect.first, last.first), min(suspect.last, last.last)
             message = f"Offsets {first:,} to {shared:,} are in this batch and in the one before, at byte {last.position:,}."

@@ -77,7 +77,7 @@ class Deltas:
             del self._sparse[1:-1]
 
     def _record_thinned(self, last_offset: int) -> None:
-        """The cleaner was here: a batch lacks records, or has a delete horizon."""
+        """Record that the cleaner was here: a batch lacks records, or has a delete horizon."""
         self._facts.last_thinned = max(last_offset, self._facts.last_thinned or 0)
 
     def report_sparse(self) -> None:

@@ -100,7 +100,7 @@ def report_no_log(context: FileContext, start: int) -> None:
 
 
 class CleanerEvidence:
-    """What a partition shows of the cleaner: offsets that it took out, and how far its checkpoint says that it came."""
+    """Traces of the cleaner in a partition: offsets that it removed, and its checkpoint."""
 
     def __init__(self, partition: PartitionFacts) -> None:
         self.partition = partition
@@ -114,7 +114,7 @@ class CleanerEvidence:
         )
 
     def speaks_against_cleaner(self, gap: Gap) -> bool:
-        """Whether the cleaner hardly made this gap: then it is reported, with what says so."""
+        """Whether the cleaner is unlikely to have made this gap; reported with the reasons if so."""
         if gap.first < self.cleaned_to or self.last_trace >= self.cleaned_to:
             return False
         if _is_compacted(self.partition) and not self.has_checkpoint:
@@ -163,14 +163,14 @@ def _log(partition: PartitionFacts, base_offset: int) -> str:
 
 
 def _is_compacted(partition: PartitionFacts) -> bool:
-    """Whether the topic is compacted, by what the caller says or by its name."""
+    """Whether the topic is compacted, according to the caller or to its name."""
     name = tree.directory_name(partition.path)
     topic = "" if name is None else name.topic
     return partition.settings.cleanup_policy != UNKNOWN or topic in _COMPACTED or topic.endswith(_CHANGELOG)
 
 
 def _traces(partition: PartitionFacts) -> Iterator[int]:
-    """Offsets at which something was taken out, as only the cleaner does it; what damage explains is none."""
+    """Offsets at which the cleaner removed something; gaps that damage explains do not count."""
     oldest = min(partition.files.logs, default=0)
     for name in partition.files.others:
         base = tree.base_offset_of(name)
@@ -187,7 +187,7 @@ def _traces(partition: PartitionFacts) -> Iterator[int]:
 
 
 def _skipped(facts: SegmentFacts) -> Iterator[int]:
-    """The offsets before which others are missing in a segment, unless damage is in between."""
+    """The offsets after gaps in a segment, without gaps that damage explains."""
     next_offset, position = facts.base_offset or 0, 0
     damages = iter(zip(facts.damage_starts, facts.damage_ends, strict=True))
     damage = next(damages, None)

@@ -19,7 +19,7 @@ _CODEC_NAMES = frozenset(CODECS)
 
 
 class Codecs(SegmentRule):
-    """What headers say of compression."""
+    """Checks the codecs of batches, and whether compressed batches have a payload."""
 
     @classmethod
     def is_wanted(cls, context: FileContext) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CompactedKeys(SegmentRule):
-    """Records without key where the cleaner goes by keys."""
+    """Counts records without keys."""
 
     reads_records: ClassVar[bool] = True
 

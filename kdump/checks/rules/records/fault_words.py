@@ -1,4 +1,4 @@
-"""What a reader says of a fault, as findings say it."""
+"""The words of readers, as findings repeat them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of records that readers let pass."""
+"""Fields of records that are irregular, and that readers accept."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RecordFields(SegmentRule):
 
     @staticmethod
     def _range(content: Content, position: int) -> tuple[int, int]:
-        """Where in the file a record stands: in its batch somewhere, where that is compressed."""
+        """The bytes of a record in the file; of a compressed batch, all its bytes."""
         if content.is_compressed:
             return content.position, content.position + content.size
         length, body = kernel.read_varint(content.data, position, content.end)

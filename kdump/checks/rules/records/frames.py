@@ -26,7 +26,7 @@ _MAX_BYTES_IGNORED_BY_SNAPPY = 3  # after the last block
 
 
 class Frames(SegmentRule):
-    """Compressed payloads that readers take, though not as Kafka's own clients write them."""
+    """Reports compressed payloads that readers accept, although Kafka's own clients do not write them so."""
 
     reads_records: ClassVar[bool] = True
 
@@ -43,7 +43,7 @@ class Frames(SegmentRule):
         self._inspect(codec, content.payload, content.position, content.position + content.size, content.offsets)
 
     def batches(self, section: Section) -> None:
-        """The same for wrappers, whose payloads stand in messages."""
+        """Check wrappers, whose payload is the value of a message."""
         chunk, batches = section.chunk, section.chunk.batches
         if not chunk.is_legacy or not chunk.window:
             return
@@ -78,5 +78,5 @@ class Frames(SegmentRule):
             self.context, "snappy-raw", "Snappy without the framing of Java's clients in {count}; the first is here."
         )
         self._several.report(self.context, "frame-multi-member", "More than one frame in {count}; the first, here, holds {note}.")
-        message = "{count} with the checksum of clients before magic 1, which is lawful in magic 0; the first is here."
+        message = "{count} with the checksum of clients before magic 1, which is valid in magic 0; the first is here."
         self._legacy_headers.report(self.context, "lz4-legacy-header", message, severity=INFO)

@@ -51,7 +51,7 @@ class Messages(SegmentRule):
         self._absolute.report(self.context, "legacy-wrapper-offset", message, severity=INFO)
 
     def _check_wrapper(self, part: RecordChunk) -> None:
-        """The only batch of the part is a wrapper."""
+        """Check a wrapper, the only batch of the part."""
         batches, records = part.batches, part.records
         magic = batches["magic"][0]
         for number, is_valid in enumerate(records["isvalid"]):

@@ -32,7 +32,7 @@ _IN_FRAMES = ("cluster_metadata", "remote_log_metadata")
 
 
 class InternalTopic(SegmentRule):
-    """Each record is one that the newest release known here can read."""
+    """Reports records that the newest release known here cannot decode."""
 
     reads_records = True
 
@@ -68,7 +68,7 @@ RULES: tuple[type[SegmentRule], ...] = (InternalTopic,)
 
 
 def _reader(context: FileContext) -> Read | None:
-    """What reads the records of a file, by the directory it stands in; None for topics of users."""
+    """The decoder of the records in a file, by the name of its directory; None for topics of users."""
     module = _MESSAGES[tree.METADATA_TOPIC]
     if context.file_type != file_name.CHECKPOINT.removeprefix("."):
         name = tree.directory_name(os.path.dirname(os.path.abspath(context.path)))

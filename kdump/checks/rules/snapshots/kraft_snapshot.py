@@ -1,4 +1,4 @@
-"""Snapshots of KRaft: what a segment of them has to begin and end with, and what it may hold."""
+"""Snapshots of KRaft: their first and last records, the batches between them, and their names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAME_LENGTH = 20 + 1 + 10
 
 
 class Snapshot(SegmentRule):
-    """A snapshot begins with a header, ends with a footer, and has plain batches of plain records in between."""
+    """Reports a snapshot without header or footer, or with batches that no snapshot has."""
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
@@ -87,7 +87,7 @@ class Snapshot(SegmentRule):
             context.report("checkpoint-no-footer", start, end, message, expected=SNAPSHOT_FOOTER, found=control_type)
 
     def _check_batch(self, chunk: Chunk, row: int) -> None:
-        """What the reader of a broker refuses, though the batch is sound."""
+        """Report a sound batch that a broker refuses to read in a snapshot."""
         batch = chunk.batches.row(row)
         bad = ""
         if chunk.is_legacy:
@@ -106,7 +106,7 @@ RULES: tuple[type[SegmentRule], ...] = (Snapshot,)
 
 
 def check(context: FileContext) -> None:
-    """Check the name of a file; its bytes are looked at as those of a segment."""
+    """Check the name of a file; its bytes are checked as those of a segment."""
     name = os.path.basename(context.path)
     if name == file_name.BOOTSTRAP_CHECKPOINT:
         return
@@ -121,7 +121,7 @@ def check(context: FileContext) -> None:
 
 
 def check_directory(partition: PartitionFacts) -> None:
-    """What the snapshots of a directory show together."""
+    """Check all snapshots of a directory together."""
     leftovers = [name for name in partition.files.others if name.endswith(_LEFTOVERS)]
     if leftovers:
         some = f"{leftovers[0]} was" if len(leftovers) == 1 else f"{len(leftovers):,} files as {leftovers[0]} were"
@@ -158,7 +158,7 @@ def _end_offset(name: str) -> int | None:
 
 
 def _control_types(source: Source, chunk: Chunk, row: int) -> Iterator[int | None]:
-    """The types of the control records in a batch, none for other batches."""
+    """The types of the control records in a batch; none for other batches."""
     if chunk.is_legacy or not chunk.batches["is_control"][row]:
         return
     try:
@@ -170,7 +170,7 @@ def _control_types(source: Source, chunk: Chunk, row: int) -> Iterator[int | Non
 
 
 def _bad_record(source: Source, chunk: Chunk, row: int) -> str:
-    """What is wrong with a record of a batch of data, in words; empty where nothing is."""
+    """The first fault of a record in a batch of data, in words; empty if there is none."""
     base_timestamp = chunk.headers[row][BASE_TIMESTAMP]
     try:
         for part in record.read(source, chunk.slice(row, row + 1)):

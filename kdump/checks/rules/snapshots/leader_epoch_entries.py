@@ -41,7 +41,7 @@ class EpochEntries:
         self.lines.append(line.start)
 
     def line_end(self, row: int, file_size: int) -> int:
-        """Where the line of this row ends, as far as findings are concerned: where the next one starts."""
+        """The end of this row's line in findings: the start of the next one."""
         return self.lines[row + 1] if row + 1 < len(self.lines) else file_size
 
     def row_of(self, offset: int) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(context: FileContext) -> None:
-    """Check one file; every byte of it is entered into its account."""
+    """Check one file; each of its bytes is counted once."""
     if not context.source.size:
         _check_empty(context)
         return
@@ -47,7 +47,7 @@ def check_missing(partition: PartitionFacts) -> None:
 
 
 def _check_empty(context: FileContext) -> None:
-    """The file has no entries: that is lawful as long as the batches have no epochs."""
+    """Report a file without entries, if the batches have epochs."""
     partition = context.partition
     if partition is None or not any(facts.epochs for facts in partition.segments.values()):
         return
@@ -56,7 +56,7 @@ def _check_empty(context: FileContext) -> None:
 
 
 def _check_against_start(context: FileContext, partition: PartitionFacts, epochs: EpochEntries) -> None:
-    """A broker that deletes the first segments takes what lies below the new start out of this file as well.
+    """Report epochs that start below the first log: a broker that deletes segments removes them from this file as well.
 
     With tiered storage it leaves in what remote segments have; log-start-offset-checkpoint says where they begin.
     """

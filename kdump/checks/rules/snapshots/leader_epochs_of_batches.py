@@ -15,7 +15,7 @@ _MAX_SHOWN = 10  # epochs in a finding
 
 
 def runs(partition: PartitionFacts) -> Iterator[tuple[int, int, int]]:
-    """Epoch, first and last offset of neighbouring batches with one epoch; epochs that fall are left to other rules."""
+    """Epoch, first and last offset of neighbouring batches with one epoch; other rules report epochs that go back."""
     highest = -1
     run: tuple[int, int, int] | None = None  # which may go on in the next segment
     for base_offset in sorted(partition.segments):

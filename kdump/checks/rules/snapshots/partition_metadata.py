@@ -26,7 +26,7 @@ _FORECASTS = {
 
 
 def check(context: FileContext) -> None:
-    """Check one file; every byte of it is entered into its account."""
+    """Check one file; each of its bytes is counted once."""
     source = context.source
     data = source.read(0, partition_metadata.MAX_SIZE)
     try:
@@ -45,7 +45,7 @@ def check(context: FileContext) -> None:
 
 
 def check_missing(partition: PartitionFacts) -> None:
-    """Report a partition without the file where its broker must have written one: a KRaft broker, as its log directory tells."""
+    """Report a partition without the file if its broker must have written one, as KRaft brokers do."""
     name = tree.directory_name(partition.path)
     if partition_metadata.NAME in partition.files.others or not partition.files.logs or name is None or name.is_going:
         return
@@ -57,7 +57,7 @@ def check_missing(partition: PartitionFacts) -> None:
 
 
 def topic_id_of(path: str) -> bytes | None:
-    """The topic id of a partition directory, None where none can be read."""
+    """The topic id of a partition directory; None if it cannot be read."""
     try:
         with Source(os.path.join(path, partition_metadata.NAME)) as source:
             return partition_metadata.read(source.read(0, partition_metadata.MAX_SIZE))[1]

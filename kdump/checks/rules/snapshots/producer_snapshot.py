@@ -1,4 +1,4 @@
-"""Producer snapshots, alone and against the log up to their offset."""
+"""Producer snapshots, on their own and compared with the log up to their offset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_IDS = 1 << 18
 
 
 def check(context: FileContext) -> None:
-    """Check one file; every byte of it is entered into its account."""
+    """Check one file; each of its bytes is counted once."""
     if context.partition is not None:
         _check_name(context)
     count = _checked_count(context)
@@ -41,7 +41,7 @@ def check(context: FileContext) -> None:
 
 
 def _checked_count(context: FileContext) -> int | None:
-    """How many entries there are, None if not all that should be; then the account is complete."""
+    """The number of entries; None if some are missing, and then all bytes are counted."""
     size = context.source.size
     header = context.source.read(0, HEADER.size)
     if len(header) < HEADER.size:
@@ -152,7 +152,7 @@ def _check_name(context: FileContext) -> None:
 
 
 class _Comparison:
-    """Compares a snapshot with what the log up to its offset says.
+    """Compares a snapshot with the state of producers in the log up to its offset.
 
     Only where that log has no gap up to there: state may stem from batches that are not there any more.
     """
@@ -189,7 +189,7 @@ class _Comparison:
                 self._report(producer_id, 0, self.context.source.size, [difference])
 
     def _differences(self, state: ProducerState, view: View | None, start: int, is_whole: bool) -> list[tuple[str, str]]:
-        """What the log says, and what the snapshot says instead."""
+        """The differences: what the log shows, and what the snapshot has instead."""
         if view is None:
             return [("no such producer", f"epoch {state.producer_epoch}")] if is_whole else []
         epoch, last_batch, first_offset = view

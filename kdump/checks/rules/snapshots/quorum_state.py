@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check(context: FileContext) -> None:
-    """Check one file; every byte of it is entered into its account."""
+    """Check one file; each of its bytes is counted once."""
     data = context.source.read(0, quorum_state.MAX_SIZE)
     try:
         quorum_state.read(data)

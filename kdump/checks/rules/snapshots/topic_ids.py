@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check(path: str, settings: Settings, emit: Emit) -> None:
-    """Report partitions whose topic id differs from the cluster's metadata or, if that is not here, from the topic's others."""
+    """Report partitions whose topic id is not that of the metadata or, without metadata, of the topic's other partitions."""
     topics = _topics_in(path) if tree.is_of_kraft(path) else None
     ids: dict[str, tuple[bytes, str]] = {}
     for directory in tree.partitions(path):
@@ -44,7 +44,7 @@ def check(path: str, settings: Settings, emit: Emit) -> None:
 def _check_against_metadata(
     directory: str, name: tree.DirectoryName, topic_id: bytes, topics: Topics, settings: Settings, emit: Emit
 ) -> None:
-    """A topic that has another id now is an error. One that is not known may have been made while the files were copied."""
+    """Report a topic id that the metadata does not have; as info if the topic may have been created during the copy."""
     known = topics.names.get(topic_id)
     if known == name.topic and (topic_id, name.partition) in topics.replicas:
         return

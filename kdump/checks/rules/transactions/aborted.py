@@ -24,7 +24,7 @@ class AbortedTransactions:
         self.size = 0  # of the last marker's batch
 
     def add(self, producer_id: int, first_offset: int, last_offset: int, position: int, size: int) -> None:
-        """One more, which begins with the first offset; the marker with the last offset is of this position and size."""
+        """Add a transaction that starts at the first offset, and whose marker has the last offset, this position and size."""
         self.producer_ids.append(producer_id)
         self.first_offsets.append(first_offset)
         self.last_offsets.append(last_offset)
@@ -32,7 +32,7 @@ class AbortedTransactions:
         self.size = size
 
     def missing_from(self, path: str) -> list[int]:
-        """The rows that a transaction index does not have; none where it cannot be read."""
+        """The rows that a transaction index lacks; none if it cannot be read."""
         is_there = bytearray(len(self.last_offsets))
         try:
             with Source(path) as source:

@@ -1,4 +1,4 @@
-"""What a control batch says: the marker that ends a transaction, or a note of a KRaft quorum."""
+"""Control batches: markers that end transactions, and control records of KRaft."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Control:
 
 
 def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:
-    """What the control batch in this row says, None where it is empty. What is odd is reported."""
+    """The content of the control batch in this row, None if it is empty. What is irregular is reported."""
     header = chunk.headers[row]
     if header[LENGTH] == _MARKER_LENGTH and header[RECORD_COUNT] == 1 and header[PRODUCER_ID] >= 0 and chunk.window:
         start = chunk.starts[row] + BATCH_HEADER_SIZE
@@ -63,7 +63,7 @@ def read(context: FileContext, chunk: Chunk, row: int) -> Control | None:
 
 
 class _Reading:
-    """Reads a control batch that is not the usual marker."""
+    """Reads a control batch that is no regular marker."""
 
     def __init__(self, context: FileContext, chunk: Chunk, row: int) -> None:
         self.context = context
@@ -79,7 +79,7 @@ class _Reading:
         self.end: int = self.position + chunk.batches["size"][row]
 
     def control(self) -> Control | None:
-        """What the batch says; what is odd is reported."""
+        """The content of the batch; what is irregular is reported."""
         if self.count == 0:
             message = (
                 f"The control batch at offset {self.offset:,} is empty: the cleaner removed its marker and kept the batch "
@@ -94,7 +94,7 @@ class _Reading:
         return control
 
     def _records(self) -> list[tuple[int, bytes | None, bytes | None]]:
-        """Offsets, keys and values, none where they are not to be read."""
+        """Offsets, keys and values; none at levels that do not read them."""
         is_compressed = bool(self.attributes & COMPRESSION_MASK)
         settings = self.context.settings
         if (
@@ -112,7 +112,7 @@ class _Reading:
         return []
 
     def _of_record(self, offset: int, key: bytes | None, value: bytes | None) -> Control | None:
-        """What one record says, None where it is not to be understood, which is reported."""
+        """The content of one record; None, and a finding, if it makes no sense."""
         name = f"The control record at offset {offset:,}"
         if key is None:
             self._report_record("control-key-null", f"{name} has no key.", offset, key)

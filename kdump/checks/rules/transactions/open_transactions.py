@@ -26,7 +26,7 @@ class OpenTransactions:
         self._producers = producers
 
     def report(self, *, is_log_end: bool) -> None:
-        """Report the transactions without marker. Those that the log went on after for longer than any may last are hanging."""
+        """Report the transactions without a marker. Those that are open for longer than any may last are hanging."""
         transactions = self._producers.open_transactions()
         if not transactions:
             return
@@ -42,7 +42,7 @@ class OpenTransactions:
                 message = (
                     f"{who}: its transaction is open since offset {first_offset:,}, and the log went on for "
                     f"{_duration(latest - timestamp)} and {log_end - transaction.last_offset:,} offsets after its last data. "
-                    f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} after the log end: "
+                    f"The last stable offset stays at {first_offset:,}, {log_end + 1 - first_offset:,} below the log end: "
                     "read-committed consumers and the cleaner wait there."
                 )
             else:
@@ -72,7 +72,7 @@ class OpenTransactions:
         return max((_greatest(facts.max_timestamps, now) for facts in self._producers.continuity.segments), default=-1)
 
     def _timestamps_at(self, transactions: list[OpenTransaction]) -> Iterator[int]:
-        """The greatest timestamp in the log up to the last data of each transaction; they come by that offset."""
+        """The greatest timestamp in the log up to the last data of each transaction; transactions come sorted by that offset."""
         now, greatest = self._context.settings.now, -1
         segments = iter(self._producers.continuity.segments)
         facts, row = next(segments), 0
@@ -90,7 +90,7 @@ class OpenTransactions:
 
 
 def _greatest(timestamps: Iterable[int], now: int) -> int:
-    """The greatest that is not in the future, which no clock can have meant."""
+    """The greatest timestamp that is not in the future."""
     greatest = max(timestamps, default=-1)
     return greatest if greatest <= now else max((timestamp for timestamp in timestamps if timestamp <= now), default=-1)
 
