@@ -425,12 +425,12 @@ def test_a_leftover_is_told_with_what_a_restart_makes_of_it(tmp_path: Path) -> N
         return _leftovers(folder, *names, logs={swap: logs["swap"]} if logs else None)
 
     assert told() == []
-    assert told(deleted) == [("leftover-deleted", f"{deleted} is on the way to be deleted. A restart deletes what is left.")]
+    assert told(deleted) == [("leftover-deleted", f"{deleted} is about to be deleted. A restart deletes what is left.")]
     other = file_name(9, ".index.deleted")
     assert told(deleted, other) == [
         (
             "leftover-deleted",
-            f"2 files with the suffix .deleted, from base offset {file_name(4, '')} on, are on the way to be deleted. "
+            f"2 files with the suffix .deleted, from base offset {file_name(4, '')} on, are about to be deleted. "
             "A restart deletes what is left.",
         )
     ]

@@ -100,7 +100,7 @@ def test_a_torn_end_of_a_log_alone_is_an_error(tmp_path: Path) -> None:
     assert _told([found]) == [("torn-tail", "error", SIZE, 2 * SIZE - 5, (1, 1))]
     assert (found.expected, found.found, found.resync, found.skipped) == (str(SIZE), str(SIZE - 5), "end", SIZE - 5)
     assert found.message == (
-        "The last batch, offset 1, says it is 76 bytes long; 5 of them are missing. Whole, and to be salvaged, are 0 of 1 record."
+        "The last batch, offset 1, says it is 76 bytes long; 5 of them are missing. Whole and salvageable: 0 of 1 record."
     )
 
 
@@ -110,7 +110,7 @@ def test_the_whole_records_of_a_torn_batch_are_counted(tmp_path: Path, cut: int,
     assert len(torn) == 61 + 27
     _write(tmp_path / LOG, _batch(0) + torn[:-cut])
     (found,) = _findings(tmp_path / LOG)
-    assert found.message.endswith(f"{cut} of them are missing. Whole, and to be salvaged, are {whole} of 3 records.")
+    assert found.message.endswith(f"{cut} of them are missing. Whole and salvageable: {whole} of 3 records.")
     assert (found.offset_first, found.offset_last) == (1, 3)
 
 
@@ -119,7 +119,7 @@ def test_the_whole_records_of_a_torn_batch_are_counted_over_all_windows(tmp_path
     torn = batch(records=[record(value=b"v" * 20)] * 50, base_offset=1)[:-30]
     _write(tmp_path / LOG, _batch(0) + torn)
     (found,) = _findings(tmp_path / LOG)
-    assert found.message.endswith(" Whole, and to be salvaged, are 48 of 50 records.")
+    assert found.message.endswith(" Whole and salvageable: 48 of 50 records.")
 
 
 def test_of_a_torn_compressed_batch_no_record_is_whole(tmp_path: Path) -> None:

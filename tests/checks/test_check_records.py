@@ -153,7 +153,7 @@ def test_a_record_that_is_negative_is_told_though_its_header_is_not(tmp_path: Pa
     log = batch(records=[record(timestamp=TIMESTAMP), record(timestamp=-5)])
     (finding,) = _findings(tmp_path, log)
     assert finding.code == "timestamp-negative"
-    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; below zero, there is only -1, for none."
+    assert finding.message == "The timestamp of 1 record, from offset 1 on, is -5; the only negative one is -1, for none."
 
 
 def test_the_highest_timestamp_counts_over_all_parts_of_a_batch(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_what_started_anew_with_0_is_counted_and_named(tmp_path: Path) -> None:
     assert _told([found]) == [("sequence-gap", "info", start, end, 2, 4, None, None)]
     assert found.message == (
         "2 batches of several producers did not go on with the next sequence, first at offset 2: "
-        "the batches between are not in the log any more, or it started again with 0."
+        "the batches in between are not in the log any more, or it started again with 0."
     )
     (found,) = _of(tmp_path, pieces[:2])
     assert found.message.startswith("1 batch of producer 7 did not go on with the next sequence, first at offset 2: ")

@@ -34,7 +34,7 @@ def check(partition: PartitionFacts) -> None:
     """Report each kind of leftover once, with what a restart does with it."""
     cleaned, swaps, deleted = (_names(partition, suffix) for suffix in (CLEANED, SWAP, DELETED))
     if deleted:
-        message = f"{_some(deleted)} on the way to be deleted. A restart deletes what is left."
+        message = f"{_some(deleted)} about to be deleted. A restart deletes what is left."
         context_in(partition, _first(deleted)).report("leftover-deleted", 0, 0, message)
     cleaned_from = min((base for name in cleaned if (base := base_offset_of(name)) is not None), default=None)
     if cleaned:
@@ -84,7 +84,7 @@ def _forecast(partition: PartitionFacts, swaps: list[str], cleaned_from: int | N
     if not kept:
         return texts[0]
     if not new:
-        texts.append("A restart renames them; no segment goes, for no log is among them.")
+        texts.append("A restart renames them, and deletes no segment, because no log is among them.")
         return " ".join(texts)
     start = min(new)
     end = max(base if facts.last_offset is None else facts.last_offset + 1 for base, facts in new.items())

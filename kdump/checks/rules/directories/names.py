@@ -94,7 +94,7 @@ def check_directories(path: str, settings: Settings, emit: Emit) -> None:
 def _check_text(context: FileContext, name: str) -> None:
     """Report bytes that are no text, control characters, and commas, at which Kafka's tool splits names."""
     if "," in name:
-        context.report("name-not-utf8", 0, 0, f"{escaped(name)} holds a comma, at which Kafka's tool parts the names of files.")
+        context.report("name-not-utf8", 0, 0, f"{escaped(name)} holds a comma, at which Kafka's tool splits the names of files.")
     elif any("\udc80" <= character <= "\udcff" for character in name):
         context.report("name-not-utf8", 0, 0, f"{escaped(name)} holds bytes that are no UTF-8.")
     elif not name.isprintable():

@@ -116,7 +116,8 @@ def check_after_reading(context: FileContext, source: LiveSource) -> None:
     grown_to = source.grown_to()
     if grown_to > size:
         message = (
-            f"Grew from {size:,} to {grown_to:,} bytes while it was read: someone writes to it. Checked are the first {size:,}."
+            f"Grew from {size:,} to {grown_to:,} bytes while it was read: someone is writing to it. "
+            f"The first {size:,} were checked."
         )
         context.report("active-tail", size, size, message, expected=size, found=grown_to)
     try:
@@ -126,14 +127,14 @@ def check_after_reading(context: FileContext, source: LiveSource) -> None:
         context.report(_FAULT_OF[error.code], 0, size, message)
         return
     if is_there is None:
-        context.report("file-vanished", 0, size, "Was removed while it was read; checked is what was opened.", severity=INFO)
+        context.report("file-vanished", 0, size, "Was removed while it was read; what was opened was checked.", severity=INFO)
     elif not is_there:
-        context.report("file-replaced", 0, size, "Another file took its name while it was read; checked is what was opened.")
+        context.report("file-replaced", 0, size, "Another file took its name while it was read; what was opened was checked.")
 
 
 def report_rewritten(context: FileContext, position: int) -> None:
     """Report a file that was truncated and written again while it was read: from this position on, its bytes have changed."""
-    message = f"Was cut off and written again while it was read: from byte {position:,} on, it is not what it was."
+    message = f"Was truncated and written again while it was read: its bytes have changed from byte {position:,} on."
     context.report("file-shrank", position, context.source.size, message)
 
 

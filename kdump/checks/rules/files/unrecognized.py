@@ -48,7 +48,7 @@ def check(context: FileContext, *, is_named: bool) -> bool:
         advice = "It begins like a log: name it *.log, or examine it as one: `kdump check --as log`."
     else:
         advice = "If it is Kafka's, name it as a broker does (*.log, *.index), or say what it is: `kdump check --as TYPE`."
-    message = f"Not examined, for its name is none of Kafka's. {advice}"
+    message = f"Not examined: its name is not one of Kafka's. {advice}"
     context.report("file-not-recognized", 0, source.size, message, found="log" if is_log else kind or None)
     return True
 

@@ -117,7 +117,7 @@ class DamagedRanges:
             )
             if not header[ATTRIBUTES] & COMPRESSION_MASK:
                 whole = self._whole_records(start + BATCH_HEADER_SIZE, damage.end, header[RECORD_COUNT])
-                message += f" Whole, and to be salvaged, are {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
+                message += f" Whole and salvageable: {whole:,} of {counted(header[RECORD_COUNT], 'record', 'records')}."
             offsets = (first, last)
         words, gap = self._missing_offsets(len(self._facts.positions))  # up to the next segment, if there is one
         if gap is None:
@@ -173,7 +173,7 @@ class DamagedRanges:
         if damage.resync == BY_LENGTH:
             why = "the codec it names does not exist"
         elif damage.message == salvage.LEADS_OVER_BATCHES:
-            why = "its length leads over batches that go on with its offsets: these are listed"
+            why = "its length reaches over batches that continue its offsets: these are listed"
         self._add_pending(damage, f"The CRC of one batch does not fit, and {why}.")
 
     def _leave_to_records(self, damage: Damage) -> None:
@@ -181,7 +181,7 @@ class DamagedRanges:
 
     def _add_search_limit(self, damage: Damage) -> None:
         size = damage.end - damage.start
-        message = f"{size:,} bytes look like headers of batches again and again and are none; the search was cut short."
+        message = f"{size:,} bytes look like headers of batches again and again, but are not; the search was cut short."
         self._add_pending(damage, message)
 
     def _add_bad_magic(self, damage: Damage) -> None:

@@ -80,9 +80,9 @@ class _Check:
         if stable > last + 1:
             wrong = f"its marker is at offset {last:,}"
         elif first < self.stable_offset:
-            wrong = f"an entry before calls all below {self.stable_offset:,} stable, and this one begins at {first:,}"
+            wrong = f"an earlier entry says that all below {self.stable_offset:,} is stable, and this one starts at {first:,}"
         elif stable < self.stable_offset:
-            wrong = f"an entry before has {self.stable_offset:,}, and it never goes back"
+            wrong = f"an earlier entry has {self.stable_offset:,}, but it never goes back"
         if wrong:
             message = f"Entry {row:,} has {stable:,} as last stable offset, but {wrong}."
             self._report("txnindex-lso-odd", row, message, offsets=(first, last), found=stable)

@@ -79,7 +79,7 @@ def report_before_first_log(
     message = (
         f"Lost before {_log(partition, first_log)}, the first log: {offset_range(start_offset, first_log - 1)}, "
         f"unless remote storage has them. The file says that the log starts at offset {start_offset:,}; a broker that deletes "
-        "segments moves that on."
+        "segments raises that."
     )
     context.report(
         "segment-missing",
@@ -95,7 +95,7 @@ def report_before_first_log(
 
 def report_no_log(context: FileContext, start: int) -> None:
     """Report a partition without any log; leader-epoch-checkpoint, from byte `start` on, has epochs."""
-    message = "There is no log here, though leaders have been elected: all segments are lost. A broker begins again, at offset 0."
+    message = "There is no log here, though leaders have been elected: all segments are lost. A broker starts again at offset 0."
     context.report("segment-missing", start, context.source.size, message)
 
 
@@ -129,10 +129,10 @@ class CleanerEvidence:
             return False
         reasons = [f"no other offset is missing {f'from {self.cleaned_to:,} on' if self.cleaned_to else 'anywhere'}"]
         if self.cleaned_to:
-            reasons.append(f"{text_checkpoint.CLEANER_OFFSETS} says that the cleaner came to offset {self.cleaned_to:,}")
+            reasons.append(f"{text_checkpoint.CLEANER_OFFSETS} says that the cleaner reached offset {self.cleaned_to:,}")
         elif self.has_checkpoint:
             reasons.append(f"{text_checkpoint.CLEANER_OFFSETS} does not list the partition")
-        reasons += [f"{name} says that a segment began at offset {offset:,}" for offset, name in snapshots]
+        reasons += [f"{name} says that a segment started at offset {offset:,}" for offset, name in snapshots]
         before, log = _log(self.partition, gap.before), _log(self.partition, gap.end)
         message = (
             f"Lost between {before} and {log}: {offset_range(gap.first, gap.end - 1)}. Compaction does not explain it: "

@@ -180,7 +180,7 @@ def _bad_record(source: Source, chunk: Chunk, row: int) -> str:
             if any(records["headers"]):
                 return "has a record with headers"
             if any(timestamp != base_timestamp for timestamp in records["timestamp"]):
-                return "has a record with a time of its own"
+                return "has a record with a separate timestamp"
     except CorruptData:
         return "has a record that cannot be read"
     return ""

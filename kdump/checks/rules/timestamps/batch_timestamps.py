@@ -75,7 +75,7 @@ class BatchTimestamps(SegmentRule):
             tally.report(self.context, "timestamp-unit-suspect", message)
 
     def _report_negative(self, batch: RecordBatch) -> None:
-        message = f"maxTimestamp is {batch.timestamp}; below zero, there is only -1, for none."
+        message = f"maxTimestamp is {batch.timestamp}; the only negative one is -1, for none."
         report_batch(self.context, "timestamp-negative", batch, message, expected=-1, found=batch.timestamp)
 
     def _count_future(self, batch: RecordBatch) -> None:

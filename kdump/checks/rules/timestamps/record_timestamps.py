@@ -138,7 +138,7 @@ class RecordTimestamps(SegmentRule):
             if negative and batch.timestamp >= NO_TIMESTAMP:
                 timestamp, offset = timestamps[negative[0]], part.records["offset"][negative[0]]
                 where = f"of {counted(len(negative), 'record')}, from offset {offset:,} on"
-                message = f"The timestamp {where}, is {timestamp}; below zero, there is only -1, for none."
+                message = f"The timestamp {where}, is {timestamp}; the only negative one is -1, for none."
                 end = batch.position + batch.size
                 self.context.report(
                     "timestamp-negative", batch.position, end, message, offsets=(offset, offset), expected=-1, found=timestamp

@@ -174,7 +174,7 @@ class Sequences:
                 gaps.start,
                 gaps.end,
                 f"{counted(gaps.count, 'batch', 'batches')} of {gaps.producers()} did not go on with the next sequence, first at "
-                f"offset {gaps.first_offset:,}: the batches between are not in the log any more, or it started again with 0.",
+                f"offset {gaps.first_offset:,}: the batches in between are not in the log any more, or it started again with 0.",
                 severity=INFO,
                 offsets=(gaps.first_offset, gaps.last_offset),
             )
