@@ -135,12 +135,12 @@ def _check_open_file(
     file_type = suffix.removeprefix(".") or name
     base_offset = _base_offset(name)
     is_newest: bool | None = None
-    beside: SegmentFacts | None = None
+    sibling: SegmentFacts | None = None
     if partition is not None and base_offset is not None:
         is_newest = base_offset == max(partition.files.logs, default=None)
-        beside = partition.segments.get(base_offset)
+        sibling = partition.segments.get(base_offset)
     elif partition is None and suffix in _INDEXES:
-        beside = _sibling_log(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
+        sibling = _sibling_log(path.removesuffix(suffix) + file_name.LOG, base_offset, settings)
     source = file_object.open_file(path, file_type, settings, emit, root=root, watch=watch)
     if source is None:
         return 0
@@ -153,7 +153,7 @@ def _check_open_file(
             emit,
             base_offset=base_offset,
             is_newest=is_newest,
-            segment=beside,
+            segment=sibling,
             partition=partition,
         )
         file_object.check_before_reading(context, source)
@@ -162,10 +162,10 @@ def _check_open_file(
                 context.segment = segment.check(context)
                 if partition is not None and suffix == file_name.LOG and base_offset is not None:
                     partition.segments[base_offset] = context.segment
-            check_beside = _swap_check() if suffix == _SWAP else file_check(suffix, name)
-            if check_beside is not None and not source.is_stopped:
-                check_beside(context)
-            if check_beside is None and suffix not in (file_name.LOG, file_name.CHECKPOINT):
+            check_rest = _swap_check() if suffix == _SWAP else file_check(suffix, name)
+            if check_rest is not None and not source.is_stopped:
+                check_rest(context)
+            if check_rest is None and suffix not in (file_name.LOG, file_name.CHECKPOINT):
                 _check_unrecognized(context, others, is_named=root is None)
         except CheckAborted:
             pass  # the source knows why, and says so at the end

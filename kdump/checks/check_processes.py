@@ -1,8 +1,8 @@
 """Runs checks in worker processes: a crash of a native codec costs one file, and several cores can work.
 
-Jobs go to a process by the chunk, for a fork costs more than a small file. What they find comes a file at a time, and is given on
-in the order of the jobs, whoever was first. Where a process dies, a page of shared memory tells at which file that was; what is
-left of its chunk is done by another one, without that file.
+Jobs go to a worker by the chunk, because a fork costs more than a small file. Workers send their rows file by file, and these are
+passed on in the order of the jobs. If a worker dies, a page of shared memory says at which file; another worker does the rest of
+its chunk, without that file.
 """
 
 from __future__ import annotations

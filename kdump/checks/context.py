@@ -27,7 +27,7 @@ _TAILS = ("torn-tail", "torn-header", "zero-tail")  # what the end of a file loo
 class FileContext:
     """One file under check: its bytes and their coverage. Its findings go to `emit`.
 
-    `is_newest` tells the last segment of a partition, to which a broker may still append, from sealed ones; None where the
+    `is_newest` is True for the last segment of a partition, to which a broker may still append; None where the
     neighbours are not known. `segment` is what the log beside this file says, where it was read; `partition` what is known of
     the directory, where it is checked as one.
     """

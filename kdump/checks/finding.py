@@ -91,7 +91,7 @@ class Start(Row):
     """What a broker's next start may do to a partition directory.
 
     `after` and `recovery_point` as in a forecast. `verdict` is the first word that holds of fails, loss, trap, damage, trims and
-    safe; see kdump.forecasts.sentences. `message` tells the rest.
+    safe; see kdump.forecasts.sentences. `message` says the rest.
     """
 
     path: Text

@@ -103,7 +103,7 @@ class LiveSource(Source):
                     position = self.size
                 count += 1
                 size += position - hole
-        except (OSError, AttributeError):  # the system does not tell
+        except (OSError, AttributeError):  # the system does not say
             pass
         return count, size
 

@@ -53,7 +53,7 @@ class PartitionFacts:
     def log_end(self) -> int | None:
         """The offset after the last readable one of the newest segment; None if that was not read at all.
 
-        Without any log a broker begins at 0.
+        Without any log a broker starts at 0.
         """
         newest = max(self.files.logs, default=None)
         if newest is None:

@@ -54,7 +54,7 @@ def irregular_records(data: Buffer, start: int, rows: Sequence[RecordTuple]) -> 
     """The records that may be irregular: number, start of the length, attributes.
 
     Those are records with attributes, with varints longer than needed, with header values of null, or with negative sizes below
-    -1; `fields` tells. `rows` are what the kernel read from `start` on.
+    -1; `fields` says which. `rows` are what the kernel read from `start` on.
     """
     position = start
     for number, (timestamp_delta, offset_delta, key_size, value_size, headers, _, _) in enumerate(rows):

@@ -132,21 +132,21 @@ class Verdict:
     def reasons(self) -> list[str]:
         """The reasons, the worst first: `loses at start: ...`."""
         found = [(word, reason, count) for word in WORDS for reason, count in self._found[word].items()]
-        told = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
+        reasons = [f"{word}: {_times(reason, count)}" for word, reason, count in found[:_MAX_REASONS]]
         if len(found) > _MAX_REASONS:
-            told.append(f"{len(found) - _MAX_REASONS:,} more reasons")
+            reasons.append(f"{len(found) - _MAX_REASONS:,} more reasons")
         if self._files_left:
-            told.append(f"not looked at: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
+            reasons.append(f"not looked at: {counted(self._bytes_left, 'byte')} in {counted(self._files_left, 'file')}")
         others = ", ".join(counted(count, severity) for severity, count in self._others.items() if count)
         if others:
-            told.append(f"not counted: {others}")
+            reasons.append(f"not counted: {others}")
         if self._known:
-            told.append(f"known from the baseline: {counted(self._known, 'finding')}")
+            reasons.append(f"known from the baseline: {counted(self._known, 'finding')}")
         if self._left_out:
-            told.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
+            reasons.append(f"left out by --select or --ignore: {counted(self._left_out, 'finding')}")
         if not self._is_anything:
-            told.append(f"{NOT_EXAMINED}: there is no file of Kafka's")
-        return told
+            reasons.append(f"{NOT_EXAMINED}: there is no file of Kafka's")
+        return reasons
 
     @property
     def is_complete(self) -> bool:

@@ -39,7 +39,7 @@ TESTS = {
         "tests/checks/test_producers_in_checks.py",
     ),
     "kdump/checks/check.py": ("tests/checks/faults", "tests/checks/test_check.py"),
-    "kdump/checks/packed_ints.py": ("tests/checks/test_column.py", "tests/checks/faults"),
+    "kdump/checks/packed_ints.py": ("tests/checks/test_packed_ints.py", "tests/checks/faults"),
     "kdump/checks/finding.py": ("tests/checks/faults", "tests/checks/test_check.py"),
     "kdump/checks/index_summary.py": ("tests/checks/test_index_rules.py", "tests/checks/faults"),
     "kdump/checks/check_processes.py": ("tests/checks/test_check_processes.py",),

@@ -146,11 +146,11 @@ def _used_size(source: Source, end: int, extents: list[tuple[int, int]]) -> int:
     for start, stop in reversed(extents):
         position = min(stop, end)
         while position > start:
-            begin = max(start, position - WINDOW_SIZE)
-            used = source.read(begin, position - begin).rstrip(b"\0")
+            window_start = max(start, position - WINDOW_SIZE)
+            used = source.read(window_start, position - window_start).rstrip(b"\0")
             if used:
-                return begin + len(used)
-            position = begin
+                return window_start + len(used)
+            position = window_start
     return 0
 
 

@@ -150,7 +150,7 @@ class SiblingLog:
     def last_offset_of_tail(self) -> int | None:
         """The last offset of the log, that of a torn batch at its end included.
 
-        None where it cannot be told: the log ends in damage of another kind, or a broker has written on since it was read.
+        None if it is not known: the log ends in damage of another kind, or a broker has written on since it was read.
         """
         facts = self.facts
         last = facts.last_offset

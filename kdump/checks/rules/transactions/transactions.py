@@ -184,7 +184,7 @@ class Transactions(SegmentRule):
                 if not is_transactional:
                     self._markers.report_plain_write(batches, row, transactions[producer_id])
             elif is_transactional and batches["count"][row]:
-                # an empty batch that the cleaner kept for its sequence begins no transaction
+                # an empty batch that the cleaner kept for its sequence opens no transaction
                 position = batches["position"][row]
                 transactions[producer_id] = OpenTransaction(
                     producer_id,
