@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from kdump.binary.source import Source
-from kdump.checks.rules.partition_metadata import topic_id_of
+from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts.exceptions import INCONSISTENT_METADATA, RUNTIME

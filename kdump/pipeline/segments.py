@@ -7,7 +7,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
-from kdump.checks.finding import Accounts
+from kdump.checks.finding import ByteCoverage
 from kdump.formats.record_batch import LOG_APPEND_TIME, NO_TIMESTAMP
 from kdump.pipeline.logs import walk
 from kdump.reading import salvage
@@ -28,7 +28,7 @@ class _Sum:
     """Adds up the batches of one log."""
 
     def __init__(self, size: int) -> None:
-        self.accounts = Accounts(size)
+        self.coverage = ByteCoverage(size)
         self.first_offset: int | None = None
         self.last_offset: int | None = None
         self.batches = 0
@@ -42,7 +42,7 @@ class _Sum:
         self._digests = [hashlib.blake2b(digest_size=8) for _ in range(5)]
 
     def add_damage(self, damage: salvage.Damage) -> None:
-        self.accounts.take(damage.status, damage.end, batches=int(damage.is_batch))
+        self.coverage.add(damage.status, damage.end, batches=int(damage.is_batch))
         self.damaged_ranges += damage.status != salvage.ZERO
         self._end_valid(damage.start)
 
@@ -50,10 +50,10 @@ class _Sum:
         table, statuses = item.chunk.batches, item.statuses
         positions, sizes, count = table["position"], table["size"], len(statuses)
         if statuses.count(salvage.INTACT) == count:
-            self.accounts.take(salvage.INTACT, positions[-1] + sizes[-1], batches=count)
+            self.coverage.add(salvage.INTACT, positions[-1] + sizes[-1], batches=count)
         else:
             for status, position, size in zip(statuses, positions, sizes, strict=True):
-                self.accounts.take(status, position + size, batches=1)
+                self.coverage.add(status, position + size, batches=1)
             row = next(row for row, status in enumerate(statuses) if status != salvage.INTACT)
             self._end_valid(positions[row])
         self.batches += count
@@ -124,10 +124,10 @@ def segment_row(source: Source, piece: Piece, report: SliceReport) -> dict[str, 
         else:
             start = item.chunk.batches["position"][0]
             total.add(item)
-        report.cover(start, total.accounts.position)
+        report.cover(start, total.coverage.position)
     report.count(total.batches, total.records)
-    total.accounts.take(Accounts.NOT_EXAMINED, max(source.size, total.accounts.position))
-    counted = total.accounts.bytes
+    total.coverage.add(ByteCoverage.NOT_EXAMINED, max(source.size, total.coverage.position))
+    counted = total.coverage.bytes
     values = {
         "size": source.size,
         "first_offset": total.first_offset,
@@ -142,11 +142,11 @@ def segment_row(source: Source, piece: Piece, report: SliceReport) -> dict[str, 
         "batches_damaged": total.statuses[salvage.DAMAGED],
         "crc_failures": total.crc_failures,
         "damaged_ranges": total.damaged_ranges,
-        "bytes_intact": counted[Accounts.INTACT],
-        "bytes_salvaged": counted[Accounts.SALVAGED],
-        "bytes_damaged": counted[Accounts.DAMAGED],
-        "bytes_zero": counted[Accounts.ZERO],
-        "bytes_not_examined": counted[Accounts.NOT_EXAMINED],
+        "bytes_intact": counted[ByteCoverage.INTACT],
+        "bytes_salvaged": counted[ByteCoverage.SALVAGED],
+        "bytes_damaged": counted[ByteCoverage.DAMAGED],
+        "bytes_zero": counted[ByteCoverage.ZERO],
+        "bytes_not_examined": counted[ByteCoverage.NOT_EXAMINED],
         "valid_bytes": source.size if total.valid_bytes is None else total.valid_bytes,
         "digest": total.digest,
     }

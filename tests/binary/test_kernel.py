@@ -19,9 +19,9 @@ from golden_outputs.runs import CASES
 from kdump.binary import kernel, producer_run, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import jobs, run
-from kdump.checks.packed_ints import Column
-from kdump.checks.rules import offset_index as offset_index_rules
-from kdump.checks.rules import time_index as time_index_rules
+from kdump.checks.packed_ints import PackedInts
+from kdump.checks.rules.indexes import offset_index as offset_index_rules
+from kdump.checks.rules.indexes import time_index as time_index_rules
 from kdump.checks.settings import Settings
 from kdump.dropin import parallel_text
 from kdump.errors import UsageError
@@ -195,7 +195,7 @@ INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 def test_columns_hold_the_same_numbers_with_both_kernels(numbers: list[int]) -> None:
     for name in kernels.KERNELS:
         with kernels.using(name):
-            column = Column()
+            column = PackedInts()
             column.extend(array("q", numbers[:100]))
             column.extend(numbers[100:])
         assert list(column) == numbers

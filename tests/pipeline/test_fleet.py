@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.fleets import Partitions, data, flipped, write_fleet
 from tests.builders.records import TIMESTAMP, batch, record
-from tests.faults.case import NOW
+from tests.checks.faults.case import NOW
 from tests.random_fleets import write_random_fleet
 
 if TYPE_CHECKING:

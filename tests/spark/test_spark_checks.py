@@ -14,9 +14,9 @@ from kdump.checks.catalogue import FLEET
 from kdump.cli.commands import main
 from kdump.errors import UsageError
 from tests.builders.fleets import write_fleet
+from tests.checks.faults.case import NOW
+from tests.checks.faults.fleet import CASES
 from tests.cookbook_fleet import write_cookbook_fleet
-from tests.faults.case import NOW
-from tests.faults.fleet import CASES
 from tests.random_fleets import write_random_fleet
 from tests.sessions import why_no_spark
 
