@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.options import Options
     from kdump.pipeline.reconciliation import Reconciliation
-    from kdump.pipeline.tasks import Task
+    from kdump.pipeline.tasks import ScanTask
 
 _TICK = 0.5  # seconds between two looks whether all processes live
 _FORK = get_context("fork")
@@ -65,10 +65,10 @@ class _Pool:
         self._cores = cores
         self._workers: list[_Worker] = []
 
-    def results(self, waiting: Iterable[Task]) -> Iterable[tuple[Task, list[TaskReport]]]:
+    def results(self, waiting: Iterable[ScanTask]) -> Iterable[tuple[ScanTask, list[TaskReport]]]:
         """Each task with the reports of its attempts that count, whichever is done first."""
         queue = iter(waiting)
-        again: deque[Task] = deque()
+        again: deque[ScanTask] = deque()
         try:
             while True:
                 while len(self._busy()) < self._cores and (task := next(queue, None)) is not None:
@@ -87,7 +87,7 @@ class _Pool:
                     if not worker.is_alive:
                         self._workers.remove(worker)
             for task in again:
-                yield task, [self._alone(task.of_one(piece)) for piece in task.work]
+                yield task, [self._alone(task.of_one(file_slice)) for file_slice in task.slices]
         finally:
             for worker in self._workers:
                 worker.kill()
@@ -102,7 +102,7 @@ class _Pool:
         self._workers.append(_Worker(self._workers))
         return self._workers[-1]
 
-    def _alone(self, task: Task) -> TaskReport:
+    def _alone(self, task: ScanTask) -> TaskReport:
         """One slice by a process that does nothing else; what it cannot read is reported."""
         while self._workers:
             self._workers.pop().kill()  # they may be what memory is short of
@@ -116,8 +116,8 @@ class _Pool:
         except _HOPELESS:
             raise
         except (_Died, KdumpError, MemoryError) as error:
-            (piece,) = task.work
-            report = SliceReport.of(piece)
+            (file_slice,) = task.slices
+            report = SliceReport.of(file_slice)
             message = error.message if isinstance(error, KdumpError) else str(error) or "memory was short"
             report.skipped.append(Skipped("task-failed", message, None, None, is_damage=False))
             return TaskReport("", 0, [report])
@@ -142,10 +142,10 @@ class _Worker:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-        self._task: Task | None = None
+        self._task: ScanTask | None = None
 
     @property
-    def task(self) -> Task:
+    def task(self) -> ScanTask:
         assert self._task is not None
         return self._task
 
@@ -157,7 +157,7 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.is_alive()
 
-    def start(self, task: Task) -> None:
+    def start(self, task: ScanTask) -> None:
         self._task = task
         try:
             self.connection.send(task)

@@ -1,4 +1,4 @@
-"""Reads pieces of logs: their batches, wherever the file was cut, as one walk through all of it would see them."""
+"""Reads slices of logs: their batches, wherever the file was cut, as one walk through all of it would see them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
 from kdump.output.arrow.contents import batch_columns, record_columns
-from kdump.pipeline.planning import Piece
+from kdump.pipeline.planning import FileSlice
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow
 from kdump.reading.plausible import is_plausible
@@ -52,7 +52,7 @@ _SAMPLE_MOST = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
 class Batches:
-    """Batches of one piece, with their statuses; all of them follow each other."""
+    """Batches of one slice, with their statuses; all of them follow each other."""
 
     __slots__ = ("chunk", "statuses")
 
@@ -72,42 +72,42 @@ class Batches:
         return Batches(self.chunk.slice(start, end), self.statuses[start:end])
 
 
-def walk(source: Source, piece: Piece) -> Iterator[Batches | salvage.Damage]:
-    """The batches and damaged ranges that start in a piece.
+def walk(source: Source, file_slice: FileSlice) -> Iterator[Batches | salvage.Damage]:
+    """The batches and damaged ranges that start in a slice.
 
     After its start a file is walked from a little earlier on. Where all is in order, that shows what a walk through all of
     the file would; at the first thing that is not, the file is walked from its start, for then it may matter what was there.
     """
-    start = piece.start
+    start = file_slice.start
     if start:
         held: Batches | None = None  # until it is known that what follows does not cast doubt on it
-        for item in salvage.walk(source, piece.look_back):
+        for item in salvage.walk(source, file_slice.look_back):
             if isinstance(item, salvage.Damage) or item.statuses.count(salvage.INTACT) < len(item.statuses):
                 break
             if held is not None:
-                inside = held.between(start, piece.end)
+                inside = held.between(start, file_slice.end)
                 if inside is not None:
                     yield inside
                 start = max(start, _end(held.chunk))  # batches that are looked back at may all end before the cut
-                if piece.end is not None and start >= piece.end:
+                if file_slice.end is not None and start >= file_slice.end:
                     return
             held = Batches(item.chunk, item.statuses)
         else:
-            inside = None if held is None else held.between(start, piece.end)
+            inside = None if held is None else held.between(start, file_slice.end)
             if inside is not None:
                 yield inside
             return
     for item in salvage.walk(source):
         if isinstance(item, salvage.Damage):
-            if item.start >= start and (piece.end is None or item.start < piece.end):
+            if item.start >= start and (file_slice.end is None or item.start < file_slice.end):
                 yield item
             begin = item.start
         else:
-            inside = Batches(item.chunk, item.statuses).between(start, piece.end)
+            inside = Batches(item.chunk, item.statuses).between(start, file_slice.end)
             if inside is not None:
                 yield inside
             begin = item.chunk.batches["position"][0]
-        if piece.end is not None and begin >= piece.end:
+        if file_slice.end is not None and begin >= file_slice.end:
             return
 
 
@@ -129,10 +129,10 @@ def fail(damage: salvage.Damage | CorruptData) -> None:
 
 
 def sections(
-    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[Batches]:
-    """The batches of a piece, those that may hold what is asked for. The report covers all bytes, and counts what comes out."""
-    for item in walk(source, piece):
+    """The batches of a slice, those that may hold what is asked for. The report covers all bytes, and counts what comes out."""
+    for item in walk(source, file_slice):
         if isinstance(item, salvage.Damage):
             report.cover(item.start, item.end)
             if notice is not None:
@@ -195,16 +195,16 @@ def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
 
 
 def batches(
-    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of batches, and how many there are."""
     scales = _Scales(source, samples=options.samples_uncompressed) if options.measures_uncompressed else None
-    for item in sections(source, piece, options, report, notice):
+    for item in sections(source, file_slice, options, report, notice):
         sizes = scales.sizes(item.chunk) if scales is not None else None
         yield batch_columns(item.chunk, item.statuses, sizes), len(item.statuses)
 
 
-def header_rows(source: Source, piece: Piece, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
+def header_rows(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
     """The columns of batches by their headers alone, one led to by the other: whether they are valid is not known.
 
     From the first on that is old or not plausible, the log is read in full.
@@ -224,7 +224,7 @@ def header_rows(source: Source, piece: Piece, options: Options, report: SliceRep
             break
         position = end
     if end < source.size:
-        yield from batches(source, Piece(piece.item, end), options, report)
+        yield from batches(source, FileSlice(file_slice.item, end), options, report)
 
 
 def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int], int]:
@@ -248,13 +248,13 @@ def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int
 
 
 def record_rows(
-    source: Source, piece: Piece, options: Options, report: SliceReport, notice: Notice | None = None
+    source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[tuple[Columns, int]]:
     """The columns of records, and how many there are. One that does not decode is left out, with all after it in its batch.
 
     Raises KdumpError where a batch gives other than as many records as its header says, and nothing was wrong with it.
     """
-    for item in sections(source, piece, options, report, notice):
+    for item in sections(source, file_slice, options, report, notice):
         positions = item.chunk.batches["position"]
         statuses = dict(zip(positions, item.statuses, strict=True))
         rows = 0
@@ -309,7 +309,7 @@ class _Scales:
     """Measures what batches of one log hold uncompressed, all of them or a sample.
 
     A sample are the batches at the start of a log, and after it those with certain checksums, as if by lot: the same ones
-    whatever the pieces, and on every replica. It goes no further than so many bytes, for a log may be full of bombs.
+    whatever the slices, and on every replica. It goes no further than so many bytes, for a log may be full of bombs.
     """
 
     def __init__(self, source: Source, *, samples: bool) -> None:
@@ -346,8 +346,8 @@ class _Scales:
             if whole is not None:
                 size = len(whole)
                 return size
-            for piece in codecs.decompressed(codec, bytes(payload), chunk.headers[row][MAGIC]):
-                size += len(piece)
+            for decompressed in codecs.decompressed(codec, bytes(payload), chunk.headers[row][MAGIC]):
+                size += len(decompressed)
                 if self._samples and size > self._left:
                     return None
             return size

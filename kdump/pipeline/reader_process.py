@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kdump.pipeline.options import Options
-    from kdump.pipeline.planning import Piece
+    from kdump.pipeline.planning import FileSlice
     from kdump.pipeline.slice_report import OnReport
 
     Part = tuple[dict[str, Any], int]  # columns, and how many rows they have
-    ReadPiece = Callable[[Piece, Options, SliceReport], Iterator[Part]]
+    ReadSlice = Callable[[FileSlice, Options, SliceReport], Iterator[Part]]
     Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
 _HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes after this; its size in bytes
 _BEHIND, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
 _PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all
-_LAST_POSITION_SIZE = 64 << 10  # of the number of the piece that is read, and an error
+_LAST_POSITION_SIZE = 64 << 10  # of the number of the slice that is read, and an error
 _FAILED = 70
-_MOST_HELD = 64  # pieces of few rows that wait to be sent
+_MOST_HELD = 64  # slices of few rows that wait to be sent
 _SCHEMA_SIZE = 256 << 10  # what stands around a batch is less
 _MAX_CRASHES = 1000  # of one task, which is given up then
 _CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE))
@@ -51,18 +51,18 @@ class ReaderKilled(KdumpError):
     """The process that read files was ended from outside: what it read is to be read again."""
 
 
-def read_apart(
-    work: Sequence[Piece], options: Options, read_piece: ReadPiece, build: Build, on_report: OnReport
+def read_in_process(
+    slices: Sequence[FileSlice], options: Options, read_slice: ReadSlice, build: Build, on_report: OnReport
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of all pieces, read by another process; where that crashes, a new one goes on without the piece it was at.
+    """The rows of all slices, read by another process; where that crashes, a new one goes on without the slice it was at.
 
     Raises what the other process raised, and ReaderKilled.
     """
-    left = list(work)
+    left = list(slices)
     for _ in range(_MAX_CRASHES):
         if not left:
             return
-        process = _Process(left, options, read_piece, build, on_report)
+        process = _Process(left, options, read_slice, build, on_report)
         try:
             yield from process.batches()
         finally:
@@ -86,30 +86,34 @@ def read_apart(
     raise KdumpError(f"a task was given up after {_MAX_CRASHES} crashes")
 
 
-def _crashed(piece: Piece, process: _Process, options: Options, build: Build, on_report: OnReport) -> Iterator[pa.RecordBatch]:
-    """Report the piece at which a process crashed. The rows that had come are rows; what is behind them is left out."""
+def _crashed(
+    file_slice: FileSlice, process: _Process, options: Options, build: Build, on_report: OnReport
+) -> Iterator[pa.RecordBatch]:
+    """Report the slice at which a process crashed. The rows that had come are rows; what is behind them is left out."""
     from kdump.pipeline.logs import unread_row
     from kdump.pipeline.place import place_of
 
     message = f"the process that read it {process.how_it_ended}; what is behind the rows that had come is not read"
     if options.fails_fast or options.unreadable == options.FAIL:
-        raise KdumpError(message, path=piece.path, remedy='unreadable="row" or "skip" goes on without it')
-    report = SliceReport.of(piece)
+        raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" goes on without it')
+    report = SliceReport.of(file_slice)
     report.rows = process.rows
     skipped = Skipped(CRASHED, message, None, None, is_damage=False)
     report.skipped.append(skipped)
     for columns, count in unread_row(skipped, options):
-        yield build({**place_of(piece.item), **columns}, count, options)
+        yield build({**place_of(file_slice.item), **columns}, count, options)
     on_report(report)
 
 
 class _Process:
-    """A fork that reads pieces, and what comes from it.
+    """A fork that reads slices, and what comes from it.
 
-    `reported` counts the pieces of which all rows came, `rows` those that came since.
+    `reported` counts the slices of which all rows came, `rows` those that came since.
     """
 
-    def __init__(self, work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, on_report: OnReport) -> None:
+    def __init__(
+        self, slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, on_report: OnReport
+    ) -> None:
         self._last_position = LastPosition(1, _LAST_POSITION_SIZE)
         self._slots = SharedSlots(_SLOTS, _SLOT_SIZE)
         self._memory = pa.py_buffer(self._slots.memory)
@@ -118,7 +122,7 @@ class _Process:
         if self._process == 0:
             os.close(reading)
             self._slots.take_end_of_worker()
-            _work(work, options, read_piece, build, self._last_position, _Outlet(self._slots, writing))
+            _work(slices, options, read_slice, build, self._last_position, _Outlet(self._slots, writing))
         os.close(writing)
         self._slots.take_end_of_reader()
         self._pipe = os.fdopen(reading, "rb", buffering=0)
@@ -133,7 +137,7 @@ class _Process:
 
     @property
     def at(self) -> int:
-        """The number of the piece that it is reading."""
+        """The number of the slice that it is reading."""
         return self._last_position.numbers()[0]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -244,13 +248,13 @@ class _Outlet:
 
 
 def _work(
-    work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, last_position: LastPosition, outlet: _Outlet
+    slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, last_position: LastPosition, outlet: _Outlet
 ) -> None:
     """What the fork does, and all it does."""
     code = 0
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _send(work, options, read_piece, build, last_position, outlet)
+        _send(slices, options, read_slice, build, last_position, outlet)
     except BrokenPipeError:
         code = _FAILED  # nobody is interested any more
     except Exception as error:
@@ -262,11 +266,11 @@ def _work(
 
 
 def _send(
-    work: list[Piece], options: Options, read_piece: ReadPiece, build: Build, last_position: LastPosition, outlet: _Outlet
+    slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, last_position: LastPosition, outlet: _Outlet
 ) -> None:
-    """Read all pieces, and send their rows. Pieces of few rows wait until there are more, or one that has many."""
+    """Read all slices, and send their rows. Slices of few rows wait until there are more, or one that has many."""
     held: list[Part] = []
-    waiting: list[SliceReport] = []  # of the pieces whose rows are held
+    waiting: list[SliceReport] = []  # of the slices whose rows are held
 
     def send(parts: Iterable[Part], reports: list[SliceReport]) -> None:
         batches = (build(columns, count, options) for columns, count in parts)
@@ -275,10 +279,10 @@ def _send(
         if reports:
             outlet.report(reports)
 
-    for number, piece in enumerate(work):
+    for number, file_slice in enumerate(slices):
         last_position.put(number)
-        report = SliceReport.of(piece)
-        parts = read_piece(piece, options, report)
+        report = SliceReport.of(file_slice)
+        parts = read_slice(file_slice, options, report)
         first = list(islice(parts, 1))
         waits = all(is_few(*part) for part in first)
         if waits:

@@ -22,7 +22,7 @@ from kdump.errors import KdumpError, Unreadable
 from kdump.output.arrow.builder import Constant, record_batch
 from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
-from kdump.pipeline.planning import Piece
+from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kdump.pipeline.discovery import FileItem
-    from kdump.pipeline.planning import CheckPiece
-    from kdump.pipeline.tasks import Task, TaskReport
+    from kdump.pipeline.planning import CheckSlice
+    from kdump.pipeline.tasks import ScanTask, TaskReport
 
 BATCHES, RECORDS, SEGMENTS = "batches", "records", "segments"
 LOG_TABLES = (BATCHES, RECORDS, SEGMENTS)
@@ -109,7 +109,7 @@ class Reconciliation:
         self._folder = folder
         self._logs: dict[str, dict[str, _LogAccount]] = {}  # by path and table
 
-    def take(self, task: Task, reports: Iterable[TaskReport]) -> None:
+    def take(self, task: ScanTask, reports: Iterable[TaskReport]) -> None:
         """A task is done, in one attempt or in one for each slice: put its files in their place, and add up what they hold.
 
         Raises KdumpError where a file is not where its attempt left it.
@@ -123,14 +123,14 @@ class Reconciliation:
                 suffix = f"-{part}" if part else ""
                 self._place(task, report, os.path.join(directory, f"part-{task.number:05d}{suffix}.parquet"))
         self._compare_with_plan(task, slices)
-        items = {piece.path: piece.item for piece in task.work if isinstance(piece, Piece)}
+        items = {file_slice.path: file_slice.item for file_slice in task.slices if isinstance(file_slice, FileSlice)}
         for account in slices:
             for skipped in account.skipped:
                 self.skipped.append((items[account.path], task.table, skipped))
             if task.table in LOG_TABLES:
                 self._add(task.table, account)
 
-    def _place(self, task: Task, report: TaskReport, path: str) -> None:
+    def _place(self, task: ScanTask, report: TaskReport, path: str) -> None:
         """Put the file of an attempt in its place, and compare its rows with those that were reported."""
         attempted = os.path.join(self._folder, ATTEMPTS, report.file)
         if not os.path.exists(attempted):
@@ -143,8 +143,8 @@ class Reconciliation:
             message = f"the file of Parquet has {rows:,} rows, {reported:,} were read and {report.rows:,} written"
             self.disagreements.append(Disagreement(os.path.basename(path), (task.table,), message))
 
-    def _compare_with_plan(self, task: Task, slices: list[SliceReport]) -> None:
-        planned = sorted(map(_key, task.work))
+    def _compare_with_plan(self, task: ScanTask, slices: list[SliceReport]) -> None:
+        planned = sorted(map(_key, task.slices))
         reported = sorted(account.key_in_order for account in slices)
         if planned == reported:
             return
@@ -261,8 +261,8 @@ def _listed(tables: Sequence[str]) -> str:
     return f"the table {tables[0]}" if len(tables) == 1 else f"the tables {', '.join(tables)}"
 
 
-def _key(piece: Piece | CheckPiece) -> tuple[str, int, int]:
-    return SliceReport.of(piece).key_in_order
+def _key(file_slice: FileSlice | CheckSlice) -> tuple[str, int, int]:
+    return SliceReport.of(file_slice).key_in_order
 
 
 def _finding(code: str, path: str, file_type: str, start: int, end: int, message: str) -> Finding:

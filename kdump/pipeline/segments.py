@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.pipeline.logs import Batches
-    from kdump.pipeline.planning import Piece
+    from kdump.pipeline.planning import FileSlice
     from kdump.pipeline.slice_report import SliceReport
 
 _UNKNOWN_EPOCH = -1
@@ -114,10 +114,10 @@ class _Sum:
         return int.from_bytes(whole.digest(), "big", signed=True)
 
 
-def segment_row(source: Source, piece: Piece, report: SliceReport) -> dict[str, list[Any]]:
+def segment_row(source: Source, file_slice: FileSlice, report: SliceReport) -> dict[str, list[Any]]:
     """The columns of the row for one log, those of the class Segment."""
     total = _Sum(source.size)
-    for item in walk(source, piece):
+    for item in walk(source, file_slice):
         if isinstance(item, salvage.Damage):
             start = item.start
             total.add_damage(item)

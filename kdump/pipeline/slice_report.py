@@ -9,7 +9,7 @@ from kdump.errors import CorruptData, Fault, KdumpError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdump.pipeline.planning import CheckPiece, Piece
+    from kdump.pipeline.planning import CheckSlice, FileSlice
 
 CRASHED = "reader-crashed"
 """The code of what was left out because the process that read it died."""
@@ -56,10 +56,10 @@ class SliceReport:
         self.skipped: list[Skipped] = []
 
     @classmethod
-    def of(cls, piece: Piece | CheckPiece) -> SliceReport:
+    def of(cls, file_slice: FileSlice | CheckSlice) -> SliceReport:
         """The empty account of what is to be read."""
-        end = getattr(piece, "end", None)
-        return cls(piece.path, getattr(piece, "start", 0), end)
+        end = getattr(file_slice, "end", None)
+        return cls(file_slice.path, getattr(file_slice, "start", 0), end)
 
     @property
     def key_in_order(self) -> tuple[str, int, int]:

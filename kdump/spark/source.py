@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.types import StructType
 
-    from kdump.pipeline.planning import Work
+    from kdump.pipeline.planning import Task
 
 
 FORMAT = "kdump"
@@ -61,12 +61,12 @@ class KdumpSource(DataSource):
         return KdumpPushdownReader(given, fields) if options.is_pushdown else KdumpReader(given, fields)
 
 
-class Task(InputPartition):
+class TaskPartition(InputPartition):
     """What one task reads."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, task: Task) -> None:
         super().__init__(None)
-        self.work = work
+        self.task = task
 
 
 class KdumpReader(DataSourceReader):
@@ -78,15 +78,15 @@ class KdumpReader(DataSourceReader):
         self._wanted: dict[str, frozenset[object]] = {}
 
     def partitions(self) -> Sequence[InputPartition]:
-        works = planning.plan(Options(self._given), self._wanted)
-        return [Task(work) for work in works]
+        tasks = planning.plan(Options(self._given), self._wanted)
+        return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Task)
+        assert isinstance(partition, TaskPartition)
         options = Options(self._given)
         columns = zip(options.schema, self._fields, strict=True)
         schema = pa.schema([ours.with_name(name).with_nullable(is_nullable) for ours, (name, is_nullable) in columns])
-        for batch in reading.read(partition.work, options):
+        for batch in reading.read(partition.task, options):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kdump.pipeline.fleet.query import Query
     from kdump.pipeline.reconciliation import Reconciliation
-    from kdump.pipeline.tasks import Task, TaskReport
+    from kdump.pipeline.tasks import ScanTask, TaskReport
 
 FEW_ROWS = 500_000
 """Of so many rows SQLite tells in some seconds what Spark takes as long to plan."""
@@ -62,7 +62,7 @@ def write_tables(
         reconciliation.take(task, [report])
 
 
-def _attempt(task: Task) -> TaskReport:
+def _attempt(task: ScanTask) -> TaskReport:
     """Do a task on a worker, which may lack what the driver has."""
     try:
         return attempt(task)

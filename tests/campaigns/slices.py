@@ -224,7 +224,7 @@ def _wrong_in_slices(folder: Path, seed: int, number: int, written: Written) -> 
     (item,) = discovery.discover(str(_path(folder, number)))
     for table in ("records", "batches", "segments"):
         options = Options({"table": table, "path": item.path, "isolated": "false", "maxValueBytes": "16"})
-        rows = _rows([planning.Piece(item)], options)
+        rows = _rows([planning.FileSlice(item)], options)
         if table == "records":
             yield from _differences(written, rows, "read in one go")
         if table == "segments":
@@ -232,14 +232,14 @@ def _wrong_in_slices(folder: Path, seed: int, number: int, written: Written) -> 
         target = int(2 ** chance.uniform(0, max(len(written.data), 2).bit_length()))
         with _windows(chance):
             slices = planning.split(item, max(target, len(written.data) // 200))
-            cut, again = _rows(slices, options), _rows([planning.Piece(item)], options)
+            cut, again = _rows(slices, options), _rows([planning.FileSlice(item)], options)
         if cut != again or list(map(_place, again)) != list(map(_place, rows)):
             more, less = Counter(map(repr, cut)), Counter(map(repr, rows))
             yield f"{table} in {len(slices)} slices: {(more - less).total()} rows more, {(less - more).total()} less"
 
 
-def _rows(slices: Sequence[planning.Piece], options: Options) -> list[dict[str, Any]]:
-    return [row for piece in slices for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+def _rows(slices: Sequence[planning.FileSlice], options: Options) -> list[dict[str, Any]]:
+    return [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
 
 
 def _place(row: dict[str, Any]) -> tuple[int, int | None, int | None]:
