@@ -43,10 +43,10 @@ _LITTLE = 4 << 10  # bytes that hold a batch, where a time index has an entry fo
 _NOWHERE = 1 << 63  # where no entry starts
 
 
-class Landing:
-    """Where an entry leads: the first batch, from where the offset index points on, whose last offset is not below the entry's.
+class EntryTarget:
+    """The batch that an entry leads to; `position` is None where there is none.
 
-    `position` is None where there is no such batch.
+    It is the first batch, from where the offset index points on, whose last offset is not below the entry's.
     """
 
     __slots__ = ("last_offset", "position")
@@ -56,11 +56,11 @@ class Landing:
         self.last_offset = last_offset
 
 
-class Landings:
-    """Finds the landings of all entries in one pass over the log.
+class EntryTargets:
+    """Finds the batches that all entries lead to, in one pass over the log.
 
     `offsets` are the entries', `starts` the positions to search from. If `reads_to_end`, an entry fails when any batch after
-    its start is bad, otherwise only when one before its landing is. If `may_start_past_end`, a start past the log finds
+    its start is bad, otherwise only when one before its batch is. If `may_start_past_end`, a start past the log finds
     nothing, otherwise the entry fails.
     """
 
@@ -87,18 +87,18 @@ class Landings:
         if len(offsets):
             self._sweep()
 
-    def landing(self, row: int) -> Landing:
-        """The landing of the entry in this row. Raises CorruptData as `open_slice` and `Log.extents`."""
+    def of(self, row: int) -> EntryTarget:
+        """What the entry in this row leads to. Raises CorruptData as `open_slice` and `Log.extents`."""
         state = self._state[row]
         if state == _ELSEWHERE:
             return self._walk_alone(row)
         if state == _FAILED:
             assert self._fault is not None
             raise self._fault
-        return Landing(self._positions[row] if state == _FOUND else None, self._last_offsets[row])
+        return EntryTarget(self._positions[row] if state == _FOUND else None, self._last_offsets[row])
 
     def _sweep(self) -> None:
-        """Walk the batches once; entries join where they start and leave where they land.
+        """Walk the batches once; entries join where they start and leave where their batch is found.
 
         Entries that start where the walk sees no batch begin are left to walks of their own.
         """
@@ -148,20 +148,20 @@ class Landings:
             for row in joined if every else [row for _, row in waiting]:
                 self._state[row] = _FAILED
 
-    def _walk_alone(self, row: int) -> Landing:
-        landing: Landing | None = None
+    def _walk_alone(self, row: int) -> EntryTarget:
+        target: EntryTarget | None = None
         log = open_slice(self._log, self._starts[row], MAX_SIZE, self._rules, may_start_past_end=self._may_start_past_end)
         try:
             for positions, last_offsets in log.extents():
                 for position, last_offset in zip(positions, last_offsets, strict=True):
-                    if last_offset >= self._offsets[row] and landing is None:
-                        landing = Landing(position, last_offset)
-                if landing is not None and not self._reads_to_end:
+                    if last_offset >= self._offsets[row] and target is None:
+                        target = EntryTarget(position, last_offset)
+                if target is not None and not self._reads_to_end:
                     break
         except CorruptData as error:
-            if landing is None or error.code != "batch-header-cut" and self._reads_to_end:
+            if target is None or error.code != "batch-header-cut" and self._reads_to_end:
                 raise
-        return landing or Landing(None, 0)
+        return target or EntryTarget(None, 0)
 
 
 def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.dropin.before_0_11.message_log import MessageLog, messages_in
-from kdump.dropin.time_comparison import MAX_SIZE, Landing
+from kdump.dropin.time_comparison import MAX_SIZE, EntryTarget
 from kdump.errors import CorruptData
 from kdump.formats.record_batch import NO_TIMESTAMP
 
@@ -33,7 +33,7 @@ def max_timestamp_at(log: Source, position: int, rules: MessageRules) -> int:
     return max(NO_TIMESTAMP, *(placed.timestamp for placed in messages_in(message, rules)), NO_TIMESTAMP)
 
 
-class Landings:
+class EntryTargets:
     """Finds where the entries of a time index lead: `offsets` are theirs, `starts` the positions to search from."""
 
     def __init__(self, log: Source, offsets: Sequence[int], starts: Sequence[int], rules: MessageRules) -> None:
@@ -42,12 +42,12 @@ class Landings:
         self._starts = starts
         self._rules = rules
 
-    def landing(self, row: int) -> Landing:
-        """The landing of the entry in this row. Raises CorruptData as `open_slice` and `MessageLog.messages`."""
+    def of(self, row: int) -> EntryTarget:
+        """What the entry in this row leads to. Raises CorruptData as `open_slice` and `MessageLog.messages`."""
         for position, message in open_slice(self._log, self._starts[row], MAX_SIZE, self._rules).messages():
             if message.offset >= self._offsets[row]:
-                return Landing(position, message.offset)
-        return Landing(None, 0)
+                return EntryTarget(position, message.offset)
+        return EntryTarget(None, 0)
 
 
 def open_slice(log: Source, position: int, size: int, rules: MessageRules) -> MessageLog:
