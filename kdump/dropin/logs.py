@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from kdump.dropin.joptsimple import Arguments
     from kdump.dropin.parallel_text import Outlet
     from kdump.dropin.tool import DumpTool
-    from kdump.formats.log import Chunk, Leap, LogRules
+    from kdump.formats.log import BulkRenderer, Chunk, LogRules
     from kdump.formats.record import RecordChunk
     from kdump.output.blocks import Blocks
-    from kdump.output.kafka.lines import Contents
-    from kdump.output.kafka.native_lines import Complain, KernelPlan, KernelText
-    from kdump.output.kafka.native_lines import Contents as KernelContents
+    from kdump.output.kafka.lines import ContentsColumn
+    from kdump.output.kafka.native_lines import Complain, ContentWords, KernelPlan, KernelText
     from kdump.output.kafka.record_decoder import RecordDecoder
 
     Decoder = Callable[[bytes], str]
@@ -56,7 +55,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             make = _maker_of_batches(tool)
         text = make(tool.out, _complain(tool, source))
         try:
-            for chunk in log.chunks(text.kernel, _leap(tool, source, rules, make, text, is_deep=is_deep)):
+            for chunk in log.chunks(text.kernel, _bulk_renderer(tool, source, rules, make, text, is_deep=is_deep)):
                 text.show(chunk)
         except CorruptData as fault:
             if shows_batches and fault.row is not None:  # what the tool had written of a line before it threw
@@ -123,7 +122,7 @@ class _RecordText(_LogText):
         complain: Complain,
         kernel_text: KernelText | None,
         source: Source,
-        contents_of: Contents,
+        contents_of: ContentsColumn,
         *,
         skips_metadata: bool,
         with_data: bool,
@@ -193,12 +192,12 @@ def _maker_of_batches(tool: DumpTool) -> Maker:
 def _maker_of_records(
     tool: DumpTool, source: Source, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, arguments: Arguments
 ) -> Maker:
-    from kdump.output.kafka.record_contents import contents, kernel_contents
+    from kdump.output.kafka.record_contents import content_words, contents_column
 
     skips_metadata = arguments.has("skip-record-metadata")
-    contents_of = contents(tool.profile, decoders, skips_metadata=skips_metadata)
+    contents_of = contents_column(tool.profile, decoders, skips_metadata=skips_metadata)
     is_plain = decoders is None or decoders == (text_of, text_of)
-    shown = kernel_contents(tool.profile, skips_metadata=skips_metadata) if decoders and is_plain else None
+    shown = content_words(tool.profile, skips_metadata=skips_metadata) if decoders and is_plain else None
 
     plan = None
     if is_plain:
@@ -230,7 +229,7 @@ def _kernel_plan(
     *,
     shows_batches: bool,
     shows_records: bool,
-    contents: KernelContents | None = None,
+    contents: ContentWords | None = None,
     skips_metadata: bool = False,
 ) -> KernelPlan | None:
     """What the kernel in C shows of a log, where it is there and the output is as it stands in Kafka's words."""
@@ -257,11 +256,11 @@ def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain) -> Kerne
     return KernelText(plan, out.write_bytes, complain)
 
 
-def _leap(
+def _bulk_renderer(
     tool: DumpTool, source: Source, rules: LogRules, make: Maker, text: _BatchText | _RecordText, *, is_deep: bool
-) -> Leap | None:
+) -> BulkRenderer | None:
     """What shows much of the log at once: several processes, where that is worth while, or the kernel in C."""
-    own = text.kernel.leap_through(source) if text.kernel is not None and source.throttle is None else None
+    own = text.kernel.bulk_renderer(source) if text.kernel is not None and source.throttle is None else None
     if source.size < _WORTH_JOBS or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
         return own
     from kdump.dropin import parallel_text
@@ -282,9 +281,9 @@ def _leap(
         checks_first_offset=tool.profile.checks_first_offset,
     )
 
-    def leap(position: int, stop: int, end: int) -> int:
+    def render(position: int, stop: int, end: int) -> int:
         if several.is_worth_while(position, stop):
             return several.show_log(text, position, stop)
         return own(position, stop, end) if own is not None else position
 
-    return leap
+    return render

@@ -351,7 +351,7 @@ class Worker:
         self._text = run.parent.text(outlet)
         self._text_ratio = 0.0  # bytes of text that a byte makes, 0 if that is not known
         self._log = Log(run.source, rules=run.parent.rules)
-        self._leap = self._text.kernel.leap_through(run.source) if self._text.kernel is not None else None
+        self._render_bulk = self._text.kernel.bulk_renderer(run.source) if self._text.kernel is not None else None
         outlet.kernel = self._text.kernel
 
     def take_piece(self) -> bool:
@@ -373,8 +373,8 @@ class Worker:
 
     def _show(self, start: int, end: int) -> int:
         """Show the batches that begin in this range, up to what ends a run. The answer is where they end."""
-        if self._leap is not None:
-            start = self._leap(start, end, self._run.end)
+        if self._render_bulk is not None:
+            start = self._render_bulk(start, end, self._run.end)
             if start >= end:
                 return start
         log = self._log
@@ -391,7 +391,7 @@ class Worker:
         return log.position
 
     def _go_through(self) -> None:
-        for chunk in self._log.chunks(self._text.kernel, self._leap):
+        for chunk in self._log.chunks(self._text.kernel, self._render_bulk):
             gap_count = len(self._gaps)
             try:
                 self._text.show(chunk)

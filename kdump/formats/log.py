@@ -46,19 +46,22 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
     Window = TypeVar("Window", bytes, memoryview)
 
-    class Shower(Protocol):
-        """Shows the regular batches of a window."""
+    class WindowRenderer(Protocol):
+        """Writes the lines of the regular batches of a window."""
 
         def render(self, window: memoryview, start: int, window_position: int) -> int:
-            """Show batches in a window from `start` on, and say where in it that ends. The window may be written over then."""
+            """Write the lines of the batches in a window from `start` on. Returns where in the window they end.
 
-    class Leap(Protocol):
-        """Shows much of a log at once."""
+            The window may be overwritten afterwards.
+            """
+
+    class BulkRenderer(Protocol):
+        """Writes the lines of a large part of a log at once."""
 
         def __call__(self, position: int, stop: int, end: int) -> int:
-            """Show what begins from `position` on and before `stop` in a log up to `end`. Returns where that ends.
+            """Write the lines of the batches that start from `position` up to `stop` in a log that ends at `end`.
 
-            It may end anywhere, also at once where it is not worth while.
+            Returns where they end: anywhere, or at `position` where it does not pay.
             """
 
 
@@ -167,7 +170,7 @@ class LogRules:
 
 STRICT_RULES = LogRules()
 
-_LONGEST_RUN = 1024
+_MAX_UNRENDERED_BATCHES = 1024
 
 
 class Log:
@@ -205,51 +208,51 @@ class Log:
         self.position = self._start = start
         self.end = end
 
-    def chunks(self, shower: Shower | None = None, leap: Leap | None = None) -> Iterator[Chunk]:
-        """Read on from `position`, a window at a time. What `shower` and `leap` show is left out.
+    def chunks(self, renderer: WindowRenderer | None = None, render_bulk: BulkRenderer | None = None) -> Iterator[Chunk]:
+        """Read on from `position`, a window at a time. What `renderer` and `render_bulk` write is left out.
 
         Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
         `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
         """
-        if shower is None:
-            return self._walk(self.source.read, self._regular_chunk, self._lone_batch, leap)
-        return self._walk(self._read_again, _Remainder(self._regular_chunk, shower), self._lone_batch, leap)
+        if renderer is None:
+            return self._walk(self.source.read, self._regular_chunk, self._irregular_batch, render_bulk)
+        return self._walk(self._read_again, _RenderedWalk(self._regular_chunk, renderer), self._irregular_batch, render_bulk)
 
     def summarized_chunks(self) -> Iterator[Chunk]:
         """The same chunks; those of sound batches in order know their summary, and make their columns when they are wanted."""
-        return self._walk(self.source.read, self._summarized_chunk, self._lone_batch)
+        return self._walk(self.source.read, self._summarized_chunk, self._irregular_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
         """Read on from `position`, only where batches start and what their last offsets are.
 
         Raises CorruptData as `chunks`, but looks at no codec, and with `batch-header-cut` only for the last offset's sake.
         """
-        return self._walk(self.source.read, self._regular_extents, self._lone_extent)
+        return self._walk(self.source.read, self._regular_extents, self._irregular_extent)
 
     def starts(self) -> Iterator[tuple[list[int], bytes, int]]:
         """Read on from `position`, only where batches start in a window; the window, of which a header may be all; its position.
 
         Raises CorruptData as `extents`.
         """
-        return self._walk(self.source.read, self._regular_starts, self._lone_start)
+        return self._walk(self.source.read, self._regular_starts, self._irregular_start)
 
     def walk(
-        self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], lone: Callable[[int, int], Item]
+        self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], irregular: Callable[[int, int], Item]
     ) -> Iterator[Item]:
         """Read on from `position`, with readers of its own.
 
         `regular` reads a run of batches: in this window, from here on, the window being at that position of the log, and the
         first of them having that magic. It says what it made of them, and where in the window they end. If it makes nothing of
-        them, `lone` reads the one batch at `position`, by its magic and size. Raises CorruptData where a length cannot be.
+        them, `irregular` reads the one batch at `position`, by its magic and size. Raises CorruptData where a length cannot be.
         """
-        return self._walk(self.source.read, regular, lone)
+        return self._walk(self.source.read, regular, irregular)
 
     def _walk(
         self,
         read: Callable[[int, int], Window],
         regular: Callable[[Window, int, int, int], tuple[Item | None, int]],
-        lone: Callable[[int, int], Item],
-        leap: Leap | None = None,
+        irregular: Callable[[int, int], Item],
+        render_bulk: BulkRenderer | None = None,
     ) -> Iterator[Item]:
         """Go through the log: runs of `regular` batches in one window, which `read` reads, and each other batch on its own."""
         window, window_position = read(self.position, 0), self.position
@@ -257,8 +260,8 @@ class Log:
             start = self.position - window_position
             header_bytes = window[start : start + HEADER_UP_TO_MAGIC]
             if len(header_bytes) < HEADER_UP_TO_MAGIC and self._is_more():
-                if leap is not None:
-                    self.position = leap(self.position, self.end, self.end)
+                if render_bulk is not None:
+                    self.position = render_bulk(self.position, self.end, self.end)
                 window_position = self.position
                 window = read(window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, WINDOW_SIZE)
@@ -277,7 +280,7 @@ class Log:
             if item is not None or end > start:
                 self.position = window_position + end
             else:
-                yield lone(magic, size)
+                yield irregular(magic, size)
                 self.position += size
                 if self.position > MAX_INT and self._rules.fails_on_overflow:
                     raise self._fault("position-overflow", "a length leads past any log", size)
@@ -327,7 +330,7 @@ class Log:
         positions, last_offsets, end = kernel.walk_extents(window, start, window_position)
         return ((positions, last_offsets) if positions else None), end
 
-    def _lone_extent(self, magic: int, _size: int) -> tuple[list[int], list[int]]:
+    def _irregular_extent(self, magic: int, _size: int) -> tuple[list[int], list[int]]:
         header_bytes = self.source.read(self.position, BATCH_HEADER_SIZE)
         if magic >= 2:
             if len(header_bytes) < BATCH_HEADER_SIZE:
@@ -342,7 +345,7 @@ class Log:
         starts, end = kernel.walk_starts(window, start)
         return ((starts, window, window_position) if starts else None), end
 
-    def _lone_start(self, magic: int, size: int) -> tuple[list[int], bytes, int]:
+    def _irregular_start(self, magic: int, size: int) -> tuple[list[int], bytes, int]:
         header_bytes = self.source.read(self.position, BATCH_HEADER_SIZE)
         if magic >= 2 and len(header_bytes) < BATCH_HEADER_SIZE:
             raise self._header_cut(size, BATCH_HEADER_SIZE, len(header_bytes))
@@ -377,7 +380,7 @@ class Log:
             return None
         return length
 
-    def _lone_batch(self, magic: int, size: int) -> Chunk:
+    def _irregular_batch(self, magic: int, size: int) -> Chunk:
         """The batch at `position`: one that is larger than a window, or whose header is irregular."""
         header_size = BATCH_HEADER_SIZE if magic >= 2 else MESSAGE_HEADER_SIZE if magic else MESSAGE_HEADER.size
         header_bytes = self.source.read(self.position, header_size)
@@ -437,27 +440,27 @@ class Log:
         )
 
 
-class _Remainder:
-    """Takes from regular batches what is not shown: a batch, and more of them the more often none is shown."""
+class _RenderedWalk:
+    """Reads the regular batches that a renderer leaves out: one at first, and twice as many each time it renders none."""
 
-    __slots__ = ("_regular", "_render", "_run")
+    __slots__ = ("_batch_count", "_regular", "_render")
 
-    def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], shower: Shower) -> None:
+    def __init__(self, regular: Callable[[bytes, int, int, int], tuple[Chunk | None, int]], renderer: WindowRenderer) -> None:
         self._regular = regular
-        self._render = shower.render
-        self._run = 1
+        self._render = renderer.render
+        self._batch_count = 1
 
     def __call__(self, window: memoryview, start: int, window_position: int, magic: int) -> tuple[Chunk | None, int]:
         end = self._render(window, start, window_position)
         if end > start:
-            self._run = 1
+            self._batch_count = 1
             return None, end
-        for _ in range(self._run):
+        for _ in range(self._batch_count):
             size = batch_size(window, end)
             if size < LOG_OVERHEAD or end + size > len(window):
                 break
             end += size
-        self._run = min(2 * self._run, _LONGEST_RUN)
+        self._batch_count = min(2 * self._batch_count, _MAX_UNRENDERED_BATCHES)
         chunk, walked = self._regular(bytes(window[start:end]), 0, window_position + start, magic)
         return chunk, start + walked
 

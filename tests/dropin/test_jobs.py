@@ -188,7 +188,7 @@ def test_text_in_front_of_what_cannot_be_read_is_written_first(log: Path, monkey
 
     monkeypatch.setattr(Source, "read", failing_read)
     monkeypatch.setattr(Source, "read_into", failing_read_into)
-    monkeypatch.setattr(KernelText, "leap_through", lambda text, source: None)  # it reads without the source
+    monkeypatch.setattr(KernelText, "bulk_renderer", lambda text, source: None)  # it reads without the source
     by_one = kernels.printed(["--deep-iteration", "--files", log], Sizes(window=10_000))
     printed = kernels.printed(["--deep-iteration", "--files", log], SEVERAL._replace(window=10_000))
     assert (printed.exit_code, printed.stderr.count(b"Input/output error")) == (by_one.exit_code, 1)

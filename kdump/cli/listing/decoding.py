@@ -11,7 +11,7 @@ from kdump.errors import CorruptData
 from kdump.formats import file_name
 from kdump.output import decoded
 from kdump.output.decoded import Decoded
-from kdump.output.kafka.record_contents import contents
+from kdump.output.kafka.record_contents import contents_column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kdump.cli.listing.run import Run
     from kdump.formats.record import RecordChunk
-    from kdump.output.kafka.lines import Contents
+    from kdump.output.kafka.lines import ContentsColumn
 
 
 class Decoding:
@@ -58,20 +58,20 @@ class Decoding:
             what = f"keys and values are decoded as {self._topic}, after the name of the directory"
         self._run.say_once(f"{folder}: {what}")
 
-    def contents(self) -> Contents:
+    def contents(self) -> ContentsColumn:
         """What stands after the fields of a record's line."""
         run, request = self._run, self._run.request
         if not request.prints_data:
-            return contents(request.profile, None, skips_metadata=request.skips_metadata)
+            return contents_column(request.profile, None, skips_metadata=request.skips_metadata)
         if self._topic and not self._is_wordless:
             from kdump.output.kafka import topic_records
 
             decoder = topic_records.decoder_of(request.profile, OPTIONS[self._topic])
-            return contents(request.profile, decoder, skips_metadata=request.skips_metadata)
+            return contents_column(request.profile, decoder, skips_metadata=request.skips_metadata)
         if self._topic:
             run.say(f"{self._path}: {no_words(request.profile, self._topic)}; keys and values are shown as they are")
         key_decoder, value_decoder = (run.show if kind == "string" else plain.DECODERS[kind] for kind in request.decoders)
-        return contents(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
+        return contents_column(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
 
     def of(self, part: RecordChunk) -> Sequence[Decoded | None] | None:
         """What the keys and values of records say; None where nothing is decoded."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kdump.releases.profile import Profile
     from kdump.tables import Row
 
-    Contents = Callable[[RecordChunk], tuple[list[str], Fault | None]]
+    ContentsColumn = Callable[[RecordChunk], tuple[list[str], Fault | None]]
     """What stands after the fields of each record's line, up to a record whose contents cannot be had."""
 
 
@@ -127,7 +127,7 @@ class KafkaText:
 
     # Records
 
-    def record_lines(self, chunk: RecordChunk, contents: Contents | None, skips_metadata: bool, lines: list[str]) -> None:
+    def record_lines(self, chunk: RecordChunk, contents: ContentsColumn | None, skips_metadata: bool, lines: list[str]) -> None:
         """Append one line a record to `lines`; `contents` gives what stands after the fields.
 
         Raises Fault if the contents of a record cannot be had: its line is then there up to the contents, and all lines before.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kdump.binary.codecs import BatchDecompressor
     from kdump.binary.kernel import Buffer
     from kdump.binary.source import Source
-    from kdump.formats.log import Leap
+    from kdump.formats.log import BulkRenderer
     from kdump.releases.profile import Profile
 
     Write = Callable[[memoryview], None]
@@ -40,22 +40,22 @@ def native_kernel() -> ModuleType:
     return kernel.native
 
 
-class Contents:
+class ContentWords:
     """How keys and values stand after the fields of a record, if they are shown at all: the words around their text."""
 
-    __slots__ = ("key_prefix", "lone_value_prefix", "needs_value", "value_prefix")
+    __slots__ = ("key_prefix", "keyless_value_prefix", "needs_value", "value_prefix")
 
-    def __init__(self, key_prefix: str, lone_value_prefix: str, value_prefix: str, *, needs_value: bool) -> None:
+    def __init__(self, key_prefix: str, keyless_value_prefix: str, value_prefix: str, *, needs_value: bool) -> None:
         self.key_prefix = key_prefix
-        self.lone_value_prefix = lone_value_prefix
+        self.keyless_value_prefix = keyless_value_prefix
         self.value_prefix = value_prefix
         self.needs_value = needs_value
 
 
-class Words:
+class LinePrograms:
     """What the columns of a release's lines are spelled like, as steps of programs."""
 
-    def __init__(self, profile: Profile, contents: Contents | None) -> None:
+    def __init__(self, profile: Profile, contents: ContentWords | None) -> None:
         false, true = java_boolean(False), java_boolean(True)
         before, after = java_optional(0).split("0")
         codecs = [codec_name(codec) for codec in range(8)]
@@ -107,7 +107,7 @@ class Words:
         if name == "contents":
             shown = self._contents
             assert shown is not None
-            texts = (shown.key_prefix, shown.lone_value_prefix, shown.value_prefix)
+            texts = (shown.key_prefix, shown.keyless_value_prefix, shown.value_prefix)
             return _encoded(c.CONTENTS, c.NEEDS_VALUE if shown.needs_value else 0, texts, literal)
         return _encoded(operation, 0 if operation == c.HEADERS else _column(name), texts, literal)
 
@@ -156,20 +156,20 @@ class KernelPlan:
         codec_count: int,
         shows_batches: bool,
         shows_records: bool,
-        contents: Contents | None = None,
+        contents: ContentWords | None = None,
         skips_metadata: bool = False,
     ) -> None:
         c = native_kernel()
-        words = Words(profile, contents)
+        lines = LinePrograms(profile, contents)
         programs = [b""] * c.PROGRAM_COUNT
         if shows_batches:
-            programs[c.BATCH_PROGRAM] = words.program(profile.batch_line, _BATCH)
-            programs[c.MESSAGE_PROGRAM] = words.program(profile.message_line, _BATCH)
+            programs[c.BATCH_PROGRAM] = lines.program(profile.batch_line, _BATCH)
+            programs[c.MESSAGE_PROGRAM] = lines.program(profile.message_line, _BATCH)
         if shows_records:
             bare = ("{contents}\n",)
-            programs[c.BATCH_RECORD_PROGRAM] = words.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
+            programs[c.BATCH_RECORD_PROGRAM] = lines.program(bare if skips_metadata else profile.batch_record_line, _BATCH_RECORD)
             message_record_line = bare if skips_metadata else profile.message_record_line
-            programs[c.MESSAGE_RECORD_PROGRAM] = words.program(message_record_line, _MESSAGE_RECORD)
+            programs[c.MESSAGE_RECORD_PROGRAM] = lines.program(message_record_line, _MESSAGE_RECORD)
         numbers = [0] * c.PLAN_NUMBERS
         numbers[c.PLAN_FLAGS] = (
             c.SHOWS_BATCHES * shows_batches
@@ -210,11 +210,11 @@ class KernelText:
     def previous_offset(self, offset: int) -> None:
         self._state[self._kernel.PREVIOUS_OFFSET] = offset
 
-    def leap_through(self, source: Source) -> Leap:
+    def bulk_renderer(self, source: Source) -> BulkRenderer:
         """What shows much of a log at once: the kernel, which reads it, up to what is irregular; then not again for a while."""
         next_try = 0
 
-        def leap(position: int, stop: int, end: int) -> int:
+        def render(position: int, stop: int, end: int) -> int:
             nonlocal next_try
             if position < next_try:
                 return position
@@ -223,7 +223,7 @@ class KernelText:
                 next_try = reached + _PAUSE
             return reached
 
-        return leap
+        return render
 
     def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
         """Write the lines of what is regular, begins from `position` on and before `stop`. Returns where in the log that ends."""
