@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Template:
-    """A piece of a line: literal text with a field between each two literals."""
+    """Text with fields in it: a field between each two literals."""
 
     __slots__ = ("fields", "literals")
 
@@ -47,7 +47,7 @@ class Template:
         return cls(literals, fields)
 
     def lines(self, column: Callable[[str], Sequence[object]], count: int) -> list[str]:
-        """The piece for `count` rows, given the columns of its fields.
+        """The text for each of `count` rows, given the columns of its fields.
 
         Columns that do not vary, as most do, become part of the text before the rows are gone through.
         """
@@ -71,13 +71,13 @@ def _escaped(literal: str) -> str:
 
 
 class Line:
-    """A line of Kafka's tool: `pieces` as the tool writes them one by one, and the `whole`."""
+    """A line of Kafka's tool: the `writes` that the tool makes it by, and the `whole`."""
 
-    __slots__ = ("pieces", "whole")
+    __slots__ = ("whole", "writes")
 
-    def __init__(self, pieces: Sequence[str]) -> None:
-        self.pieces = [Template.parse(piece) for piece in pieces]
-        self.whole = Template.parse("".join(pieces))
+    def __init__(self, writes: Sequence[str]) -> None:
+        self.writes = [Template.parse(text) for text in writes]
+        self.whole = Template.parse("".join(writes))
 
 
 class KafkaText:
@@ -100,16 +100,16 @@ class KafkaText:
         return line.whole.lines(self._batch_columns(batches), len(batches))
 
     def partial_batch_line(self, row: Row, through: str) -> str:
-        """The pieces of a batch's line whose fields are sound, up to `through`."""
+        """The writes of a batch's line before the first with an unsound field; `through` is the last sound one."""
         sound = _fields_up_to(row, through)
         line = self._batch if getattr(row, "base_offset", None) is not None else self._message
         known = Table.of(type(row), [[getattr(row, name, None) for name in _names(row)]])
         columns = self._batch_columns(known)
         text = ""
-        for piece in line.pieces:
-            if not sound.issuperset(piece.fields):
+        for write in line.writes:
+            if not sound.issuperset(write.fields):
                 break
-            text += piece.lines(columns, 1)[0]
+            text += write.lines(columns, 1)[0]
         return text
 
     def _batch_columns(self, batches: Table[Row]) -> Callable[[str], Sequence[object]]:
@@ -158,10 +158,10 @@ class KafkaText:
             return
         lines += made[:-1]
         before_contents = []
-        for piece in line.pieces:
-            if "contents" in piece.fields:
+        for write in line.writes:
+            if "contents" in write.fields:
                 break
-            before_contents.append(piece.lines(columns, count)[-1])
+            before_contents.append(write.lines(columns, count)[-1])
         lines.append("".join(before_contents))
         raise fault
 
@@ -212,10 +212,10 @@ class KafkaText:
             f"firstOffset={producer.last_offset - producer.offset_delta}, lastOffset={producer.last_offset}, "
             f"timestamp={producer.timestamp}))"
         )
-        pieces = self._profile.snapshot_line
+        parts = self._profile.snapshot_line
         if producer.last_offset >= 0 or not self._profile.snapshot_omits_unknown_batch:
-            pieces += self._profile.snapshot_batch_part
-        return "".join(pieces).format(**values) + "\n"
+            parts += self._profile.snapshot_batch_part
+        return "".join(parts).format(**values) + "\n"
 
 
 def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[str], *, is_whole: bool) -> list[str]:

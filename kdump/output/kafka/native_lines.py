@@ -72,12 +72,12 @@ class LinePrograms:
         self._contents = contents
         self._true = true
 
-    def program(self, pieces: Sequence[str], names: dict[str, str]) -> bytes:
+    def program(self, writes: Sequence[str], names: dict[str, str]) -> bytes:
         """The program of a line; `names` gives the columns of fields that are called otherwise in the template.
 
         Raises KeyError where the kernel does not have the column.
         """
-        line = Template.parse("".join(pieces))
+        line = Template.parse("".join(writes))
         steps: list[tuple[str, str]] = []  # a literal, and the column after it
         literal = line.literals[0]
         for field, after in zip(line.fields, line.literals[1:], strict=True):
