@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from kdump.dropin.tuning import Tuning
+
 _RELEASE_OPTION = "--release"
 _STRICT_OPTION = "--strict-stderr"
 _JOBS_OPTION = "--jobs"
@@ -26,7 +28,9 @@ _WITH_VALUE = {
 _OPTIONS_WITH_VALUES = ("files", "max-bytes", "max-message-size")
 
 
-def main(arguments: list[str], stdout: BinaryIO, stderr: BinaryIO, *, is_terminal: bool = False) -> int:
+def main(
+    arguments: list[str], stdout: BinaryIO, stderr: BinaryIO, *, is_terminal: bool = False, tuning: Tuning | None = None
+) -> int:
     """Do what Kafka's tool does with these arguments, and return its exit code.
 
     Of our own are only the options of `OwnOptions`.
@@ -41,7 +45,8 @@ def main(arguments: list[str], stdout: BinaryIO, stderr: BinaryIO, *, is_termina
     except UsageError as error:
         stderr.write(f"kdump: {error}\n".encode("utf-8", "backslashreplace"))
         return USAGE
-    tool = DumpTool(profile, Blocks(stdout), Blocks(stderr), is_strict=own.is_strict, is_terminal=is_terminal, jobs=own.jobs)
+    out, err = Blocks(stdout), Blocks(stderr)
+    tool = DumpTool(profile, out, err, is_strict=own.is_strict, is_terminal=is_terminal, jobs=own.jobs, tuning=tuning)
     try:
         return tool.run(own.others)
     finally:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kdump.dropin.joptsimple import Arguments
     from kdump.dropin.parallel_text import Outlet
     from kdump.dropin.tool import DumpTool
+    from kdump.dropin.tuning import Tuning
     from kdump.formats.log import BulkRenderer, Chunk, LogRules
     from kdump.formats.record import RecordChunk
     from kdump.output.blocks import Blocks
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     Decoder = Callable[[bytes], str]
     Out = Blocks | Outlet
     Maker = Callable[[Out, Complain], "_BatchText | _RecordText"]
-
-_WORTH_JOBS = 1 << 20  # smaller logs are no matter for several processes, whatever is in them
 
 
 def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
@@ -48,7 +47,7 @@ def dump(tool: DumpTool, path: str, name: str, arguments: Arguments) -> None:
             raise tool.with_records(CorruptData("size-negative", "", path=path, size=max_bytes), source)
         shows_batches = not is_deep or tool.profile.deep_shows_batches
         rules = tool.rules if shows_batches else tool.record_rules
-        log = Log(source, end=max_bytes, rules=rules)
+        log = Log(source, end=max_bytes, rules=rules, max_window_size=tool.tuning.window_bytes)
         if is_deep:
             make = _maker_of_records(tool, source, decoders if prints_data(tool, arguments) else None, arguments)
         else:
@@ -184,7 +183,7 @@ def _maker_of_batches(tool: DumpTool) -> Maker:
     plan = _kernel_plan(tool, shows_batches=True, shows_records=False)
 
     def make(out: Out, complain: Complain) -> _BatchText:
-        return _BatchText(tool, out, complain, _kernel_text(plan, out, complain))
+        return _BatchText(tool, out, complain, _kernel_text(plan, out, complain, tool.tuning))
 
     return make
 
@@ -214,7 +213,7 @@ def _maker_of_records(
             tool,
             out,
             complain,
-            _kernel_text(plan, out, complain),
+            _kernel_text(plan, out, complain, tool.tuning),
             source,
             contents_of,
             skips_metadata=skips_metadata,
@@ -247,13 +246,13 @@ def _kernel_plan(
     )
 
 
-def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain) -> KernelText | None:
+def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain, tuning: Tuning) -> KernelText | None:
     """What shows that there."""
     if plan is None:
         return None
     from kdump.output.kafka.native_lines import KernelText
 
-    return KernelText(plan, out.write_bytes, complain)
+    return KernelText(plan, out.write_bytes, complain, tuning.text)
 
 
 def _bulk_renderer(
@@ -261,7 +260,7 @@ def _bulk_renderer(
 ) -> BulkRenderer | None:
     """What shows much of the log at once: several processes, where that is worth while, or the kernel in C."""
     own = text.kernel.bulk_renderer(source) if text.kernel is not None and source.throttle is None else None
-    if source.size < _WORTH_JOBS or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
+    if source.size < tool.tuning.min_jobs_bytes or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
         return own
     from kdump.dropin import parallel_text
     from kdump.workers.cores import jobs_here
@@ -279,6 +278,8 @@ def _bulk_renderer(
         rules=rules,
         is_deep=is_deep,
         checks_first_offset=tool.profile.checks_first_offset,
+        max_window_size=tool.tuning.window_bytes,
+        tuning=tool.tuning.parallel,
     )
 
     def render(position: int, stop: int, end: int) -> int:

@@ -73,8 +73,10 @@ class EntryTargets:
         rules: LogRules = STRICT_RULES,
         reads_to_end: bool,
         may_start_past_end: bool,
+        max_window_size: int = WINDOW_SIZE,
     ) -> None:
         self._log = log
+        self._max_window_size = max_window_size
         self._may_start_past_end = may_start_past_end
         self._rules = rules
         self._offsets = offsets
@@ -114,7 +116,9 @@ class EntryTargets:
         fault: CorruptData | None = None
         try:
             for batches, window, window_position in (
-                Log(self._log, next_start, rules=self._rules).starts() if next_start < _NOWHERE else ()
+                Log(self._log, next_start, rules=self._rules, max_window_size=self._max_window_size).starts()
+                if next_start < _NOWHERE
+                else ()
             ):
                 at = -1
                 while (at := at + 1) < len(batches):

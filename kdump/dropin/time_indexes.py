@@ -144,6 +144,7 @@ def _resolve_entries(
         rules=tool.record_rules,
         reads_to_end=tool.profile.time_index_reads_to_end,
         may_start_past_end=tool.profile.slice_may_start_past_end,
+        max_window_size=tool.tuning.window_bytes,
     )
 
 

@@ -7,6 +7,7 @@ import os
 from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import NoSource, Source
 from kdump.dropin.joptsimple import Arguments
+from kdump.dropin.tuning import Tuning
 from kdump.errors import CorruptData, Fault, KdumpError, Unreadable
 from kdump.exit_codes import FAILURE, SUCCESS, USAGE
 from kdump.formats import file_name
@@ -37,12 +38,23 @@ _COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex",
 class DumpTool:
     """A run of the tool, in the words of a release, by as many processes as `jobs` says; 0 is for as many as suit the machine."""
 
-    def __init__(self, profile: Profile, out: Blocks, err: Blocks, *, is_strict: bool, is_terminal: bool, jobs: int = 1) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        out: Blocks,
+        err: Blocks,
+        *,
+        is_strict: bool,
+        is_terminal: bool,
+        jobs: int = 1,
+        tuning: Tuning | None = None,
+    ) -> None:
         self.profile = profile
         self.out = out
         self.err = err
         self.is_terminal = is_terminal
         self.jobs = jobs
+        self.tuning = tuning or Tuning()
         self.text_of = (lambda data: escaped(text_of(data))) if is_terminal else text_of
         self.text = KafkaText(profile, self.text_of)
         overflows = profile.fails_on_length_overflow

@@ -179,7 +179,7 @@ class Log:
     `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
     last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
     bytes, `torn-batch` for a batch that reaches past the end.
-    Where only the next few batches are wanted, a small `window_size` reads less.
+    It reads `max_window_size` bytes at once; a smaller `window_size` to begin with is for the next few batches only.
 
     Kafka: FileLogInputStream.
     """
@@ -191,7 +191,8 @@ class Log:
         end: int | None = None,
         *,
         rules: LogRules = STRICT_RULES,
-        window_size: int = WINDOW_SIZE,
+        window_size: int | None = None,
+        max_window_size: int = WINDOW_SIZE,
     ) -> None:
         self.source = source
         self.position = start
@@ -199,7 +200,8 @@ class Log:
         self.end = source.size if end is None else min(end, source.size)
         self.trailing = ""
         self._rules = rules
-        self._window_size = max(window_size, BATCH_HEADER_SIZE)
+        self._window_size = max(window_size or max_window_size, BATCH_HEADER_SIZE)
+        self._max_window_size = max(max_window_size, BATCH_HEADER_SIZE)
         self._window = bytearray()
         self._crc32c = crc32c_for(self.end - start)
 
@@ -264,7 +266,7 @@ class Log:
                     self.position = render_bulk(self.position, self.end, self.end)
                 window_position = self.position
                 window = read(window_position, min(self._window_size, self.end - window_position))
-                self._window_size = min(2 * self._window_size, WINDOW_SIZE)
+                self._window_size = min(2 * self._window_size, self._max_window_size)
                 start, header_bytes = 0, window[:HEADER_UP_TO_MAGIC]
             length = self._length_at(header_bytes)
             if length is None:
@@ -422,7 +424,8 @@ class Log:
     def _crc(self, covers_from: int, size: int) -> int:
         """The checksum over the batch at `position`."""
         checksum = crc32 if covers_from < CRC_COVERS_FROM else self._crc32c
-        return of_range(self.source, self.position + covers_from, self.position + size, checksum)
+        start, end = self.position + covers_from, self.position + size
+        return of_range(self.source, start, end, checksum, window_size=self._max_window_size)
 
     def _fault(
         self, code: str, message: str, size: int, row: RecordBatch | None = None, through: str = "", **values: Any

@@ -17,9 +17,9 @@ from kdump.binary.batch_header import (
     stored_crc,
 )
 from kdump.binary.checksums import crc32, crc32c_for, of_range
-from kdump.binary.source import WINDOW_SIZE
 from kdump.reading import zeros
 from kdump.reading.plausible import holds_header, may_be_header
+from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
     from kdump.binary.checksums import Checksum
     from kdump.binary.source import Readable, SizedReadable
-
-NEAR = 16 << 10
-"""Bytes to read first where what is looked for may be close."""
+    from kdump.reading.tuning import ReadTuning
 
 NOWHERE = -1
 
-_FIRST_WINDOW = 64 << 10
-_LARGEST_WINDOW = 4 << 20
+FIRST_WINDOW = 64 << 10
+"""Bytes that `first_batch` searches first; it takes eight times as many where these hold no whole batch."""
+
+_MAX_WINDOW = 4 << 20
 _WINDOW_CRC_BYTES = 8 << 20  # fed to checksums for one window
 
-_SMALL = 16 << 10
-_CRC_BYTES = 4  # fed to checksums for each byte searched
+_SMALL_BATCH_SIZE = 16 << 10
+_CRC_BYTES_PER_BYTE = 4  # fed to checksums for each byte searched
 _BYTES_PER_TRY = 8  # searched for each header looked at
 
 
@@ -98,7 +98,7 @@ class Budget:
 
     def earn(self, searched: int) -> None:
         """Take note that this many bytes were gone through."""
-        self._crc_bytes += searched * _CRC_BYTES
+        self._crc_bytes += searched * _CRC_BYTES_PER_BYTE
         self._tries += searched // _BYTES_PER_TRY
 
     def take_try(self) -> bool:
@@ -111,7 +111,7 @@ class Budget:
 
     def spend(self, size: int) -> bool:
         """Whether this many bytes may be fed to a checksum."""
-        kept = self._kept_crc_bytes if size > _SMALL else 0
+        kept = self._kept_crc_bytes if size > _SMALL_BATCH_SIZE else 0
         if size > self._crc_bytes - kept:
             self.gave_up = True
             return False
@@ -136,11 +136,20 @@ class _FixedBudget(Budget):
 class Search:
     """Looks for intact batches in a log, within a budget that may be that of more than one search."""
 
-    def __init__(self, source: SizedReadable, budget: Budget, kind: Candidates = PLAUSIBLE, *, start: int = 0) -> None:
-        """The search begins nowhere before `start`."""
+    def __init__(
+        self,
+        source: SizedReadable,
+        budget: Budget,
+        kind: Candidates = PLAUSIBLE,
+        *,
+        start: int = 0,
+        tuning: ReadTuning = DEFAULT,
+    ) -> None:
+        """Prepare a search that never starts before `start`."""
         self.source = source
         self.budget = budget
         self._kind = kind
+        self.tuning = tuning
         self._crc32c = crc32c_for(source.size - start)
 
     def next_intact(self, start: int) -> int:
@@ -155,17 +164,18 @@ class Search:
         import re  # slow to load, and most logs are sound
 
         source, budget, matches = self.source, self.budget, re.compile(self._kind.pattern).finditer
-        position, size = start, NEAR
+        near_bytes, window_bytes = self.tuning.near_bytes, self.tuning.window_bytes
+        position, size = start, near_bytes
         end = source.size if end is None else end
         while position < end:
             window = source.read(position, min(size, end - position + BATCH_HEADER_SIZE))
             if len(window) < MESSAGE_HEADER_SIZE:
                 return
             if zeros.are_all_of(window):
-                zeros_end = zeros.end(source, position)
-                budget.earn(min(zeros_end - position, WINDOW_SIZE))
+                zeros_end = zeros.end(source, position, window_bytes)
+                budget.earn(min(zeros_end - position, window_bytes))
                 position = max(position + 1, zeros_end - LOG_OVERHEAD)
-                size = NEAR
+                size = near_bytes
                 if zeros_end == source.size:
                     return
                 continue
@@ -187,7 +197,7 @@ class Search:
                     yield position + at, header_bytes
             budget.earn(step)
             position += step
-            size = min(2 * size, WINDOW_SIZE)
+            size = min(2 * size, window_bytes)
 
     def is_intact(self, position: int, header_bytes: bytes) -> bool:
         """Whether the CRC of the batch here fits, where the budget allows to compute it."""
@@ -195,7 +205,11 @@ class Search:
         if not self.budget.spend(size):
             return False
         checksum, covers_from = self.crc_of(header_bytes)
-        return of_range(self.source, position + covers_from, position + size, checksum) == stored_crc(header_bytes)
+        return self.crc_over(position + covers_from, position + size, checksum) == stored_crc(header_bytes)
+
+    def crc_over(self, start: int, end: int, checksum: Checksum, crc: int = 0) -> int:
+        """The checksum over a range of the log, going on from `crc`; it is not taken out of the budget."""
+        return of_range(self.source, start, end, checksum, crc, window_size=self.tuning.window_bytes)
 
     def crc_of(self, header_bytes: bytes) -> tuple[Checksum, int]:
         """The checksum of a batch with this header, and from which of its bytes on it counts."""
@@ -205,13 +219,13 @@ class Search:
 # --- the first batch of one family, in memory
 
 
-def first_batch(source: Readable, start: int, end: int, is_legacy: bool) -> int:
+def first_batch(source: Readable, start: int, end: int, is_legacy: bool, first_window: int = FIRST_WINDOW) -> int:
     """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
 
     It may reach past the range. What is found may stand in a payload: its checksum fits, no more.
     """
-    size = _FIRST_WINDOW
-    while size <= _LARGEST_WINDOW:
+    size = first_window
+    while size <= _MAX_WINDOW:
         window = source.read(start, size)
         found = kernel.native.find(window, 0, is_legacy) if kernel.native is not None else find(window, is_legacy)
         if found >= 0:

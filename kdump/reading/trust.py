@@ -12,15 +12,16 @@ from kdump.binary.batch_header import (
 )
 from kdump.errors import CorruptData
 from kdump.formats.log import Log
-from kdump.reading import search
 from kdump.reading.items import DAMAGED, INTACT, SALVAGED
 from kdump.reading.plausible import may_be_header
+from kdump.reading.tuning import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.binary.source import Source
     from kdump.formats.log import Chunk
     from kdump.formats.summary import BatchSummary
+    from kdump.reading.tuning import ReadTuning
 
     # first and last offset, leader epoch (None where the format has none)
     Extent = tuple[int, int, int | None]
@@ -39,8 +40,11 @@ class Order:
     span of a damaged batch may be its payload, and is never beyond doubt.
     """
 
-    def __init__(self, source: Source, base_offset: int | None, next_base_offset: int | None) -> None:
+    def __init__(
+        self, source: Source, base_offset: int | None, next_base_offset: int | None, tuning: ReadTuning = DEFAULT
+    ) -> None:
         self._source = source
+        self._tuning = tuning
         self._floor = base_offset or 0
         self._ceiling = 1 << 63 if base_offset is None else base_offset + (1 << 31)  # as far as indexes reach
         if next_base_offset is not None:
@@ -122,7 +126,9 @@ class Order:
         """Of the next two batches, as far as they are whole and stand here."""
         extents: list[Extent] = []
         try:
-            for chunk in Log(self._source, position, window_size=search.NEAR).chunks():
+            tuning = self._tuning
+            log = Log(self._source, position, window_size=tuning.near_bytes, max_window_size=tuning.window_bytes)
+            for chunk in log.chunks():
                 for extent, is_valid in zip(extents_of(chunk), chunk.batches["isvalid"], strict=True):
                     if not is_valid or len(extents) == 2:
                         return extents

@@ -12,6 +12,7 @@ and the offsets in them. Of a damaged log it is what lies outside the damage; al
 
 import argparse
 import contextlib
+import functools
 import io
 import json
 import os
@@ -29,9 +30,10 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from kdump.cli import commands
+from kdump.formats.log import Log
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
-from kdump.reading import read_ahead, salvage
+from kdump.reading.tuning import ReadTuning
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
@@ -209,12 +211,13 @@ def _damage(data: bytearray, chance: random.Random) -> list[tuple[int, int]]:
 def _windows(chance: random.Random) -> Iterator[None]:
     """Windows and units of sizes that make all seams meet."""
     window = chance.choice(WINDOWS)
-    with (
-        kernels.sizes(kernels.Sizes(window=window)),
-        mock.patch.object(salvage, "WINDOW_SIZE", window),
-        mock.patch.object(read_ahead, "_UNIT", chance.choice((window, 1 << 16, 4 << 20))),
-        mock.patch.object(read_ahead, "_MOST_BATCHES", chance.choice((1, 7, 1 << 14))),
-    ):
+    tuning = ReadTuning(
+        window_bytes=window,
+        near_bytes=min(window, 16 << 10),
+        stretch_bytes=chance.choice((window, 1 << 16, 4 << 20)),
+        max_stretch_batches=chance.choice((1, 7, 1 << 14)),
+    )
+    with kernels.reading_with(tuning), mock.patch.object(planning, "Log", functools.partial(Log, max_window_size=window)):
         yield
 
 

@@ -27,11 +27,33 @@ if TYPE_CHECKING:
     Complain = Callable[[int, int], None]
 
 OUT_SIZE = 512 << 10
-_MAX_PAYLOAD = 4 << 20  # what decompresses to more, the reference reads piece by piece
-_WORDS = 64 << 10  # more than a line takes without keys, values and headers
-_WINDOW_SIZE = 512 << 10  # read at once: with the text that is made of it, it stays in a processor's cache
-_PAUSE = 64 << 20  # after something irregular, this many bytes are read by others
-_GAPS = 1024  # pairs of offsets that can be noted before they are looked at
+_MAX_LINE_WORDS = 64 << 10  # bytes; no line has more without its keys, values and headers
+
+
+class TextTuning:
+    """Sizes at which the kernel in C writes the lines of a log.
+
+    It reads `window_bytes` at once (with their text, these stay in a processor's cache) and makes `out_bytes` of text at once. It
+    notes `gap_count` pairs of offsets before they are reported. A batch that decompresses to more than `max_payload_bytes` is
+    left to the reference, and so are `pause_bytes` after something irregular.
+    """
+
+    __slots__ = ("gap_count", "max_payload_bytes", "out_bytes", "pause_bytes", "window_bytes")
+
+    def __init__(
+        self,
+        *,
+        window_bytes: int = 512 << 10,
+        out_bytes: int = OUT_SIZE,
+        gap_count: int = 1024,
+        max_payload_bytes: int = 4 << 20,
+        pause_bytes: int = 64 << 20,
+    ) -> None:
+        self.window_bytes = window_bytes
+        self.out_bytes = out_bytes
+        self.gap_count = gap_count
+        self.max_payload_bytes = max_payload_bytes
+        self.pause_bytes = pause_bytes
 
 
 def native_kernel() -> ModuleType:
@@ -188,16 +210,17 @@ class KernelText:
     for text of its own sets `out`.
     """
 
-    def __init__(self, plan: KernelPlan, write: Write, complain: Complain) -> None:
+    def __init__(self, plan: KernelPlan, write: Write, complain: Complain, tuning: TextTuning | None = None) -> None:
         self._kernel = native_kernel()
         self._write = write
         self._complain = complain
         self._plan = plan.compiled
+        self._tuning = tuning or TextTuning()
         self._decompressor: BatchDecompressor | None = None
         self.out: bytearray | memoryview = bytearray()
         self._filled = 0
         self._window = bytearray()  # kept: new memory would cost as much as to read into it
-        self._state = int64s(self._kernel.GAPS + 2 * _GAPS)
+        self._state = int64s(self._kernel.GAPS + 2 * self._tuning.gap_count)
         self._state[self._kernel.PREVIOUS_OFFSET] = self._state[self._kernel.RECORD_START] = -1
 
     @property
@@ -220,7 +243,7 @@ class KernelText:
                 return position
             reached = self._render_log(source, position, stop, end)
             if reached < stop:
-                next_try = reached + _PAUSE
+                next_try = reached + self._tuning.pause_bytes
             return reached
 
         return render
@@ -228,9 +251,9 @@ class KernelText:
     def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
         """Write the lines of what is regular, begins from `position` on and before `stop`. Returns where in the log that ends."""
         c = self._kernel
-        self.out = self.out or bytearray(OUT_SIZE)
-        if len(self._window) < min(_WINDOW_SIZE, end - position):
-            self._window = bytearray(min(_WINDOW_SIZE, end - position))
+        self.out = self.out or bytearray(self._tuning.out_bytes)
+        if len(self._window) < min(self._tuning.window_bytes, end - position):
+            self._window = bytearray(min(self._tuning.window_bytes, end - position))
         window, start, held, reason = self._window, 0, 0, c.FULL
         while reason in (c.FULL, c.PAUSED):
             self._filled, position, start, held, reason = c.dump_log(
@@ -253,7 +276,7 @@ class KernelText:
         """As `render`, but some of the text may be left to be flushed."""
         c = self._kernel
         payload: bytes | memoryview | None = None
-        self.out = self.out or bytearray(OUT_SIZE)
+        self.out = self.out or bytearray(self._tuning.out_bytes)
         while True:
             end: int
             self._filled, end, reason = c.dump(
@@ -266,7 +289,7 @@ class KernelText:
                 return start
             if reason == c.FULL:
                 if not self._filled and not self._state[c.GAP_COUNT]:  # a line that is longer than the room there is
-                    self.out = bytearray(3 * max(len(window), len(payload or b"")) + _WORDS)
+                    self.out = bytearray(3 * max(len(window), len(payload or b"")) + _MAX_LINE_WORDS)
                 self.flush()
             else:
                 if 2 * self._filled > len(self.out):  # the lines of the next batch may not have room
@@ -296,7 +319,8 @@ class KernelText:
         if self._decompressor is None:
             from kdump.binary.codecs import BatchDecompressor
 
-            self._decompressor = BatchDecompressor(_MAX_PAYLOAD)
-            bytearray(2 * OUT_SIZE)  # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
+            self._decompressor = BatchDecompressor(self._tuning.max_payload_bytes)
+            # glibc keeps memory for blocks up to the largest given back; larger ones it maps again
+            bytearray(2 * self._tuning.out_bytes)
         end = start + batch_size(window, start)
         return self._decompressor.decompress(window[start + 22] & 7, memoryview(window)[start + BATCH_HEADER_SIZE : end])
