@@ -16,12 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.binary.source import Source
 
-_LITTLE = 4 << 10  # bytes that mostly hold the header of a batch
-_HELD = 16 << 20  # an index up to this size is held while entries are looked up
+_HEADER_READ_BYTES = 4 << 10  # bytes that mostly hold the header of a batch
+_MAX_HELD_INDEX_BYTES = 16 << 20  # an index of up to this size is held in memory while entries are looked up
 _WARM_ENTRIES = 1024
-_HELD_PIECE = 64 << 10
-_NEAR = 2 << 10  # entries that point no further apart than this are looked up in one piece of the log
-_LEAST_MESSAGE = 27  # of which what is unpacked is a part
+_NEAR_READ_BYTES = 64 << 10
+_NEAR_BYTES = 2 << 10  # entries that point no further apart than this are looked up in one window of the log
+_MIN_MESSAGE_SIZE = 27  # of which what is unpacked is a part
 
 
 def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_RULES, *, may_start_past_end: bool = False) -> Log:
@@ -41,7 +41,7 @@ def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_R
         raise bad("size-negative", f"a window of {size} bytes")
     if rules.fails_on_overflow and position > MAX_INT - HEADER_UP_TO_MAGIC and position + size > MAX_INT:
         raise bad("log-header-cut", "an entry points past the log")
-    return Log(log, position, position + size, rules=rules, window_size=_LITTLE)
+    return Log(log, position, position + size, rules=rules, window_size=_HEADER_READ_BYTES)
 
 
 def last_offset_at(log: Source, position: int, window_size: int) -> int:
@@ -55,7 +55,7 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
 
 
 class LastOffsets:
-    """Last offsets of batches by position, for positions in order: a piece of the log is held where they are near each other.
+    """Last offsets of batches by position, for positions in order: a window of the log is held where they are close together.
 
     `at` is `last_offset_at`, many times over.
     """
@@ -63,19 +63,19 @@ class LastOffsets:
     def __init__(self, log: Source, window_size: int) -> None:
         self._log = log
         self._window_size = window_size
-        self._piece = b""
-        self._piece_position = 0
+        self._window = b""
+        self._window_position = 0
 
     def at(self, position: int) -> int:
         """The last offset of the batch at this position. Raises CorruptData as `last_offset_at`."""
-        start = position - self._piece_position
-        if not 0 <= start <= len(self._piece) - BATCH_HEADER_SIZE:
-            is_near = 0 <= start <= len(self._piece) + _NEAR
-            self._piece_position, start = max(position, 0), 0
-            self._piece = self._log.read(self._piece_position, _HELD_PIECE if is_near else BATCH_HEADER_SIZE)
-        if position >= 0 and len(self._piece) - start >= BATCH_HEADER_SIZE:
-            size, last_offset, magic = kernel.extent_at(self._piece, start)
-            least = BATCH_HEADER_SIZE if magic >= 2 else _LEAST_MESSAGE
+        start = position - self._window_position
+        if not 0 <= start <= len(self._window) - BATCH_HEADER_SIZE:
+            is_near = 0 <= start <= len(self._window) + _NEAR_BYTES
+            self._window_position, start = max(position, 0), 0
+            self._window = self._log.read(self._window_position, _NEAR_READ_BYTES if is_near else BATCH_HEADER_SIZE)
+        if position >= 0 and len(self._window) - start >= BATCH_HEADER_SIZE:
+            size, last_offset, magic = kernel.extent_at(self._window, start)
+            least = BATCH_HEADER_SIZE if magic >= 2 else _MIN_MESSAGE_SIZE
             room = min(self._log.size - position, self._window_size)
             if magic >= 0 and least <= size <= room and -(1 << 63) <= last_offset < 1 << 63:
                 return last_offset
@@ -123,13 +123,15 @@ def check_sanity(index: Source, base_offset: int, *, allows_base_offset: bool) -
 class Lookup:
     """Looks up positions in an offset index as Kafka does, which matters where its entries are not in order."""
 
-    def __init__(self, index: Source, base_offset: int, *, tries_end_first: bool) -> None:
+    def __init__(
+        self, index: Source, base_offset: int, *, tries_end_first: bool, max_held_bytes: int = _MAX_HELD_INDEX_BYTES
+    ) -> None:
         self._tries_end_first = tries_end_first
         self._count = offset_index.entry_count(index)
-        self._offsets: array[int] | _FarColumn = _FarColumn(index, base_offset, 0)
-        self._positions: array[int] | _FarColumn = _FarColumn(index, base_offset, 1)
+        self._offsets: array[int] | _UnheldColumn = _UnheldColumn(index, base_offset, 0)
+        self._positions: array[int] | _UnheldColumn = _UnheldColumn(index, base_offset, 1)
         self._in_order: array[int] | None = None
-        if index.size <= _HELD:
+        if index.size <= max_held_bytes:
             offsets, positions = array("q"), array("i")
             for table in offset_index.read(index, base_offset):
                 offsets.extend(table["offset"])
@@ -167,7 +169,7 @@ class Lookup:
         return self._positions[low]
 
 
-class _FarColumn:
+class _UnheldColumn:
     """Column `number` of an offset index that is not held: each value is read when it is asked for."""
 
     def __init__(self, index: Source, base_offset: int, number: int) -> None:

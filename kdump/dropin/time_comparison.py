@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MAX_SIZE = 0x7FFFFFFF
 _NOT_FOUND, _FOUND, _FAILED, _ELSEWHERE = range(4)
-_LITTLE = 4 << 10  # bytes that hold a batch, where a time index has an entry for each
+_BATCH_READ_BYTES = 4 << 10  # bytes that hold a batch, where a time index has an entry for each
 _NOWHERE = 1 << 63  # where no entry starts
 
 
@@ -173,7 +173,7 @@ def max_timestamp_at(log: Source, position: int, rules: LogRules = STRICT_RULES)
 
     Raises CorruptData as `records.read`.
     """
-    data = log.read(position, _LITTLE)
+    data = log.read(position, _BATCH_READ_BYTES)
     if len(data) >= BATCH_HEADER_SIZE and data[MAGIC_AT] == 2 and not codec_id(data):
         header = BATCH_HEADER.unpack_from(data)
         size = header[LENGTH] + LOG_OVERHEAD

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.formats.log import Chunk
     from kdump.formats.record import RecordChunk
 
-_SMALL_PAYLOAD = 4 << 20  # up to here all messages of a wrapper are held at once
+_MAX_HELD_MESSAGE_BYTES = 4 << 20  # up to here all messages of a wrapper are held at once
 
 
 class Message:
@@ -210,7 +210,7 @@ def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     payload = codecs.decompress(wrapper.codec, value, wrapper.magic, limit=limits.max_payload)
     inner: list[Message] = []
     last: Message | None = None
-    holds_all = len(payload.data) <= _SMALL_PAYLOAD
+    holds_all = len(payload.data) <= _MAX_HELD_MESSAGE_BYTES
     for number, message in enumerate(_walk(payload)):
         last = message
         if number == limits.max_messages:

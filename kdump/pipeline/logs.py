@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 _HEADERS_AT_ONCE = 8192
 _HEADER_WINDOW = 32 << 10  # bytes; several small batches stand in it, and of large ones little is read for nothing
 
-_HELD_PAYLOAD = 32 << 20  # bytes of a payload that are decompressed at once
+_MAX_PAYLOAD_AT_ONCE = 32 << 20  # bytes of a payload that are decompressed at once
 _SAMPLE_FROM = 64 << 10  # what is before this position in a log is part of any sample
 _SAMPLE_ONE_IN = 16  # batches after it
-_SAMPLE_MOST = 1 << 30  # bytes that the sample of a log is decompressed to
+_MAX_SAMPLE_BYTES = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
 class Batches:
@@ -315,8 +315,8 @@ class _Scales:
     def __init__(self, source: Source, *, samples: bool) -> None:
         self._source = source
         self._samples = samples
-        self._left = _SAMPLE_MOST
-        self._whole = codecs.BatchDecompressor(_HELD_PAYLOAD)
+        self._left = _MAX_SAMPLE_BYTES
+        self._whole = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE)
 
     def sizes(self, chunk: Chunk) -> list[int | None]:
         """The bytes of the records in each batch; none of old wrappers, and of what is not measured or cannot be."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 OPEN_COST = 64 << 10
 """What it costs to open a file, in bytes that could be read instead."""
 
-_SMALLEST_TASK = 4 << 20  # bytes; what is smaller takes longer to hand out than to read
-_TASKS_A_CORE = 4
+_MIN_TASK_BYTES = 4 << 20  # bytes; what is smaller takes longer to hand out than to read
+_TASKS_PER_CORE = 4
 _SPLIT_FROM = 1.5  # times the target
 _LOOK_BACK = 8  # batches before a cut that are to be in order
 _SPLIT_TABLES = ("records",)  # reading only headers is quick enough for any segment
@@ -183,7 +183,7 @@ def _slices(items: Sequence[FileItem], options: Options) -> list[FileSlice]:
     if options.table not in _SPLIT_TABLES or options.split == "false":
         return [FileSlice(item) for item in items]
     large = [item for item in items if item.weight > _SPLIT_FROM * options.target_bytes]
-    if options.split == "auto" and len(large) >= _TASKS_A_CORE * _cores(options):
+    if options.split == "auto" and len(large) >= _TASKS_PER_CORE * _cores(options):
         return [FileSlice(item) for item in items]  # enough to do for all as it is
     to_split = {item.path for item in large}
     found: list[FileSlice] = []
@@ -248,8 +248,8 @@ def _bin_count(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Opti
     cores = _cores(options)
     by_size = -(-size // options.target_bytes)
     by_cost = -(-cost // options.target_bytes)
-    for_cores = min(cores, cost // min(_SMALLEST_TASK, options.target_bytes))
-    return max(1, min(max(by_size, for_cores, min(by_cost, by_size + _TASKS_A_CORE * cores - 1)), len(slices)))
+    for_cores = min(cores, cost // min(_MIN_TASK_BYTES, options.target_bytes))
+    return max(1, min(max(by_size, for_cores, min(by_cost, by_size + _TASKS_PER_CORE * cores - 1)), len(slices)))
 
 
 def _place(file_slice: FileSlice | CheckSlice) -> tuple[str, int]:

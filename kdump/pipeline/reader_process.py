@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     Build = Callable[[dict[str, Any], int, Options], pa.RecordBatch]
 
 _HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes after this; its size in bytes
-_BEHIND, _REPORTS = -1, -2
+_INLINE, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
 _PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all
 _LAST_POSITION_SIZE = 64 << 10  # of the number of the slice that is read, and an error
 _FAILED = 70
-_MOST_HELD = 64  # slices of few rows that wait to be sent
+_MAX_WAITING_SLICES = 64  # slices of few rows that wait to be sent
 _SCHEMA_SIZE = 256 << 10  # what stands around a batch is less
 _MAX_CRASHES = 1000  # of one task, which is given up then
 _CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE))
@@ -224,12 +224,12 @@ class _Outlet:
     def send(self, batch: pa.RecordBatch) -> None:
         """Send one; it is copied once where there is a slot."""
         fits = pa.ipc.get_record_batch_size(batch) + _SCHEMA_SIZE <= self._shared.size
-        slot = self._free.pop() if fits and self._has_slot() else _BEHIND
-        sink = pa.BufferOutputStream() if slot == _BEHIND else pa.FixedSizeBufferWriter(self._slots[slot])
+        slot = self._free.pop() if fits and self._has_slot() else _INLINE
+        sink = pa.BufferOutputStream() if slot == _INLINE else pa.FixedSizeBufferWriter(self._slots[slot])
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
         write_all(self._writing, _HEAD.pack(slot, sink.tell()))
-        if slot == _BEHIND:
+        if slot == _INLINE:
             write_all(self._writing, memoryview(sink.getvalue()))
 
     def report(self, reports: list[SliceReport]) -> None:
@@ -288,7 +288,7 @@ def _send(
         if waits:
             first += islice(parts, 1)
             waits = len(first) < 2  # so all its rows are here
-        if not waits or len(waiting) == _MOST_HELD:
+        if not waits or len(waiting) == _MAX_WAITING_SLICES:
             send(joined(held), waiting)
             held.clear()
             waiting = []

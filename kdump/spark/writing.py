@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.pipeline.reconciliation import Reconciliation
     from kdump.pipeline.tasks import ScanTask, TaskReport
 
-FEW_ROWS = 500_000
+MAX_DRIVER_ROWS = 500_000
 """Of so many rows SQLite tells in some seconds what Spark takes as long to plan."""
 
 _INTERVAL = 0.2  # seconds between two looks at how far all has come
@@ -73,7 +73,7 @@ def _attempt(task: ScanTask) -> TaskReport:
 
 def ask_tables(session: SparkSession, queries: Sequence[Query], folder: str) -> list[pa.Table]:
     """The answers to questions to the tables in a folder. Where these are small, SQLite is asked: it needs no time to begin."""
-    if written.row_count(folder, queries) <= FEW_ROWS:
+    if written.row_count(folder, queries) <= MAX_DRIVER_ROWS:
         return written.ask(folder, queries)
     names = {table for query in queries for table in query.columns}
 

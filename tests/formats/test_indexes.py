@@ -139,9 +139,11 @@ def _position_by_kafkas_search(entries: Sequence[tuple[int, int]], target: int, 
     return search(0, hot)
 
 
-def _looked_up(entries: Entries, targets: Sequence[int], base_offset: int = 0, *, tries_end_first: bool = True) -> list[int]:
+def _looked_up(
+    entries: Entries, targets: Sequence[int], base_offset: int = 0, *, tries_end_first: bool = True, **held: int
+) -> list[int]:
     with opened(build_offset_index(entries=entries, base_offset=base_offset)) as source:
-        lookup = offset_index_check.Lookup(source, base_offset, tries_end_first=tries_end_first)
+        lookup = offset_index_check.Lookup(source, base_offset, tries_end_first=tries_end_first, **held)
         return [lookup.position_of(target) for target in targets]
 
 
@@ -193,9 +195,7 @@ def test_an_index_too_large_to_be_held_is_looked_up_alike(
     entries = [(base_offset + offset, position) for offset, position in relative]
     targets = [base_offset + target for target in targets]
     held = _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offset_index_check, "_HELD", -1)
-        assert _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first) == held
+    assert _looked_up(entries, targets, base_offset, tries_end_first=tries_end_first, max_held_bytes=-1) == held
 
 
 def test_offsets_wrap_in_lookups_too() -> None:

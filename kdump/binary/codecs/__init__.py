@@ -51,7 +51,7 @@ _MODULES = {
 MAX_PAYLOAD = 256 << 20
 """How many bytes one payload may decompress to, unless the caller says otherwise."""
 
-_OFTEN_WANTED = 1 << 20
+_KEPT_BLOCK_BYTES = 1 << 20
 
 
 class Payload:
@@ -128,7 +128,7 @@ class BatchDecompressor:
                 return None
             self._by_codec[codec] = _module(codec).BatchDecompressor(self._limit)
             # glibc keeps memory of sizes that were freed once; else it may ask the system again for each batch
-            bytearray(_OFTEN_WANTED)
+            bytearray(_KEPT_BLOCK_BYTES)
         return self._by_codec[codec].decompress(compressed)
 
 

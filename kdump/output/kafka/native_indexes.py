@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kdump.output.kafka.native_lines import Write
 
 _COMPLAINTS = 1024
-_HELD_INDEX = 16 << 20  # an offset index up to this size is held to look entries up
+_MAX_HELD_INDEX_BYTES = 16 << 20  # an offset index up to this size is held to look entries up
 
 
 class OffsetIndexText:
@@ -129,7 +129,7 @@ class TimeIndexText:
 
 def can_hold(index: Source) -> bool:
     """Whether an offset index is small enough to be held while it is searched."""
-    return index.size <= _HELD_INDEX
+    return index.size <= _MAX_HELD_INDEX_BYTES
 
 
 def walks_to_end(log: Source) -> bool:

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
     from kdump.errors import CorruptData
 
-    Texts = tuple[str | None, str | None]
+    KeyAndPayload = tuple[str | None, str | None]
     Content = bytes | CorruptData | None
     """A value, or the fault that keeps it from being had: it comes up where a decoder asks for the value."""
 
-    RecordDecoder = Callable[[int, bytes | None, Content], Texts]
+    RecordDecoder = Callable[[int, bytes | None, Content], KeyAndPayload]
     """From the offset, key and value of a record to the texts of key and payload, None where there is nothing to show."""

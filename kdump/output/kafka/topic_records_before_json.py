@@ -10,7 +10,7 @@ from kdump.output.kafka import reports, scala_order
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.messages.schema import Value
-    from kdump.output.kafka.record_decoder import Content, RecordDecoder, Texts
+    from kdump.output.kafka.record_decoder import Content, KeyAndPayload, RecordDecoder
     from kdump.releases.decoder_words import DecoderWords
     from kdump.releases.profile import Profile
 
@@ -42,7 +42,7 @@ def offsets(profile: Profile) -> RecordDecoder:
     if not words.allows_null_protocol:
         group_value = schema.without_nulls(group_value, "protocol", "leader")
 
-    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         if value is None and not words.shows_tombstones:
             return None, None
         version, fields = _offsets_key(words, key, bounds_sizes=bounds_sizes)
@@ -91,7 +91,7 @@ def transactions(profile: Profile) -> RecordDecoder:
     key_message, value_message = RECORDS[0]
     value_message = profile.schemas.as_known(value_message)
 
-    def decode(_offset: int, key: bytes | None, value: Content) -> Texts:
+    def decode(_offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         if key is None:
             raise CorruptData("transaction-log-key-null", "the record has no key")
         version, reader = before_json.versioned(key, bounds_sizes=bounds_sizes)
@@ -123,7 +123,7 @@ def _had(value: bytes | CorruptData) -> bytes:
 def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDecoder:
     """The decoder; its faults say what SchemaException says: the fields from the outermost on, and what is wrong inside."""
 
-    def decode_or_raise(offset: int, key: bytes | None, value: Content) -> Texts:
+    def decode_or_raise(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         try:
             return decode(offset, key, value)
         except CorruptData as fault:
