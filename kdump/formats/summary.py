@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from kdump.binary import kernel, producer_run, summary_reference
+from kdump.binary import kernel, producer_streak, summary_reference
 from kdump.binary.batch_header import (
     BASE_OFFSET,
     BATCH_HEADER,
@@ -79,13 +79,13 @@ class BatchSummary:
     highest_base_sequence: int
     orphans: int  # transactional batches of data without producer
 
-    def __init__(self, summarized: Summarized, header_at: Callable[[int], bytes], runs: Callable[[], bytes | None]) -> None:
-        """`header_at` reads the header of a batch, given where in the file that starts, and `runs` what producers wrote."""
+    def __init__(self, summarized: Summarized, header_at: Callable[[int], bytes], streaks: Callable[[], bytes | None]) -> None:
+        """`header_at` reads the header of a batch, given where in the file that starts, and `streaks` what producers wrote."""
         numbers, positions, first_offsets, last_offsets, timestamps = summarized
         self.__dict__.update(zip(summary_reference.SUMMARY, numbers, strict=True))
         self.is_legacy = self.lowest_magic < 2
         self._header_at = header_at
-        self._runs = runs
+        self._streaks = streaks
         self.positions = array("q", positions)
         self.first_offsets = array("q", first_offsets)
         self.last_offsets = array("q", last_offsets)
@@ -101,10 +101,10 @@ class BatchSummary:
         first_offset = header[BASE_OFFSET]
         return first_offset, first_offset + header[LAST_OFFSET_DELTA], position + LOG_OVERHEAD + header[LENGTH]
 
-    def producer_runs(self) -> Iterator[tuple[int, ...]] | None:
-        """What each producer wrote, a run at a time; see producer_run.RUN. None where a batch of it is odd."""
-        data = self._runs()
-        return None if data is None else producer_run.LAYOUT.iter_unpack(data)
+    def producer_streaks(self) -> Iterator[tuple[int, ...]] | None:
+        """What each producer wrote, a streak at a time; see producer_streak.STREAK. None where a batch is irregular."""
+        data = self._streaks()
+        return None if data is None else producer_streak.LAYOUT.iter_unpack(data)
 
 
 def of_window(
@@ -128,4 +128,4 @@ def of_window(
         at = start - position
         return window[at : at + BATCH_HEADER_SIZE]
 
-    return BatchSummary(summarized, header_at, lambda: native.producer_runs(window, start, count, position))
+    return BatchSummary(summarized, header_at, lambda: native.producer_streaks(window, start, count, position))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden_outputs.runs import CASES
-from kdump.binary import kernel, producer_run, reference, summary_reference
+from kdump.binary import kernel, producer_streak, reference, summary_reference
 from kdump.binary.java_strings import text_of
 from kdump.checks.check import jobs, run
 from kdump.checks.packed_ints import Column
@@ -151,7 +151,7 @@ def test_summaries_are_those_of_the_reference(logs: list[bytes], data: st.DataOb
 
 def test_summaries_have_the_same_names_in_both_kernels() -> None:
     assert _kernel.SUMMARY == summary_reference.SUMMARY
-    assert _kernel.RUN == producer_run.RUN
+    assert _kernel.STREAK == producer_streak.STREAK
 
 
 PRODUCED = st.lists(
@@ -178,7 +178,7 @@ def test_runs_of_producers_are_those_of_the_reference(batches: list[bytes], data
                 window[place] = data.draw(st.integers(0, 255))
     position = data.draw(st.integers(0, 1 << 40))
     arguments = (bytes(window), 0, len(batches), position)
-    assert _kernel.producer_runs(*arguments) == summary_reference.producer_runs(*arguments)
+    assert _kernel.producer_streaks(*arguments) == summary_reference.producer_streaks(*arguments)
 
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)

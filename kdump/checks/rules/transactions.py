@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from itertools import groupby
 
 from kdump.binary.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT
-from kdump.binary.producer_run import (
+from kdump.binary.producer_streak import (
     BASE_OFFSET,
     COMMIT_OFFSET,
     COMMITS,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from kdump.reading.items import Damage, Section
     from kdump.tables import Table
 
-    Run = tuple[int, ...]  # producer_run says of what
+    Run = tuple[int, ...]  # producer_streak says of what
     Place = tuple[int, int, int]  # where a marker starts and ends, and its offset
 
 LONGEST_TRANSACTION = 20 * 60 * 1000
@@ -113,7 +113,7 @@ class Transactions(SegmentRule):
             return False
         if summary.highest_base_sequence >= _NEAR_WRAP or snapshots and snapshots[0] <= summary.last_offset:
             return False
-        runs = summary.producer_runs()
+        runs = summary.producer_streaks()
         if runs is None or len(known.expected) + summary.count >= producers.MAX_PRODUCERS:
             return False
         following = _Following(known, self.context.path, any_sequence=self.has_coordinator_sequences)
