@@ -81,22 +81,22 @@ MIN_RECORD_OVERHEAD = 14
 
 
 def batch_offset(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The offset that the header at this position begins with; of a message it is the only one."""
+    """The offset at the start of the header at this position; a message has no other."""
     return int.from_bytes(data[position : position + LENGTH_AT], "big", signed=True)
 
 
 def batch_length(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The length that the header at this position states, which does not count offset and length. It may be negative."""
+    """The length field of the header at this position, which excludes the offset and the length itself. It may be negative."""
     return int.from_bytes(data[position + LENGTH_AT : position + LOG_OVERHEAD], "big", signed=True)
 
 
 def batch_size(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The size that the header at this position states: its length, with offset and length."""
+    """The size of the batch by the header at this position: its length field plus the offset and the length itself."""
     return LOG_OVERHEAD + batch_length(data, position)
 
 
 def codec_id(data: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The id of the codec that the header at this position states, of a batch or a message."""
+    """The codec id in the header at this position, of a batch or a message."""
     at = ATTRIBUTES_AT + 1 if data[position + MAGIC_AT] >= 2 else MESSAGE_ATTRIBUTES_AT
     return data[position + at] & COMPRESSION_MASK
 

@@ -20,7 +20,7 @@ _MIN_PACKAGE_BYTES = 32 << 10  # our loop takes 2 ms for these; to import the pa
 
 
 def crc32c_for(byte_count: int) -> Checksum:
-    """The function for CRC-32C that suits this many bytes: few are not worth the import of the package."""
+    """The fastest function for CRC-32C for this many bytes; a few bytes are not worth importing the package."""
     if kernel.native is not None:
         native: Checksum = kernel.native.crc32c
         return native
@@ -32,7 +32,7 @@ def crc32c_for(byte_count: int) -> Checksum:
 
 
 def of_range(source: Readable, start: int, end: int, checksum: Checksum, crc: int = 0, *, window_size: int = WINDOW_SIZE) -> int:
-    """The checksum over a range of a file, read a window at a time, going on from `crc`. It ends early where the file does."""
+    """The checksum over a range of a file, read in windows and continued from `crc`. It ends early if the file does."""
     while start < end:
         window = source.read(start, min(window_size, end - start))
         if not window:

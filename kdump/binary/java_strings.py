@@ -35,7 +35,7 @@ def _lenient(data: bytes) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text with control characters made visible, for a terminal that would obey them."""
+    """The text with control characters escaped, so that a terminal does not obey them."""
     if text.isprintable():
         return text
     return "".join(

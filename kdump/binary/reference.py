@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     RecordTuple = tuple[int, int, int, int, Headers, Buffer | None, Buffer | None]
 
     class Checksum(Protocol):
-        """The checksum of these bytes, going on from `crc`."""
+        """The checksum of these bytes, continued from `crc`."""
 
         def __call__(self, data: bytes | memoryview, crc: int = 0, /) -> int: ...
 
@@ -70,7 +70,7 @@ _SHORT_SIZES = {byte: byte >> 1 for byte in range(0, 0x80, 2)}
 def walk_batches(
     window: bytes, start: int, max_codec: int, crc32c: Checksum
 ) -> tuple[list[BatchHeader], list[int], list[bool], int]:
-    """Walk the regular batches of magic 2 (and higher) from `start`, up to the first that is not one or not whole.
+    """Walk the regular batches of magic 2 (and higher) from `start` to the first irregular or incomplete one.
 
     A codec above `max_codec` is irregular. The answer is their headers, where each starts in the window, whether its checksum
     fits, and where the walk ended.
@@ -97,7 +97,7 @@ def walk_batches(
 def walk_messages(
     window: bytes, start: int, min_magic: int, max_codec: int
 ) -> tuple[list[MessageHeader], list[int], list[bool], int]:
-    """Walk the regular messages of magic 0 and 1 from `start`, up to the first that is not one or not whole.
+    """Walk the regular messages of magic 0 and 1 from `start` to the first irregular or incomplete one.
 
     A magic below `min_magic` or a codec above `max_codec` is irregular. A header ends with the timestamp; magic 0 has none,
     which is -1.
@@ -122,7 +122,7 @@ def walk_messages(
 
 
 def walk_extents(window: bytes, start: int, window_position: int) -> tuple[list[int], list[int], int]:
-    """Walk regular batches and messages of any magic from `start`, up to the first that is not one or not whole.
+    """Walk the regular batches and messages of any magic from `start` to the first irregular or incomplete one.
 
     The answer is where each starts in the file, its last offset, and where the walk ended.
     """
@@ -360,7 +360,7 @@ def _pass_headers(
 
 
 def fault_of_headers(data: Buffer, position: int, limit: int, count: int) -> tuple[str, dict[str, int]]:
-    """What is wrong first with headers of which there cannot be as many as a record says."""
+    """The first fault of a record's headers when their count is impossible."""
     try:
         _, _, code, values = read_headers(data, position, limit, count)
     except (IndexError, VarintTooLong):
@@ -369,7 +369,7 @@ def fault_of_headers(data: Buffer, position: int, limit: int, count: int) -> tup
 
 
 class VarintTooLong(Exception):
-    """A varint does not end in time; `value` is what had been read by then."""
+    """A varint is too long; `value` is what had been read by then."""
 
     def __init__(self, value: int, size: int) -> None:
         super().__init__(value)

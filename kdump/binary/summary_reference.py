@@ -1,4 +1,4 @@
-"""What runs of batches have in common: summaries in plain Python, which own the behaviour of those in C."""
+"""Summaries of consecutive batches in plain Python, which define the behaviour of those in C."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ SUMMARY = (
     *("lowest_producer_id", "highest_producer_id", "lowest_producer_epoch", "highest_producer_epoch"),
     *("highest_base_sequence", "orphans"),
 )
-"""What a summary tells of a run of batches; kdump/formats/summary.py says what each is."""
+"""The fields of a summary; kdump/formats/summary.py says what each one is."""
 
 
 def summarize_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Summarized | None:
-    """Walk as `walk_batches`, and tell what the batches have in common.
+    """Walk as `walk_batches`, and summarize the batches.
 
     The answer is a number for each name of SUMMARY, and as 64-bit numbers where each batch starts in the file, its first and last
     offset, and its timestamp. It is None where there is no batch, or where one is not of magic 2, its checksum does not fit, or
@@ -139,7 +139,7 @@ def summarize_batches(window: bytes, start: int, window_position: int, max_codec
 
 
 def summarize_messages(window: bytes, start: int, window_position: int, min_magic: int, max_codec: int) -> Summarized | None:
-    """The same for messages, as `walk_messages` finds them; what they do not have is 0, and first offsets are last offsets."""
+    """The same for messages, as `walk_messages` finds them. Fields they lack are 0, and first offsets are last offsets."""
     headers, starts, valid, end = walk_messages(window, start, min_magic, max_codec)
     if not headers or False in valid:
         return None
@@ -160,7 +160,7 @@ def _summary_of_any(
     last_offsets: Sequence[int],
     timestamps: Sequence[int],
 ) -> dict[str, int] | None:
-    """What batches and messages have in common; None where the offsets cannot be, or do not go on."""
+    """The part of a summary that batches and messages share, or None if offsets are impossible or not in order."""
     if first_offsets[0] < 0 or last_offsets[-1] > 0x7FFFFFFFFFFFFFFF or not all(map(lt, last_offsets, first_offsets[1:])):
         return None
     gaps = [row for row, (last, first) in enumerate(zip(last_offsets, first_offsets[1:], strict=False)) if first != last + 1]

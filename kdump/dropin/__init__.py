@@ -1,4 +1,4 @@
-"""The drop-in form: Kafka's options, Kafka's output, Kafka's stopping, Kafka's exit codes."""
+"""The drop-in form: Kafka's options, output, failures and exit codes."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _heading(tool: DumpTool, name: str) -> str:
 
 
 class _LogText:
-    """Writes a log's lines: those of regular batches by the kernel in C, where it is there, all others by way of tables."""
+    """Writes a log's lines: regular batches with the kernel in C if it was built, all others by way of tables."""
 
     def __init__(self, tool: DumpTool, out: Out, complain: Complain, kernel_text: KernelText | None) -> None:
         self.kernel = kernel_text
@@ -231,7 +231,7 @@ def _kernel_plan(
     contents: ContentWords | None = None,
     skips_metadata: bool = False,
 ) -> KernelPlan | None:
-    """What the kernel in C shows of a log, where it is there and the output is as it stands in Kafka's words."""
+    """The plan for the kernel in C, or None if it was not built or the output is for a terminal."""
     if kernel.native is None or tool.is_terminal:
         return None
     from kdump.output.kafka.native_lines import KernelPlan
@@ -247,7 +247,7 @@ def _kernel_plan(
 
 
 def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain, tuning: Tuning) -> KernelText | None:
-    """What shows that there."""
+    """The writer of lines for a plan, or None without a plan."""
     if plan is None:
         return None
     from kdump.output.kafka.native_lines import KernelText
@@ -258,7 +258,7 @@ def _kernel_text(plan: KernelPlan | None, out: Out, complain: Complain, tuning: 
 def _bulk_renderer(
     tool: DumpTool, source: Source, rules: LogRules, make: Maker, text: _BatchText | _RecordText, *, is_deep: bool
 ) -> BulkRenderer | None:
-    """What shows much of the log at once: several processes, where that is worth while, or the kernel in C."""
+    """The renderer of large parts of a log: several processes if that pays, or the kernel in C."""
     own = text.kernel.bulk_renderer(source) if text.kernel is not None and source.throttle is None else None
     if source.size < tool.tuning.min_jobs_bytes or tool.jobs == 1 or tool.is_terminal or source.throttle is not None:
         return own

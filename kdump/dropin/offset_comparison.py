@@ -1,4 +1,4 @@
-"""The offset index against its log."""
+"""Compares an offset index with its log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MIN_MESSAGE_SIZE = 27  # of which what is unpacked is a part
 
 
 def open_slice(log: Source, position: int, size: int, rules: LogRules = STRICT_RULES, *, may_start_past_end: bool = False) -> Log:
-    """The log from `position` on, for `size` bytes at most; after its end there is nothing if it may start there.
+    """At most `size` bytes of the log from `position` on; empty if the slice may start past the end and does.
 
     Raises CorruptData with the codes `index-position-negative`, `index-position-past-log` or `size-negative`.
     """
@@ -55,7 +55,7 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
 
 
 class LastOffsets:
-    """Last offsets of batches by position, for positions in order: a window of the log is held where they are close together.
+    """Looks up the last offsets of batches by ascending position; keeps a window of the log while positions are close.
 
     `at` is `last_offset_at`, many times over.
     """
@@ -105,7 +105,7 @@ def _no_batch(log: Source, position: int) -> CorruptData:
 
 
 def check_sanity(index: Source, base_offset: int, *, allows_base_offset: bool) -> None:
-    """What Kafka's sanity check asks of an offset index.
+    """Kafka's sanity check of an offset index.
 
     Raises CorruptData with the codes `index-last-offset` or `index-size`.
     """
@@ -121,7 +121,7 @@ def check_sanity(index: Source, base_offset: int, *, allows_base_offset: bool) -
 
 
 class Lookup:
-    """Looks up positions in an offset index as Kafka does, which matters where its entries are not in order."""
+    """Looks up positions in an offset index as Kafka does, which matters if its entries are not in order."""
 
     def __init__(
         self, index: Source, base_offset: int, *, tries_end_first: bool, max_held_bytes: int = _MAX_HELD_INDEX_BYTES
@@ -141,7 +141,7 @@ class Lookup:
             self._in_order = offsets if all(map(lt, offsets, offsets[1:])) else None
 
     def position_of(self, offset: int) -> int:
-        """The position of the largest entry that is not above `offset`; 0 where there is none."""
+        """The position of the largest entry that is not above `offset`, or 0."""
         if self._in_order is not None:  # there is one answer, however one searches
             row = bisect_right(self._in_order, offset)
             return self._positions[row - 1] if row else 0
@@ -170,7 +170,7 @@ class Lookup:
 
 
 class _UnheldColumn:
-    """Column `number` of an offset index that is not held: each value is read when it is asked for."""
+    """Column `number` of an offset index that is not held in memory; each value is read on access."""
 
     def __init__(self, index: Source, base_offset: int, number: int) -> None:
         self._index = index

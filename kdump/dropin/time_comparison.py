@@ -1,4 +1,4 @@
-"""The time index against its log, in one pass over the log."""
+"""Compares a time index with its log, in one pass over the log."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class EntryTargets:
     def _sweep(self) -> None:
         """Walk the batches once; entries join where they start and leave where their batch is found.
 
-        Entries that start where the walk sees no batch begin are left to walks of their own.
+        Entries that start where the walk sees no batch start get separate walks.
         """
         order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
         starts, offsets = self._starts, self._offsets
@@ -219,7 +219,7 @@ def entries(index: Source, base_offset: int, *, with_zero_tail: bool = False) ->
 
 
 def check_sanity(index: Source, base_offset: int) -> None:
-    """What Kafka's sanity check asks of a time index.
+    """Kafka's sanity check of a time index.
 
     Raises CorruptData with the codes `time-index-last-timestamp`, `time-index-last-offset` or `time-index-size`.
     """

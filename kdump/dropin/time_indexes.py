@@ -82,7 +82,7 @@ class _Entries:
         self.are_over = False
 
     def dump(self, start: int, end: int | None, previous: int, *, is_quiet: bool) -> int:
-        """Dump the entries from row `start` up to `end`; `previous` is the timestamp in front. Returns the last timestamp."""
+        """Dump the entries from row `start` up to `end`; `previous` is the timestamp before them. Returns the last timestamp."""
         tool, row = self._tool, start
         try:
             for timestamp, offset in zip(self._timestamps[start:end], self.offsets[start:end], strict=True):
@@ -110,7 +110,7 @@ class _Entries:
 def _kernel_text(
     tool: DumpTool, log: Source, index: Source, offset_index: Source, base_offset: int, *, is_quiet: bool
 ) -> TimeIndexText | None:
-    """The lines by the kernel in C, where nothing can go wrong after an entry's batch."""
+    """The writer of lines with the kernel in C, or None if something could go wrong after an entry's batch."""
     if kernel.native is None or Source.throttle is not None or tool.message_rules is not None:
         return None
     from kdump.output.kafka import native_indexes

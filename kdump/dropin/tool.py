@@ -1,4 +1,4 @@
-"""One run of Kafka's tool: its screens, its files one after the other, its end."""
+"""One run of Kafka's tool: its help screens, its files one after another, its end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex",
 
 
 class DumpTool:
-    """A run of the tool, in the words of a release, by as many processes as `jobs` says; 0 is for as many as suit the machine."""
+    """A run of the tool, in the words of a release, with `jobs` processes; 0 chooses a number for this machine."""
 
     def __init__(
         self,
@@ -95,13 +95,13 @@ class DumpTool:
         self.err.flush()
 
     def complain(self, kind: str, path: str, first: int, second: int) -> None:
-        """Note a pair of numbers that do not agree, for the report of this kind at the end of the run."""
+        """Record a mismatch of two numbers for the report of this kind at the end of the run."""
         if self.profile.reports_bare_names:
             path = path.rpartition("/")[2]
         self._complaints.append((kind, path, first, second))
 
     def _screen(self, arguments: Arguments, words: list[str]) -> int | None:
-        """Show a help or version screen if one is asked for, or needed; then the run ends with this code."""
+        """Show a help or version screen if it is asked for or needed. Returns the exit code then, otherwise None."""
         if not words or arguments.has("help"):
             message = self.profile.usage
         elif arguments.has("version"):
@@ -165,7 +165,7 @@ class DumpTool:
         return source
 
     def open_index(self, path: str, given: str = "") -> Source:
-        """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so.
+        """Open an index. If it is missing, Kafka's tool creates an empty one and fails on it; kdump only reports that.
 
         `path` is absolute. The index that a run is asked for is named as it was `given` where it cannot be opened.
         """
@@ -188,11 +188,11 @@ class DumpTool:
             raise coded(error, codes.get(error.code, error.code))
 
     def sibling(self, path: str, suffix: str) -> str:
-        """The file of the same segment with another suffix, or what the tool takes for it."""
+        """The file of the same segment with another suffix, by the tool's way of finding it."""
         return path.partition(".")[0] + suffix if self.profile.siblings_share_path else sibling(path, suffix)
 
     def with_records(self, fault: CorruptData, source: Source, *, is_slice: bool = False) -> CorruptData:
-        """The fault with what its message may say of the open log: all of it, or the part that was being read.
+        """The fault with the text that its message may contain about the open log, or the slice of it.
 
         Indexes read a log by slices.
         """
@@ -201,7 +201,7 @@ class DumpTool:
         return fault
 
     def message_of(self, fault: Fault) -> str:
-        """What the tool says of a fault: an exception as Java prints it, or a line."""
+        """The tool's message for a fault: an exception as Java prints it, or a line."""
         words = self.profile.words(fault.code)
         name = str(fault.path).rpartition("/")[2]
         values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
@@ -215,7 +215,7 @@ class DumpTool:
         return f'Exception in thread "main" {exception}' + ("" if words.message is None else f": {message}")
 
     def _throw(self, fault: Fault) -> None:
-        """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""
+        """Print the exception that ends the tool; then, unless stderr is strict, say how to continue."""
         self.say(self.message_of(self._as_met(fault)) + "\n")
         if not self._is_strict and isinstance(fault, CorruptData) and fault.position is not None:
             command = _COMMANDS.get(file_name.suffix(self._path), "log --keep-going")
@@ -233,7 +233,7 @@ class DumpTool:
 
 
 def coded(error: Unreadable, code: str) -> Unreadable:
-    """The same error under another code, where the tool opens files in another way."""
+    """The same error under another code, for tools that open files differently."""
     error.code = code
     return error
 
@@ -252,7 +252,7 @@ def sibling(path: str, suffix: str) -> str:
 
 
 def _has_folder(path: str) -> bool:
-    """Whether a file of this path could be created."""
+    """Whether the directory of this path exists, so that a file could be created."""
     return os.path.isdir(os.path.dirname(path) or ".")
 
 

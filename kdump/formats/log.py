@@ -96,7 +96,7 @@ class Chunk:
 
     @property
     def summary(self) -> BatchSummary | None:
-        """What the batches have in common, where they are sound and in order and that is known."""
+        """The summary of the batches, or None if they are not known to be valid and in order."""
         return None
 
     def slice(self, start: int, end: int) -> Chunk:
@@ -106,7 +106,7 @@ class Chunk:
 
 
 class SummarizedChunk(Chunk):
-    """A chunk that knows its summary. Columns, headers, starts and window come from `read` when one of them is first wanted."""
+    """A chunk that knows its summary. Columns, headers, starts and window come from `read` at the first access."""
 
     __slots__ = ("_read", "_summary")
 
@@ -117,7 +117,7 @@ class SummarizedChunk(Chunk):
 
     @classmethod
     def read_again(cls, summary: BatchSummary, source: Source, start: int) -> SummarizedChunk:
-        """A chunk whose bytes were not kept. Asking for its columns raises Unreadable where they are not the same any more."""
+        """A chunk whose bytes were not kept. Reading its columns raises Unreadable if the file has changed."""
 
         def read() -> Chunk:
             log = Log(source, start, summary.end)
@@ -143,7 +143,7 @@ class SummarizedChunk(Chunk):
 
 
 class LogRules:
-    """What a reader of a log takes for sound: codecs with ids below `codec_count`.
+    """What a reader of a log accepts: codecs with ids below `codec_count`.
 
     One that `reads_records_only`, as the deep iteration of old releases, meets neither the codec of an empty batch nor a
     negative magic, which it takes for 1. One that `fails_on_overflow` takes a length that overflows 32 bits, with the 12 bytes
@@ -206,7 +206,7 @@ class Log:
         self._crc32c = crc32c_for(self.end - start)
 
     def go_to(self, start: int, end: int) -> None:
-        """Let what is read next be another part of the log."""
+        """Continue with another part of the log."""
         self.position = self._start = start
         self.end = end
 
@@ -214,25 +214,25 @@ class Log:
         """Read on from `position`, a window at a time. What `renderer` and `render_bulk` write is left out.
 
         Raises CorruptData with the code `record-size-too-small` where a length cannot be, and with `batch-header-cut`,
-        `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the row as far as it is known.
+        `codec-unknown` or `magic-negative` where a header cannot be read; the latter two carry the known fields of the row.
         """
         if renderer is None:
             return self._walk(self.source.read, self._regular_chunk, self._irregular_batch, render_bulk)
         return self._walk(self._read_again, _RenderedWalk(self._regular_chunk, renderer), self._irregular_batch, render_bulk)
 
     def summarized_chunks(self) -> Iterator[Chunk]:
-        """The same chunks; those of sound batches in order know their summary, and make their columns when they are wanted."""
+        """The same chunks; those whose batches are valid and in order know their summary, and make their columns on demand."""
         return self._walk(self.source.read, self._summarized_chunk, self._irregular_batch)
 
     def extents(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Read on from `position`, only where batches start and what their last offsets are.
+        """Read on from `position`: only the positions of batches and their last offsets.
 
         Raises CorruptData as `chunks`, but looks at no codec, and with `batch-header-cut` only for the last offset's sake.
         """
         return self._walk(self.source.read, self._regular_extents, self._irregular_extent)
 
     def starts(self) -> Iterator[tuple[list[int], bytes, int]]:
-        """Read on from `position`, only where batches start in a window; the window, of which a header may be all; its position.
+        """Read on from `position`: where batches start in a window, the window (perhaps one header only), and its position.
 
         Raises CorruptData as `extents`.
         """
@@ -241,7 +241,7 @@ class Log:
     def walk(
         self, regular: Callable[[bytes, int, int, int], tuple[Item | None, int]], irregular: Callable[[int, int], Item]
     ) -> Iterator[Item]:
-        """Read on from `position`, with readers of its own.
+        """Read on from `position` with the caller's readers.
 
         `regular` reads a run of batches: in this window, from here on, the window being at that position of the log, and the
         first of them having that magic. It says what it made of them, and where in the window they end. If it makes nothing of
@@ -256,7 +256,7 @@ class Log:
         irregular: Callable[[int, int], Item],
         render_bulk: BulkRenderer | None = None,
     ) -> Iterator[Item]:
-        """Go through the log: runs of `regular` batches in one window, which `read` reads, and each other batch on its own."""
+        """Walk the log: `read` reads a window, `regular` takes the regular batches in it, `irregular` each other batch."""
         window, window_position = read(self.position, 0), self.position
         while True:
             start = self.position - window_position
@@ -288,7 +288,7 @@ class Log:
                     raise self._fault("position-overflow", "a length leads past any log", size)
 
     def _read_again(self, position: int, size: int) -> memoryview:
-        """As `source.read`, into the memory of the window before: new memory takes as long as the bytes that are read into it."""
+        """As `source.read`, into the memory of the previous window: allocating new memory takes as long as reading."""
         if len(self._window) < size:
             self._window = bytearray(size)
         window = memoryview(self._window)[:size]
@@ -414,7 +414,7 @@ class Log:
         return chunk
 
     def _overflow(self, magic: int, size: int, header_bytes: bytes) -> CorruptData:
-        """The fault of a length that overflows, with the row as far as Kafka looks at it before it trips."""
+        """The fault of a length that overflows, with the fields that Kafka reads before it fails."""
         row, through = RecordBatch.partial(None, batch_offset(header_bytes)), "last_offset"
         if magic >= 2:
             batches = record_batch.table_of_batches([BATCH_HEADER.unpack(header_bytes)], [self.position], [False])

@@ -95,7 +95,7 @@ class Message:
 
 
 class Limits:
-    """How far wrappers are unwrapped: bytes that one decompresses to, and messages in it, None for any number."""
+    """Limits for unwrapping one wrapper: decompressed bytes and messages, or None for no limit."""
 
     __slots__ = ("max_messages", "max_payload")
 
@@ -108,7 +108,7 @@ _AS_KAFKA = Limits()
 
 
 def read(source: Source, chunk: Chunk, limits: Limits = _AS_KAFKA) -> Iterator[RecordChunk]:
-    """The messages of a chunk, those inside wrappers in place of their wrapper.
+    """The messages of a chunk; a wrapper is replaced by the messages in it.
 
     Raises CorruptData as records.read says. A field that reaches past its message is a fault of that field only: Kafka meets
     it when it asks for the field.
@@ -187,7 +187,7 @@ def messages_of(source: Source, chunk: Chunk, row: int, limits: Limits = _AS_KAF
 
 
 def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
-    """The timestamp of a message in this row: that of its wrapper, where the broker set it."""
+    """The timestamp of a message in this row: that of its wrapper if the broker set it."""
     if message.magic and chunk.batches["timestamp_type"][row] == LOG_APPEND_TIME:
         timestamp: int = chunk.batches["timestamp"][row]
         return timestamp
@@ -244,7 +244,7 @@ def _placed(inner: Iterable[Message], base: int) -> Iterator[Message]:
 
 
 def _walk(payload: codecs.Payload) -> Iterator[Message]:
-    """The messages in a decompressed wrapper; one that is cut off at the end is not seen, as in Kafka."""
+    """The messages in a decompressed wrapper. As in Kafka, one that is cut off at the end is not seen."""
     data = memoryview(payload.data)
     yield from _messages_in(data[: payload.whole_blocks])
     if payload.error is not None:

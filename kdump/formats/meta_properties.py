@@ -1,4 +1,4 @@
-"""The file `meta.properties`: which cluster, which broker and which log directory a log directory says it is of.
+"""The file `meta.properties`: the cluster, broker and directory ids of a log directory.
 
     version=1
     cluster.id=MkU3OEVBNTcwNTJENDM2Qg
@@ -20,7 +20,7 @@ _RESERVED_IDS = 100
 
 
 class MetaProperties:
-    """What the file says; None for what it leaves out."""
+    """The properties of the file; None for a missing one."""
 
     __slots__ = ("cluster_id", "directory_id", "node_id", "version")
 

@@ -67,7 +67,7 @@ class Record(Row):
 
     `key_size` and `value_size` are -1 for null; messages give them as stored, so other negative numbers occur, and a damaged one
     may be too short to have them.
-    `sequence` and `headers` exist from magic 2 on; a message has a checksum of its own, `crc`, and `isvalid` says whether it
+    `sequence` and `headers` exist from magic 2 on; a message has its own checksum, `crc`, and `isvalid` says whether it
     fits.
     `timestamp` is in milliseconds since 1970, -1 for none.
 
@@ -156,7 +156,7 @@ def _walk_plain(
     wants_data: bool,
     known_headers: dict[bytes, Headers] | None,
 ) -> int | None:
-    """Append the records of the batch in this row, and say how many bytes it was decompressed to.
+    """Append the records of the batch in this row, and return the number of bytes it was decompressed to.
 
     Of a batch that is large, bad, or compressed in an unusual way nothing is appended: the answer is None.
     """
@@ -253,7 +253,7 @@ class BatchRecords:
             raise CorruptData("record-count-negative", message, count=count, magic=header[MAGIC])
 
     def checked_parts(self) -> Iterator[list[RecordTuple]]:
-        """As `parts`, but nothing comes out unless all is good. Raises CorruptData as `parts`."""
+        """As `parts`, but nothing is yielded unless all records are valid. Raises CorruptData as `parts`."""
         held: list[list[RecordTuple]] = []
         size = 0
         try:
@@ -316,7 +316,7 @@ class BatchRecords:
         return blocks
 
     def _has_more(self, blocks: Iterator[bytes], position: int, values: dict[str, Any]) -> bool:
-        """Whether the stream gave more: `_data` then begins with what stood at `position`."""
+        """Whether the stream yielded more. `_data` then starts with the byte that was at `position`."""
         if not self.is_compressed or self._stream_error is not None or values.get("size", 0) > MAX_RECORD_SIZE:
             return False
         assert isinstance(self._data, bytearray)
@@ -345,7 +345,7 @@ class BatchRecords:
         return True
 
     def _check_end(self, blocks: Iterator[bytes], position: int, rows: list[RecordTuple]) -> None:
-        """Nothing may be left after the last record; if there is, the tool does not show that record any more."""
+        """Check that nothing follows the last record; if something does, Kafka's tool does not show that record."""
         if position >= len(self._data) and self._has_more(blocks, position, {}):
             position = 0
         left_over = CorruptData("record-count-too-low", "bytes are left after the last record")

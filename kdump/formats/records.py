@@ -20,7 +20,7 @@ def read(
     with_data: bool = True,
     with_header_values: bool = True,
 ) -> Iterator[RecordChunk]:
-    """The records of all batches of a chunk, in order, decompressed as `quirks` says where that is not as readers do now.
+    """The records of all batches of a chunk, in order; `quirks` says how an old reader decompresses.
 
     Without `with_data` keys and values may be None although they are there, except those of control records; without
     `with_header_values` those of headers may.

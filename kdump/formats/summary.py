@@ -1,4 +1,4 @@
-"""What a run of sound batches has in common: what most questions about batches can be answered by, without a look at each."""
+"""Summary statistics of consecutive valid batches, so that most rules need not visit each one."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class BatchSummary:
-    """Neighbouring batches of magic 2, or messages of magic 0 and 1: all sound, and each with higher offsets than those before.
+    """A summary of consecutive batches of magic 2, or messages of magic 0 and 1, that are valid and have ascending offsets.
 
     Of a column of RecordBatch there is the lowest and the highest value, or the first and the last. `..._back` counts values
-    that are lower than those before; `first_...` and `last_...` of what is counted tell where in the file those batches start.
+    that are lower than those before; `first_...` and `last_...` of what is counted say where in the file those batches start.
     What messages do not have is 0, and so is the place of what does not occur.
     """
 
@@ -80,7 +80,7 @@ class BatchSummary:
     orphans: int  # transactional batches of data without producer
 
     def __init__(self, summarized: Summarized, header_at: Callable[[int], bytes], streaks: Callable[[], bytes | None]) -> None:
-        """`header_at` reads the header of a batch, given where in the file that starts, and `streaks` what producers wrote."""
+        """`header_at` reads the header of a batch at a position of the file; `streaks` reads what producers wrote."""
         numbers, positions, first_offsets, last_offsets, timestamps = summarized
         self.__dict__.update(zip(summary_reference.SUMMARY, numbers, strict=True))
         self.is_legacy = self.lowest_magic < 2
@@ -92,7 +92,7 @@ class BatchSummary:
         self.timestamps = array("q", timestamps)
 
     def extent_at(self, position: int) -> tuple[int, int, int]:
-        """The first and the last offset of the batch that starts here in the file, and where it ends."""
+        """The first and last offset of the batch at this position of the file, and where it ends."""
         data = self._header_at(position)
         if self.is_legacy:
             first_offset, length, *_ = MESSAGE_HEADER.unpack_from(data)
@@ -110,7 +110,7 @@ class BatchSummary:
 def of_window(
     window: bytes, start: int, position: int, max_codec: int, crc32c: Checksum, *, is_legacy: bool
 ) -> BatchSummary | None:
-    """The summary of the regular batches, or messages, in a window from `start` on. None where they are not what one is of.
+    """The summary of the regular batches or messages in a window from `start` on, or None if they are not valid and in order.
 
     The window begins at this position of the file.
     """

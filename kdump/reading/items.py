@@ -1,4 +1,4 @@
-"""What a walk through a log comes upon: sections of batches, and damaged ranges between them."""
+"""What a walk through a log yields: sections of batches, and the damaged ranges between them."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Section:
 
 
 class Damage:
-    """A range of bytes, `end` exclusive, that holds no batch that could be read; `code` is one of the catalogue.
+    """A range of bytes, `end` exclusive, without a readable batch; `code` is one of the catalogue's.
 
     `status` is damaged, zero, or not_examined where the search for batches was given up. `resync` says how the walk went on.
-    `row` is the batch it begins with as far as its header tells one, sound up to the field `through`; `is_batch` says that a
-    batch was lost here, as far as can be told.
+    `row` holds the fields of the batch at its start, if there are any, valid up to the field `through`; `is_batch` says that a
+    batch was probably lost here.
     """
 
     __slots__ = ("code", "end", "is_batch", "message", "resync", "row", "start", "status", "through")

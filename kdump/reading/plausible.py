@@ -1,4 +1,4 @@
-"""Whether bytes may be the header of a batch, as far as their fields tell."""
+"""Whether bytes may be the header of a batch, judging by its fields."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def holds_header(header_bytes: bytes, rest: int) -> bool:
 
 
 def may_be_header(header_bytes: bytes, rest: int) -> bool:
-    """Whether this may be the header of a batch, if only its CRC fits: as plausible, but for what a foreign writer may do.
+    """Whether this may be the header of a batch if its CRC fits: plausible, except where other writers differ from Kafka.
 
     One that claims to be large has to be plausible in all: in random bytes every 12,000th position looks like one by length
     and magic alone, and each would cost the CRC of what it claims.
@@ -68,7 +68,7 @@ def _is_plausible_message(header_bytes: bytes, length: int) -> bool:
 
 
 def is_header_but_for(header_bytes: bytes, rest: int) -> bool:
-    """Whether this may be the header of a batch but for one field: its offset, its length, or its magic.
+    """Whether this may be the header of a batch with one wrong field: its offset, its length or its magic.
 
     `rest` bytes are left in the file; of a header that the file cuts off, what is there counts.
     """

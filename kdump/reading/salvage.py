@@ -1,4 +1,4 @@
-"""Goes on after damage: every intact batch of a log is listed, and every damaged range is named."""
+"""Walks a log past damage: every intact batch is listed, and every damaged range is named."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def walk(
     threads: int = 0,
     tuning: ReadTuning = DEFAULT,
 ) -> Generator[Section | Damage]:
-    """All batches of a log from `start` on, and all that is damaged between them: together they cover every byte.
+    """All batches of a log from `start` on, and all damaged ranges between them; together they cover every byte.
 
     A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
     stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
@@ -92,7 +92,7 @@ class _Walk:
         self._next_inside = 0  # where batches begin that the next damaged batch claims, and does not hold
 
     def by_stretches(self, read_ahead: ReadAhead) -> Iterator[Section | Damage]:
-        """All to the end of the log: large stretches, and where something is off, windows."""
+        """Everything up to the end of the log: in large stretches, or in windows where something is wrong."""
         size = self._source.size
         while self._position < size:
             chunk = read_ahead.at(self._position)
@@ -104,7 +104,7 @@ class _Walk:
                 yield from self.by_windows(read_ahead.next_try)
 
     def by_windows(self, until: int) -> Iterator[Section | Damage]:
-        """All to the end of the log, or after `until` to the next batch."""
+        """Everything up to the end of the log, or up to the first batch after `until`."""
         source, tuning = self._source, self._tuning
         window_size = tuning.window_bytes
         while self._position < min(until, source.size):
@@ -133,7 +133,7 @@ class _Walk:
                 yield from self._go_on(fault)
 
     def _rows_in_step(self, chunk: Chunk) -> int:
-        """How many of the batches are sound, or lead to a batch or the end of the file in spite of their damage."""
+        """The number of leading batches that are valid, or whose length leads to a batch or the end of the file."""
         valid = chunk.batches["isvalid"]
         if False not in valid:
             return len(valid)
@@ -154,7 +154,7 @@ class _Walk:
         return len(valid)
 
     def _first_inside(self, start: int, end: int, before: Extent | None) -> int:
-        """Where batches begin that stand inside the span which a damaged batch claims, and are no payload of it; 0 for nowhere.
+        """Where the first batches start that lie in the span a damaged batch claims but are not its payload; 0 for nowhere.
 
         They fill the span up to its end without a gap, and their offsets go on from the damaged batch, or up to the next one.
         Where the offsets of the damaged batch reach up to the next one, it holds what it claims to. Leader epochs go on from the
@@ -178,7 +178,7 @@ class _Walk:
         return position if leads_to_next and (first == own[1] + 1 or last[1] + 1 == following[0]) else 0
 
     def _leads_on(self, position: int, is_legacy: bool) -> bool:
-        """Whether a batch may start here, or only zeros, or the file ends. Old messages follow only each other."""
+        """Whether a batch may start here, only zeros follow, or the file ends. Old messages follow only each other."""
         source = self._source
         if position == source.size:
             return True
@@ -190,7 +190,7 @@ class _Walk:
     # Going on
 
     def _go_on(self, fault: CorruptData | None) -> Iterator[Section | Damage]:
-        """Tell what is wrong at `position`, and move on to the next batch."""
+        """Report the damage at `position`, and move on to the next batch."""
         start, source = self._position, self._source
         inside, self._next_inside = self._next_inside, 0
         header_bytes = source.read(start, BATCH_HEADER_SIZE)
@@ -246,7 +246,7 @@ class _Walk:
             )
 
     def _named(self, header_bytes: bytes, fault: CorruptData | None) -> tuple[Damage, int]:
-        """The damage that begins with this header, its end still open, and where the batch claims to end (0: nowhere)."""
+        """The damage that starts with this header, without its end, and where the batch claims to end (0: nowhere)."""
         start = self._position
         rest = self._source.size - start
         length, magic = batch_length(header_bytes), header_bytes[MAGIC_AT]
@@ -297,7 +297,7 @@ class _Walk:
     # Wrong lengths
 
     def _repaired_size(self, position: int, claimed_end: int | None = None) -> int:
-        """The size with which the CRC of this batch fits, 0 if there is none; below what it claims, where that leads on."""
+        """The size at which the CRC of this batch fits, or 0. If its claimed length leads on, only smaller sizes are tried."""
         header_bytes = self._source.read(position, BATCH_HEADER_SIZE)
         if claimed_end is None and not is_header_but_for(header_bytes, self._source.size - position):
             return 0
@@ -305,7 +305,7 @@ class _Walk:
         return end - position if end else 0
 
     def _repaired(self, header_bytes: bytes, size: int) -> Section:
-        """The batch at `position` as it is but for its length."""
+        """The batch at `position` with its length corrected."""
         start = self._position
         length = size - LOG_OVERHEAD
         patched = header_bytes[:LENGTH_AT] + length.to_bytes(4, "big") + header_bytes[LOG_OVERHEAD:]

@@ -43,7 +43,7 @@ _BYTES_PER_TRY = 8  # searched for each header looked at
 
 
 class Candidates:
-    """What is taken for the start of a batch until its CRC is computed.
+    """Which bytes are a candidate for the start of a batch, until its CRC is computed.
 
     `pattern` is a regular expression that matches the magic of a header that is at least 26 bytes long. `may_be` has a closer
     look: it is given the bytes of the header and how many bytes of the log are left from there on.
@@ -77,7 +77,7 @@ _MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header
 
 
 class Budget:
-    """How many bytes a search may feed to checksums, and how many headers it may look at: linear in what it goes through.
+    """Limits the bytes a search feeds to checksums and the headers it looks at, in proportion to the bytes searched.
 
     Hostile bytes full of headers use it up, whatever they lead to. `kept_crc_bytes` are kept for batches that are small: large
     ones cannot use up all. `gave_up` says that something was passed over for want of it.
@@ -92,12 +92,12 @@ class Budget:
         self.gave_up = False
 
     def take_gave_up(self) -> bool:
-        """Whether anything was passed over since this was last asked."""
+        """Whether anything was skipped since the last call."""
         gave_up, self.gave_up = self.gave_up, False
         return gave_up
 
     def earn(self, searched: int) -> None:
-        """Take note that this many bytes were gone through."""
+        """Record that this many bytes were searched."""
         self._crc_bytes += searched * _CRC_BYTES_PER_BYTE
         self._tries += searched // _BYTES_PER_TRY
 
@@ -120,7 +120,7 @@ class Budget:
 
 
 class _FixedBudget(Budget):
-    """A number of bytes, however much is gone through; the batch that uses up the last of them is still looked at."""
+    """A fixed number of bytes, however many are searched; the batch that uses up the last of them is still checked."""
 
     __slots__ = ()
 
@@ -134,7 +134,7 @@ class _FixedBudget(Budget):
 
 
 class Search:
-    """Looks for intact batches in a log, within a budget that may be that of more than one search."""
+    """Looks for intact batches in a log, within a budget that several searches may share."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Search:
         return self.source.size
 
     def candidates(self, start: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Where headers seem to stand, and their bytes."""
+        """The positions and bytes of what may be headers."""
         import re  # slow to load, and most logs are sound
 
         source, budget, matches = self.source, self.budget, re.compile(self._kind.pattern).finditer
@@ -200,7 +200,7 @@ class Search:
             size = min(2 * size, window_bytes)
 
     def is_intact(self, position: int, header_bytes: bytes) -> bool:
-        """Whether the CRC of the batch here fits, where the budget allows to compute it."""
+        """Whether the CRC of the batch here fits. False if the budget does not allow to compute it."""
         size = batch_size(header_bytes)
         if not self.budget.spend(size):
             return False
@@ -208,11 +208,11 @@ class Search:
         return self.crc_over(position + covers_from, position + size, checksum) == stored_crc(header_bytes)
 
     def crc_over(self, start: int, end: int, checksum: Checksum, crc: int = 0) -> int:
-        """The checksum over a range of the log, going on from `crc`; it is not taken out of the budget."""
+        """The checksum over a range of the log, continued from `crc`. The budget is not charged."""
         return of_range(self.source, start, end, checksum, crc, window_size=self.tuning.window_bytes)
 
     def crc_of(self, header_bytes: bytes) -> tuple[Checksum, int]:
-        """The checksum of a batch with this header, and from which of its bytes on it counts."""
+        """The checksum function of a batch with this header, and the first byte it covers."""
         return (crc32, MESSAGE_CRC_COVERS_FROM) if header_bytes[MAGIC_AT] < 2 else (self._crc32c, CRC_COVERS_FROM)
 
 
@@ -220,7 +220,7 @@ class Search:
 
 
 def first_batch(source: Readable, start: int, end: int, is_legacy: bool, first_window: int = FIRST_WINDOW) -> int:
-    """Where the first batch of magic 2 begins in this range, or message of magic 0 or 1; NOWHERE if there is none.
+    """Where the first batch of magic 2 starts in this range, or the first message of magic 0 or 1; NOWHERE if there is none.
 
     It may reach past the range. What is found may stand in a payload: its checksum fits, no more.
     """
@@ -235,14 +235,14 @@ def first_batch(source: Readable, start: int, end: int, is_legacy: bool, first_w
 
 
 def find(window: bytes, is_legacy: bool) -> int:
-    """Where the first of them begins that is whole in a window, as the kernel in C finds it; NOWHERE if there is none."""
+    """Where the first complete one starts in a window, as the kernel in C finds it; NOWHERE if there is none."""
     search = Search(_Window(window), _FixedBudget(_WINDOW_CRC_BYTES), _MESSAGES if is_legacy else _BATCHES)
     found = search.next_intact(0)
     return found if found < len(window) else NOWHERE
 
 
 class _Window:
-    """Bytes in memory that are read as a log."""
+    """Bytes in memory, read like a log."""
 
     __slots__ = ("_window", "size")
 

@@ -1,4 +1,4 @@
-"""What the span of a damaged batch holds: where the batch ends if only its length is wrong, and batches that stand inside."""
+"""Examines the span of a damaged batch: where it ends if only its length is wrong, and which batches lie inside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_SPAN_BYTES = 16 << 20  # bytes
 
 
 def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end: int | None) -> int:
-    """Where the batch here ends if its CRC is right: before one of the next headers, or with the file; 0 for nowhere.
+    """Where this batch ends so that its CRC fits: at one of the next headers or at the end of the file; 0 for nowhere.
 
     With a `claimed_end`, only ends before that are tried.
     """
@@ -49,7 +49,7 @@ def fitting_end(search: Search, position: int, header_bytes: bytes, claimed_end:
 def run_up_to(
     search: Search, end: int, start: int, *, is_legacy: bool, fits: Callable[[Extent], bool]
 ) -> tuple[int, int, Extent] | None:
-    """The run of intact batches that ends at `end`: its position from `start` on, its first offset, and its last batch.
+    """The consecutive intact batches that end at `end`: where they start, their first offset, and the last batch.
 
     Each begins where the one before ends, with a higher offset, and `fits`. All takes one pass over these bytes.
     """

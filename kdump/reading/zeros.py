@@ -22,7 +22,7 @@ def are_all_of(window: bytes) -> bool:
 
 
 def end(source: SizedReadable, start: int, window_size: int = WINDOW_SIZE) -> int:
-    """Where a run of zeros ends that begins here; holes of a file are not read."""
+    """Where the run of zeros that starts here ends; holes of a file are not read."""
     position = start
     while position < source.size:
         position = max(position, _data_from(source, position))

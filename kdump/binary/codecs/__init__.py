@@ -1,6 +1,6 @@
 """The codecs of batches and messages by their ids: each is a module, which is imported when the first payload needs it.
 
-The packages of the codecs decode blocks; the framings around them are read here, because Kafka reads them in ways of its own:
+The packages of the codecs decode blocks; the framings around them are read here, because Kafka reads them in its own way:
 it ignores some damage that the packages refuse, and refuses some that they ignore.
 """
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
         def decompress(self, compressed: bytes | memoryview) -> bytes | memoryview | None: ...
 
     class Codec(Protocol):
-        """What the module of a codec offers."""
+        """The interface of a codec's module."""
 
         MAGIC: bytes
         """How its frames begin."""
 
         def decompressed(self, compressed: bytes, magic: int, limit: int, quirks: CodecQuirks | None, /) -> Iterator[bytes]:
-            """As `kdump.binary.codecs.decompressed`, which looks at the limit, too: here it only bounds a single block."""
+            """As `kdump.binary.codecs.decompressed`, except that the limit applies to each block only."""
 
         def inspect_frames(self, payload: bytes, /) -> Frames:
-            """The frames of a payload, as long as they are whole."""
+            """The frames of a payload, up to the first incomplete one."""
 
         def BatchDecompressor(self, limit: int, /) -> _BatchDecompressor:  # noqa: N802  # a class
-            """Decompresses sound payloads with regular framing; `decompress` gives None for all others."""
+            """Decompresses valid payloads with regular framing; `decompress` returns None for all others."""
 
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
@@ -109,7 +109,7 @@ def decompressed(
 
 
 class BatchDecompressor:
-    """Decompresses payloads of batches of magic 2 in a few calls each, where they are sound and regular. One for each thread.
+    """Decompresses valid, regular payloads of magic 2 in a few calls each. Each thread needs its own.
 
     The result equals that of `decompressed`, and is valid until the next call. Damaged payloads and unusual framings are left
     to `decompressed`.
@@ -122,7 +122,7 @@ class BatchDecompressor:
         self._by_codec: dict[int, _BatchDecompressor] = {}
 
     def decompress(self, codec: int, compressed: bytes | memoryview) -> bytes | memoryview | None:
-        """The payload, or None where it is not regular, not sound, or larger than the limit."""
+        """The payload, or None if it is irregular, damaged, or larger than the limit."""
         if codec not in self._by_codec:
             if codec not in _MODULES:
                 return None
@@ -133,12 +133,12 @@ class BatchDecompressor:
 
 
 def inspect_frames(codec: int, payload: bytes) -> Frames:
-    """The frames of a payload, as long as they are whole."""
+    """The frames of a payload, up to the first incomplete one."""
     return _module(codec).inspect_frames(payload)
 
 
 def resembles(payload: bytes) -> str | None:
-    """The name of the codec whose frames begin as these bytes do, if there is one."""
+    """The name of the codec whose frames start with these bytes, or None."""
     for codec in _MODULES:
         if payload.startswith(_module(codec).MAGIC):
             return CODECS[codec]

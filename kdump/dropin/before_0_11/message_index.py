@@ -1,4 +1,4 @@
-"""Indexes against a log of messages, as the tool compared them that knew messages only."""
+"""Compares indexes with a log of messages, as the tool before 0.11 did."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def first_offset_at(log: Source, position: int, size: int, rules: MessageRules) 
 
 
 def max_timestamp_at(log: Source, position: int, rules: MessageRules) -> int:
-    """The largest timestamp of the message at this position, or of those in it; -1 if there is none."""
+    """The largest timestamp of the message at this position, or of the messages in it; -1 if there is none."""
     _, message = next(open_slice(log, position, MAX_SIZE, rules).messages())
     return max(NO_TIMESTAMP, *(placed.timestamp for placed in messages_in(message, rules)), NO_TIMESTAMP)
 
