@@ -1,4 +1,4 @@
-"""Reads slices of logs: their batches, wherever the file was cut, as one walk through all of it would see them."""
+"""Reads slices of logs: wherever a file was cut, the batches are those that one walk through all of it would find."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _MAX_SAMPLE_BYTES = 1 << 30  # bytes that the sample of a log is decompressed to
 
 
 class Batches:
-    """Batches of one slice, with their statuses; all of them follow each other."""
+    """Consecutive batches of one slice, with their statuses."""
 
     __slots__ = ("chunk", "statuses")
 
@@ -61,7 +61,7 @@ class Batches:
         self.statuses = statuses
 
     def between(self, start: int, end: int | None) -> Batches | None:
-        """Those that start from `start` up to but not including `end`, if there are any."""
+        """The batches that start from `start` up to but not including `end`, or None."""
         positions = self.chunk.batches["position"]
         if start <= positions[0] and (end is None or positions[-1] < end):
             return self
@@ -118,11 +118,11 @@ def _end(chunk: Chunk) -> int:
 
 
 Notice = Callable[[salvage.Damage | CorruptData], None]
-"""Is told of damage: of a range without batches, and of a batch that is damaged itself."""
+"""Called for damage: for a range without batches, and for a batch that is damaged itself."""
 
 
 def fail(damage: salvage.Damage | CorruptData) -> None:
-    """Take damage for the end of all. Raises CorruptData."""
+    """Stop at damage. Raises CorruptData."""
     if isinstance(damage, salvage.Damage):
         damage = CorruptData(damage.code, damage.message, position=damage.start)
     raise damage
@@ -131,7 +131,7 @@ def fail(damage: salvage.Damage | CorruptData) -> None:
 def sections(
     source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[Batches]:
-    """The batches of a slice, those that may hold what is asked for. The report covers all bytes, and counts what comes out."""
+    """The batches of a slice that may hold requested records. The report covers all bytes, and counts what is returned."""
     for item in walk(source, file_slice):
         if isinstance(item, salvage.Damage):
             report.cover(item.start, item.end)
@@ -147,7 +147,7 @@ def sections(
 
 
 def records_said(chunk: Chunk) -> int | None:
-    """How many records the headers of these batches say there are; None of old messages, which do not say."""
+    """The number of records by the headers of these batches; None for old messages, which do not say."""
     if chunk.is_legacy:
         return None
     counts: Sequence[int] = chunk.batches["count"]
@@ -161,7 +161,7 @@ def _notice_damaged(item: Batches, path: str, notice: Notice) -> None:
 
 
 def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
-    """The runs of batches that may hold what is asked for."""
+    """The consecutive batches that may hold requested records."""
     if not options.has_range:
         yield item
         return
@@ -177,7 +177,7 @@ def _in_range(item: Batches, options: Options) -> Iterator[Batches]:
 
 
 def _may_hold(chunk: Chunk, row: int, options: Options) -> bool:
-    """Whether a batch may hold what is asked for; a record in it need not be later than its first one."""
+    """Whether a batch may hold requested records; a record in it may be earlier than its first one."""
     batches = chunk.batches
     first, last, latest = batches["base_offset"][row], batches["last_offset"][row], batches["timestamp"][row]
     if first is None and batches["compresscodec"][row] == "none":
@@ -205,7 +205,7 @@ def batches(
 
 
 def header_rows(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
-    """The columns of batches by their headers alone, one led to by the other: whether they are valid is not known.
+    """The columns of batches by their headers alone, found by their lengths; their checksums are not verified.
 
     From the first on that is old or not plausible, the log is read in full.
     """
@@ -228,7 +228,7 @@ def header_rows(source: Source, file_slice: FileSlice, options: Options, report:
 
 
 def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int], int]:
-    """The headers of the next batches, where they are, and where the last of them ends."""
+    """The headers of the next batches, their positions, and where the last one ends."""
     headers: list[BatchHeader] = []
     positions: list[int] = []
     header_window = HeaderWindow(source, _HEADER_WINDOW, _HEADER_WINDOW)
@@ -250,7 +250,7 @@ def _headers(source: Source, position: int) -> tuple[list[BatchHeader], list[int
 def record_rows(
     source: Source, file_slice: FileSlice, options: Options, report: SliceReport, notice: Notice | None = None
 ) -> Iterator[tuple[Columns, int]]:
-    """The columns of records, and how many there are. One that does not decode is left out, with all after it in its batch.
+    """The columns of records, and their number. A record that does not decode is left out, with the rest of its batch.
 
     Raises KdumpError where a batch gives other than as many records as its header says, and nothing was wrong with it.
     """
@@ -280,7 +280,7 @@ def record_rows(
 
 
 class _LastBatch:
-    """How many records of the last batch there were so far, which may come in several parts."""
+    """Counts the records so far of the last batch, which may come in several parts."""
 
     __slots__ = ("_count", "_position")
 
@@ -300,16 +300,16 @@ class _LastBatch:
 
 
 def unread_row(skipped: Skipped, options: Options) -> Iterator[tuple[Columns, int]]:
-    """A row that says what is missing in its place, where rows of that kind are asked for."""
+    """A row in place of what is missing, if such rows are requested."""
     if options.unreadable == options.AS_ROW:
         yield {"position": Constant(skipped.position), "error": Constant(f"{skipped.code}: {skipped}")}, 1
 
 
 class _Scales:
-    """Measures what batches of one log hold uncompressed, all of them or a sample.
+    """Measures the uncompressed sizes of one log's batches, of all or of a sample.
 
     A sample are the batches at the start of a log, and after it those with certain checksums, as if by lot: the same ones
-    whatever the slices, and on every replica. It goes no further than so many bytes, for a log may be full of bombs.
+    whatever the slices, and on every replica. It is bounded in bytes, because a log may be full of bombs.
     """
 
     def __init__(self, source: Source, *, samples: bool) -> None:
@@ -319,7 +319,7 @@ class _Scales:
         self._whole = codecs.BatchDecompressor(_MAX_PAYLOAD_AT_ONCE)
 
     def sizes(self, chunk: Chunk) -> list[int | None]:
-        """The bytes of the records in each batch; none of old wrappers, and of what is not measured or cannot be."""
+        """The size of the records in each batch; None for old wrappers and for batches that are not or cannot be measured."""
         overhead = LOG_OVERHEAD if chunk.is_legacy else BATCH_HEADER_SIZE
         attributes = MESSAGE_ATTRIBUTES if chunk.is_legacy else ATTRIBUTES
         sizes: list[int | None] = []

@@ -49,7 +49,7 @@ _KINDS = {
 class FileSlice(NamedTuple):
     """The batches of a file that start from `start` up to but not including `end`, all of them where that is None.
 
-    Batches before `start` are in order from `look_back` on, unless their checksums tell otherwise.
+    Batches before `start` are in order from `look_back` on, unless their checksums say otherwise.
     """
 
     item: FileItem
@@ -69,7 +69,7 @@ class FileSlice(NamedTuple):
 
 
 class CheckSlice(NamedTuple):
-    """A job of `kdump check`: its kind and path, and the tree it is in."""
+    """A job of `kdump check` as a slice: its kind and path, and the tree it is in."""
 
     kind: str
     path: str
@@ -90,9 +90,9 @@ Task = tuple[FileSlice | CheckSlice, ...]
 
 
 def plan(options: Options, wanted: Mapping[str, frozenset[object]] | None = None) -> list[Task]:
-    """The tasks that read a table, the longest first. There is one at least, which may have nothing to do.
+    """The tasks that read a table, the longest first; at least one, which may be empty.
 
-    `wanted` are the values that fields of a FileItem may have, by the names of these.
+    `wanted` gives the values allowed in fields of a FileItem, by field name.
     """
     if options.split not in _SPLIT_VALUES:
         raise UsageError(f"split is one of {', '.join(_SPLIT_VALUES)}, not {options.split!r}")
@@ -121,7 +121,7 @@ def _check_slices(options: Options) -> list[CheckSlice]:
 
 
 def _item_of(job: Job) -> FileItem:
-    """What is known of the topic and partition that a job is about."""
+    """The topic and partition of a job, if they are known."""
     directory = tree.parent(job.path) if job.kind == Job.FILE else job.path
     name = None if job.kind == Job.LOG_DIR else tree.directory_name(directory)
     if name is None:
@@ -130,7 +130,7 @@ def _item_of(job: Job) -> FileItem:
 
 
 def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
-    """The files that a table is read from, without segments that hold none of the offsets asked for."""
+    """The files that a table is read from, without segments that hold none of the requested offsets."""
     kinds = _KINDS[options.table]
     chosen = [item for item in items if item.kind in kinds and _has_rows(item, options) and _is_whole_name(item)]
     if options.from_offset is None and options.to_offset is None or options.table == "producers":
@@ -139,14 +139,14 @@ def _readable(items: Iterable[FileItem], options: Options) -> list[FileItem]:
 
 
 def _has_rows(item: FileItem, options: Options) -> bool:
-    """Whether rows of an item are asked for. What is no file has none; a link that leads out fails when it is read."""
+    """Whether an item can have rows. Only files have; a link that leads out of the tree fails when it is read."""
     if item.state == discovery.NOT_REGULAR:
         return False
     return item.state in (None, discovery.LINK_OUTSIDE) or options.includes_deleted
 
 
 def _is_whole_name(item: FileItem) -> bool:
-    """Whether the offsets in a file can be told: those of index entries depend on the name."""
+    """Whether the offsets in a file are known: those of index entries depend on the file's name."""
     return item.base_offset is not None or item.kind not in ("index", "timeindex")
 
 
@@ -167,7 +167,7 @@ def _with_following(items: Sequence[FileItem]) -> Iterable[tuple[FileItem, int |
 
 
 def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
-    """Whether a segment may hold an offset that is asked for, by its name and that of the next one."""
+    """Whether a segment may hold a requested offset, by its name and that of the next one."""
     if item.base_offset is None:
         return True
     if options.to_offset is not None and item.base_offset > options.to_offset:
@@ -179,7 +179,7 @@ def _may_hold(item: FileItem, following: int | None, options: Options) -> bool:
 
 
 def _slices(items: Sequence[FileItem], options: Options) -> list[FileSlice]:
-    """Files as slices: whole, but for large ones of which all cores are to have a share."""
+    """Files as slices: whole files, except large ones that are divided between cores."""
     if options.table not in _SPLIT_TABLES or options.split == "false":
         return [FileSlice(item) for item in items]
     large = [item for item in items if item.weight > _SPLIT_FROM * options.target_bytes]
@@ -195,8 +195,8 @@ def _slices(items: Sequence[FileItem], options: Options) -> list[FileSlice]:
 def split(item: FileItem, target: int) -> list[FileSlice]:
     """A log cut where batches start, into slices of about `target` bytes.
 
-    It is cut only as far as lengths lead from batch to batch from its start on, and offsets ascend: what stands after is a
-    part of the last slice. That takes a look at all headers, and at no checksum.
+    It is cut only where lengths lead from batch to batch from its start on, and offsets ascend; the rest is
+    part of the last slice. This reads all headers, but checks no checksum.
     """
     cuts: list[tuple[int, int]] = []  # where to cut, and from where on to look back
     recent: list[int] = []
@@ -226,7 +226,7 @@ def split(item: FileItem, target: int) -> list[FileSlice]:
 
 
 def bins(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -> list[Task]:
-    """The slices in bins of about the same weight, each of about the target."""
+    """Pack slices into tasks of about the same weight, close to the target."""
     count = _bin_count(slices, options)
     loads = [(0, number) for number in range(count)]
     filled: list[list[FileSlice | CheckSlice]] = [[] for _ in range(count)]
@@ -242,7 +242,7 @@ def bins(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -
 
 
 def _bin_count(slices: Sequence[FileSlice] | Sequence[CheckSlice], options: Options) -> int:
-    """At least as many as the target asks for; of what is small, enough for all cores; opening files counts within bounds."""
+    """The number of tasks: at least what the target requires, and enough for all cores. The cost of opening files is bounded."""
     size = sum(file_slice.weight for file_slice in slices)
     cost = size + OPEN_COST * len(slices)
     cores = _cores(options)

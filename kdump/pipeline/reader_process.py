@@ -1,7 +1,7 @@
-"""Reads in a process of its own: what a native codec crashes at costs the rest of one file, and nothing else.
+"""Reads files in a separate process: a crash of a native codec costs the rest of one file, and nothing else.
 
-The process sends rows, and the report of each slice when all its rows are sent. So it is known of every row whether it counts,
-whenever the process dies. A crash of a codec is the file's; whoever else ends the process, the task has failed.
+The process sends rows, and the report of each slice after its last row. So every row is known to be valid or not,
+whenever the process dies. A crash of a codec is blamed on the file; if the process ends otherwise, the task has failed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct(">iQ")  # of a batch or of reports: the slot where it lies, or what comes after this; its size in bytes
 _INLINE, _REPORTS = -1, -2
 _SLOTS, _SLOT_SIZE = 4, 8 << 20  # what of them is not used takes no memory
-_PATIENCE = 0.1  # seconds to wait for a slot, the first time: who takes batches may keep them all
+_PATIENCE = 0.1  # seconds to wait for a slot, the first time: the consumer may keep all batches
 _LAST_POSITION_SIZE = 64 << 10  # of the number of the slice that is read, and an error
 _FAILED = 70
 _MAX_WAITING_SLICES = 64  # slices of few rows that wait to be sent
@@ -48,13 +48,13 @@ _CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGI
 
 
 class ReaderKilled(KdumpError):
-    """The process that read files was ended from outside: what it read is to be read again."""
+    """The process that read files was killed from outside; its slices have to be read again."""
 
 
 def read_in_process(
     slices: Sequence[FileSlice], options: Options, read_slice: ReadSlice, build: Build, on_report: OnReport
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of all slices, read by another process; where that crashes, a new one goes on without the slice it was at.
+    """The rows of all slices, read by another process. If it crashes, a new one continues without the slice it was at.
 
     Raises what the other process raised, and ReaderKilled.
     """
@@ -89,11 +89,11 @@ def read_in_process(
 def _crashed(
     file_slice: FileSlice, process: _Process, options: Options, build: Build, on_report: OnReport
 ) -> Iterator[pa.RecordBatch]:
-    """Report the slice at which a process crashed. The rows that had come are rows; what is behind them is left out."""
+    """Report the slice at which a process crashed. The rows received so far count; the rest is left out."""
     from kdump.pipeline.logs import unread_row
     from kdump.pipeline.place import place_of
 
-    message = f"the process that read it {process.how_it_ended}; what is behind the rows that had come is not read"
+    message = f"the process that read it {process.how_it_ended}; the rows after those it had sent are missing"
     if options.fails_fast or options.unreadable == options.FAIL:
         raise KdumpError(message, path=file_slice.path, remedy='unreadable="row" or "skip" goes on without it')
     report = SliceReport.of(file_slice)
@@ -106,9 +106,9 @@ def _crashed(
 
 
 class _Process:
-    """A fork that reads slices, and what comes from it.
+    """A fork that reads slices, as the parent sees it.
 
-    `reported` counts the slices of which all rows came, `rows` those that came since.
+    `reported` counts the slices whose rows all arrived, `rows` the rows that arrived since.
     """
 
     def __init__(
@@ -137,11 +137,11 @@ class _Process:
 
     @property
     def at(self) -> int:
-        """The number of the slice that it is reading."""
+        """The number of the slice that the process is reading."""
         return self._last_position.numbers()[0]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All that comes, up to the end or to a crash."""
+        """All batches that arrive, up to the end or a crash."""
         while (head := self._bytes(_HEAD.size)) is not None:
             slot, size = _HEAD.unpack(head)
             data = self._bytes(size) if slot < 0 else self._in_slot(slot, size)
@@ -162,12 +162,12 @@ class _Process:
             self._on_report(report)
 
     def _in_slot(self, slot: int, size: int) -> pa.Buffer:
-        """What is in a slot, which is free again when nothing is left that was made of it."""
+        """The contents of a slot, which is freed when the last buffer made of it is gone."""
         held = _Held(self._memory, slot, self._slots)
         return pa.foreign_buffer(self._memory.address + slot * self._slots.size, size, held)
 
     def _bytes(self, size: int) -> pa.Buffer | None:
-        """So many bytes as they come, None if fewer do. What is made of them keeps them, and copies nothing."""
+        """The next `size` bytes of the pipe, or None at its end. Buffers made of them copy nothing."""
         buffer = pa.allocate_buffer(size)
         with memoryview(buffer) as view:
             got = 0
@@ -179,7 +179,7 @@ class _Process:
         return buffer
 
     def end(self) -> None:
-        """End the process if it has not, and take note of how it ended."""
+        """Kill the process if it still runs, and record how it ended."""
         if not self._has_ended:
             kill(self._process)
         self._pipe.close()
@@ -196,7 +196,7 @@ class _Process:
 
 
 class _Held:
-    """A slot while there is something that was made of its bytes; it keeps `memory`, and frees the slot when it ends."""
+    """Keeps a slot and its memory while Arrow buffers use its bytes, and frees the slot afterwards."""
 
     def __init__(self, memory: pa.Buffer, slot: int, slots: SharedSlots) -> None:
         self._memory = memory
@@ -208,9 +208,9 @@ class _Held:
 
 
 class _Outlet:
-    """Sends batches to the other process, which may be busy with those before: in slots of memory that both have.
+    """Sends batches to the parent in slots of shared memory, while the parent may still be busy with earlier ones.
 
-    Those for which there is no room go through the pipe in which all are told of.
+    Batches without a free slot go through the pipe that announces all batches.
     """
 
     def __init__(self, slots: SharedSlots, writing: int) -> None:
@@ -222,7 +222,7 @@ class _Outlet:
         self._patience = _PATIENCE
 
     def send(self, batch: pa.RecordBatch) -> None:
-        """Send one; it is copied once where there is a slot."""
+        """Send a batch; with a free slot it is copied only once."""
         fits = pa.ipc.get_record_batch_size(batch) + _SCHEMA_SIZE <= self._shared.size
         slot = self._free.pop() if fits and self._has_slot() else _INLINE
         sink = pa.BufferOutputStream() if slot == _INLINE else pa.FixedSizeBufferWriter(self._slots[slot])
@@ -233,12 +233,12 @@ class _Outlet:
             write_all(self._writing, memoryview(sink.getvalue()))
 
     def report(self, reports: list[SliceReport]) -> None:
-        """Send the accounts of slices; all their rows were sent."""
+        """Send the reports of slices whose rows were all sent."""
         data = pickle.dumps(reports)
         write_all(self._writing, _HEAD.pack(_REPORTS, len(data)) + data)
 
     def _has_slot(self) -> bool:
-        """Whether there is a free one, waiting for a while if there is not, and never again after a timeout."""
+        """Whether a slot is free. Waits once; after a timeout, never again."""
         if not self._free:
             if not self._shared.wait(self._patience):
                 self._patience = 0
@@ -250,13 +250,13 @@ class _Outlet:
 def _work(
     slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, last_position: LastPosition, outlet: _Outlet
 ) -> None:
-    """What the fork does, and all it does."""
+    """Run the fork: read, send, exit."""
     code = 0
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _send(slices, options, read_slice, build, last_position, outlet)
     except BrokenPipeError:
-        code = _FAILED  # nobody is interested any more
+        code = _FAILED  # the parent is gone
     except Exception as error:
         code = _FAILED
         last_position.put_text(pickle.dumps(_portable(error)))
@@ -268,7 +268,7 @@ def _work(
 def _send(
     slices: list[FileSlice], options: Options, read_slice: ReadSlice, build: Build, last_position: LastPosition, outlet: _Outlet
 ) -> None:
-    """Read all slices, and send their rows. Slices of few rows wait until there are more, or one that has many."""
+    """Read all slices and send their rows. Slices with few rows are held until there are more."""
     held: list[Part] = []
     waiting: list[SliceReport] = []  # of the slices whose rows are held
 
@@ -301,7 +301,7 @@ def _send(
 
 
 def _portable(error: Exception) -> KdumpError:
-    """An error that can be told to the other process, which has to know what kind of error it is."""
+    """An error that the parent can unpickle: one of the known kinds."""
     if isinstance(error, KdumpError):
         kind = MissingPackage if isinstance(error, MissingPackage) else KdumpError
         return kind(error.message[:4096], path=error.path, position=error.position, remedy=error.remedy)

@@ -1,6 +1,6 @@
-"""Reads what one task is to read: rows of a table as Arrow's record batches, with an account of each slice of a file.
+"""Reads the slices of one task: rows of a table as Arrow's record batches, with a report of each slice.
 
-What cannot be read fails the task, is a row of its own, or is left out and reported: `Options.unreadable` says which.
+What cannot be read fails the task, becomes a separate row, or is left out and reported: `Options.unreadable` says which.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ANOTHER_WAY = 'mend that, or take unreadable="row", which gives a row with the 
 def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
     """The rows of a table that a task is to read, in bounded batches. `on_report` gets the report of each slice after its rows.
 
-    What may crash is read in a process of its own. Raises KdumpError where a file cannot be read, unless that is to be a row or
+    What may crash is read in a separate process. Raises KdumpError if a file cannot be read, unless that is to be a row or
     left out; at damage only with mode=FAILFAST; and where a package is missing.
     """
     slices = [file_slice for file_slice in task if isinstance(file_slice, FileSlice)]
@@ -78,7 +78,7 @@ def _reported(file_slice: FileSlice, options: Options, on_report: OnReport) -> R
 
 
 def _without_collector(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same; there is nothing cyclic among millions of values, so nobody looks for it."""
+    """The same batches with the garbage collector off: there are no cycles among millions of values."""
     if not gc.isenabled():
         yield from batches
         return
@@ -122,7 +122,7 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport) -> 
 
 
 def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:
-    """These rows in Arrow's columns, those that are asked for."""
+    """These rows as Arrow's columns, the requested ones only."""
     batch = record_batch(options.columns, columns, count, options.schema)
     return _in_range(batch, columns, options) if options.has_range and options.table != "batches" else batch
 
@@ -132,7 +132,7 @@ _WITHOUT_RANGE = ("segments", "producers", "checkpoints")
 
 
 def _in_range(batch: pa.RecordBatch, columns: Columns, options: Options) -> pa.RecordBatch:
-    """Only the rows with offsets and timestamps that are asked for; what has none of them is left as it is."""
+    """Only the rows with requested offsets and timestamps; tables without these columns stay as they are."""
     import pyarrow as pa
 
     offsets = next((columns[name] for name in _OFFSETS if name in columns), None)
@@ -193,7 +193,7 @@ def _segments(source: Source, file_slice: FileSlice, options: Options, report: S
 
 
 def _checkpoints(source: Source, file_slice: FileSlice, options: Options, _report: SliceReport) -> Rows:
-    """The entries of all partitions that are asked for; what is wrong in the file is left out."""
+    """The entries of all requested partitions; malformed lines are left out."""
     rows = []
     for line in TextCheckpoint(source, OFFSET_FIELDS).lines():
         if line.fault is None:
@@ -233,7 +233,7 @@ _READERS: dict[str, Reader] = {
 
 
 def _findings(task: Task, options: Options, on_report: OnReport) -> Iterator[pa.RecordBatch]:
-    """What `kdump check` finds in partitions, and in what else stands for a job of its own."""
+    """The findings of `kdump check` for these jobs."""
     brokers: dict[str, str | None] = {}
     reports = {check_slice: SliceReport.of(check_slice) for check_slice in task if isinstance(check_slice, CheckSlice)}
     for check_slice, rows in _found(list(reports), options):
@@ -253,7 +253,7 @@ def _findings(task: Task, options: Options, on_report: OnReport) -> Iterator[pa.
 
 
 def _found(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[CheckSlice, list[Finding]]]:
-    """The findings of each job, in processes of their own: a crash costs a file."""
+    """The findings of each job, made in worker processes: a crash costs one file."""
     if not options.is_isolated:
         for check_slice in slices:
             found: list[Row] = []
@@ -269,7 +269,7 @@ def _found(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[Che
 
 
 def _around(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[CheckSlice, list[Finding]]]:
-    """What stands around the partitions of log directories: for that all are looked at together."""
+    """Findings about the surroundings of partitions, which need all partitions of their log directories together."""
     places = [check_slice for check_slice in slices if surroundings.is_place(check_slice.job)]
     if not places:
         return
@@ -284,7 +284,7 @@ def _around(slices: Sequence[CheckSlice], options: Options) -> Iterator[tuple[Ch
 def _place_of(
     path: str, check_slice: CheckSlice, options: Options, brokers: dict[str, str | None]
 ) -> tuple[str | None, str | None, int | None, int | None]:
-    """Broker, topic, partition and base offset of what a finding is about: a file, or a directory."""
+    """The broker, topic, partition and base offset that a finding is about."""
     is_directory = path == check_slice.path and check_slice.kind != Job.FILE
     directory = path if is_directory else tree.parent(path)
     name = tree.directory_name(directory) if check_slice.kind != Job.LOG_DIR else None

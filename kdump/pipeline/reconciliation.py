@@ -1,4 +1,4 @@
-"""Whether the tables of a scan add up: every slice read once, every byte covered once, every record there once.
+"""Checks that the tables of a scan add up: every slice read once, every byte covered once, every record there once.
 
 Tasks report counts and sums with their rows, so this reads nothing again but the row counts of files of Parquet:
 
@@ -63,7 +63,7 @@ class _LogAccount:
         self.is_partial = False  # something could not be read
 
     def add(self, report: SliceReport) -> bool:
-        """Take another slice. Whether it was of the same file as those before."""
+        """Add another slice. Returns whether it was of the same file as those before."""
         is_same = self.size is None or report.size is None or (self.size, self.inode) == (report.size, report.inode)
         if report.size is not None:
             self.size, self.inode = report.size, report.inode
@@ -78,7 +78,7 @@ class _LogAccount:
         return is_same
 
     def uncovered(self) -> str:
-        """What is wrong with the bytes that were covered; empty if they are all there, once."""
+        """What is wrong with the covered bytes; empty if each was covered once."""
         position = 0
         for start, end in sorted(self.covered):
             if start != position:
@@ -101,7 +101,7 @@ def _sum(total: int | None, count: int | None) -> int | None:
 
 
 class Reconciliation:
-    """Adds up what tasks report. `skipped` is what tables lack of a file, `disagreements` what must not be."""
+    """Adds up what tasks report. `skipped` is what tables lack of a file, `disagreements` are contradictions."""
 
     def __init__(self, folder: str) -> None:
         self.disagreements: list[Disagreement] = []
@@ -110,7 +110,7 @@ class Reconciliation:
         self._logs: dict[str, dict[str, _LogAccount]] = {}  # by path and table
 
     def take(self, task: ScanTask, reports: Iterable[TaskReport]) -> None:
-        """A task is done, in one attempt or in one for each slice: put its files in their place, and add up what they hold.
+        """Accept a finished task, done in one attempt or in one for each slice: move its files in place, and add up their rows.
 
         Raises KdumpError where a file is not where its attempt left it.
         """
@@ -200,7 +200,7 @@ class Reconciliation:
     # What comes of it
 
     def incomplete_tables(self) -> list[str]:
-        """The tables that cannot be computed with."""
+        """The tables that are incomplete, so that no question can be asked of them."""
         return sorted({table for disagreement in self.disagreements for table in disagreement.tables})
 
     def findings(self) -> Iterator[pa.RecordBatch]:
@@ -221,7 +221,7 @@ class Reconciliation:
             yield record_batch(columns_of("findings"), {"path": Constant(finding.path), **columns}, 1)
 
     def _missing_rows(self) -> Iterator[Finding]:
-        """One for each file and reason, however many tables lack it."""
+        """One row for each file and reason, however many tables lack it."""
         tables: dict[tuple[FileItem, str, int | None], list[str]] = {}
         for item, table, skipped in self.skipped:
             if not skipped.is_damage:
@@ -250,7 +250,7 @@ class Reconciliation:
 
 
 def _item_at(path: str) -> FileItem | None:
-    """What its path tells of a file; None where there is none, as of a file of ours."""
+    """A file by its path; None if there is none, as for a file that the scan wrote."""
     try:
         return next(discovery.discover(path), None)
     except Unreadable:

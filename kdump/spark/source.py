@@ -1,4 +1,4 @@
-"""The data source `kdump` of PySpark: what it is asked for goes to the pipeline, what that reads goes to Spark.
+"""The PySpark data source `kdump`: passes requests to the pipeline, and what it reads to Spark.
 
 Spark runs `schema`, `reader` and `partitions` in processes for planning, on the driver's machine, some of them several times,
 and `read` in those of its workers. Nothing is kept between them, and the reader goes to each task: it holds options only.
@@ -45,7 +45,7 @@ class KdumpSource(DataSource):
         return from_arrow_schema(Options(self.options).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """The one that takes filters only where it is asked for: Spark refuses it unless the session allows that."""
+        """The reader; the one with filters only on request, because Spark refuses it unless the session allows it."""
         given = {name.lower(): value for name, value in self.options.items()}
         given["columns"] = ",".join(schema.names)
         options = Options(given)
@@ -62,7 +62,7 @@ class KdumpSource(DataSource):
 
 
 class TaskPartition(InputPartition):
-    """What one task reads."""
+    """A task of Spark."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(None)
@@ -70,7 +70,7 @@ class TaskPartition(InputPartition):
 
 
 class KdumpReader(DataSourceReader):
-    """Reads a table. `fields` are the names of its columns, as Spark wants them written, and whether they may be null for it."""
+    """Reads a table. `fields` are the names of its columns, as Spark spells them, and whether Spark allows nulls."""
 
     def __init__(self, given: dict[str, str], fields: Sequence[tuple[str, bool]]) -> None:
         self._given = given
@@ -101,10 +101,10 @@ _PRUNING = {
 
 
 class KdumpPushdownReader(KdumpReader):
-    """Reads a table, and leaves out files that filters rule out."""
+    """Reads a table without the files that filters rule out."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark calls it so
-        """Take the filters that choose files. All are given back: rows of a file may still differ from it."""
+        """Use the filters that select files. All are given back, because rows of a file may still not match."""
         for item in filters:
             if not isinstance(item, EqualTo | In) or len(item.attribute) != 1:
                 continue

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.tables import Row
 
     ContentsColumn = Callable[[RecordChunk], tuple[list[str], Fault | None]]
-    """What stands after the fields of each record's line, up to a record whose contents cannot be had."""
+    """The text after the fields of each record's line, up to a record whose contents cannot be read."""
 
 
 class Template:
@@ -71,7 +71,7 @@ def _escaped(literal: str) -> str:
 
 
 class Line:
-    """A line of Kafka's tool: the `writes` that the tool makes it by, and the `whole`."""
+    """A line of Kafka's tool: the `writes` with which the tool prints it, and the `whole` line."""
 
     __slots__ = ("whole", "writes")
 
@@ -95,7 +95,7 @@ class KafkaText:
     # Batches
 
     def batch_lines(self, batches: Table[RecordBatch]) -> list[str]:
-        """One line a batch; all rows are of one family (magic 2 and higher, or lower)."""
+        """One line for each batch; all rows are of one family (magic 2 and higher, or lower)."""
         line = self._batch if batches["magic"][0] >= 2 else self._message
         return line.whole.lines(self._batch_columns(batches), len(batches))
 
@@ -128,9 +128,9 @@ class KafkaText:
     # Records
 
     def record_lines(self, chunk: RecordChunk, contents: ContentsColumn | None, skips_metadata: bool, lines: list[str]) -> None:
-        """Append one line a record to `lines`; `contents` gives what stands after the fields.
+        """Append one line for each record to `lines`; `contents` makes the text after the fields.
 
-        Raises Fault if the contents of a record cannot be had: its line is then there up to the contents, and all lines before.
+        Raises Fault if the contents of a record cannot be read. `lines` then ends with its line up to the contents.
         """
         records = chunk.records
         count = len(records)
@@ -194,7 +194,7 @@ class KafkaText:
     # The other tables
 
     def rows(self, line: str, table: Table[Row]) -> list[str]:
-        """One line a row of a table whose columns are shown as they stand."""
+        """One line for each row of a table whose columns are printed unchanged."""
         return Template.parse(line).lines(table.__getitem__, len(table)) if len(table) else []
 
     def producer_line(self, producer: ProducerState) -> str:
@@ -219,7 +219,7 @@ class KafkaText:
 
 
 def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[str], *, is_whole: bool) -> list[str]:
-    """The lines of batches, each before those of its records; they end with the last of these where not all are there."""
+    """The lines of batches, each followed by the lines of its records. If records are missing, it ends with the last one."""
     lines: list[str] = []
     if is_whole and not part.continues and part.counts.count(1) == len(batch_lines) == len(record_lines):
         lines = [""] * (2 * len(batch_lines))
@@ -237,7 +237,7 @@ def interleaved(batch_lines: list[str], part: RecordChunk, record_lines: list[st
 
 
 def _faults_of_sizes(chunk: RecordChunk) -> Iterator[tuple[int, CorruptData]]:
-    """The rows whose key or value size cannot be read, which their lines begin with."""
+    """The rows whose key or value size, which starts the line, cannot be read."""
     for row, faults in chunk.faults.items():
         for name in ("key_size", "value_size"):
             if name in faults:
@@ -245,7 +245,7 @@ def _faults_of_sizes(chunk: RecordChunk) -> Iterator[tuple[int, CorruptData]]:
 
 
 def _first_rows(chunk: RecordChunk, count: int) -> RecordChunk:
-    """The chunk up to that many records."""
+    """The first `count` records of the chunk."""
     records = chunk.records.slice(0, count)
     faults = {row: faults for row, faults in chunk.faults.items() if row < count}
     counts = []
@@ -256,7 +256,7 @@ def _first_rows(chunk: RecordChunk, count: int) -> RecordChunk:
 
 
 def _mapped(values: Sequence[Any], function: Callable[[Any], str]) -> Sequence[str]:
-    """`function` of each value, once for each that is different: few are, in most columns."""
+    """`function` of each value, called once for each distinct value; most columns have few."""
     if values.count(values[0]) == len(values):
         return [function(values[0])] * len(values)
     texts = {value: function(value) for value in set(values)}

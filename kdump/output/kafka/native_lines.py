@@ -1,4 +1,4 @@
-"""The lines of logs, written by the kernel in C: the words of a release come to it as programs.
+"""Writes the lines of logs with the kernel in C, which is given the words of a release as programs.
 
 What it does not know, or finds irregular, it leaves to KafkaText, which it equals in every byte.
 """
@@ -63,7 +63,7 @@ def native_kernel() -> ModuleType:
 
 
 class ContentWords:
-    """How keys and values stand after the fields of a record, if they are shown at all: the words around their text."""
+    """The words around keys and values after the fields of a record, if keys and values are shown."""
 
     __slots__ = ("key_prefix", "keyless_value_prefix", "needs_value", "value_prefix")
 
@@ -75,7 +75,7 @@ class ContentWords:
 
 
 class LinePrograms:
-    """What the columns of a release's lines are spelled like, as steps of programs."""
+    """Compiles the lines of a release into programs: the spelling of each column as a step."""
 
     def __init__(self, profile: Profile, contents: ContentWords | None) -> None:
         false, true = java_boolean(False), java_boolean(True)
@@ -95,7 +95,7 @@ class LinePrograms:
         self._true = true
 
     def program(self, writes: Sequence[str], names: dict[str, str]) -> bytes:
-        """The program of a line; `names` gives the columns of fields that are called otherwise in the template.
+        """The program of a line; `names` maps fields of the template to columns of another name.
 
         Raises KeyError where the kernel does not have the column.
         """
@@ -112,7 +112,7 @@ class LinePrograms:
         return self._joined(steps, literal)
 
     def _joined(self, steps: Sequence[tuple[str, str]], last_literal: str) -> bytes:
-        """The steps of a program; what stands after a choice becomes part of its texts, so that it is put with them."""
+        """The steps of a program. The literal after a choice is appended to the texts of the choice."""
         program = b""
         c = native_kernel()
         literals = [*(literal for literal, _ in steps), last_literal]
@@ -145,7 +145,7 @@ def line_program(line: str) -> bytes:
 
 
 def int64s(count: int) -> memoryview:
-    """So many zeros. The module `array` would do as well, but takes 2 ms to import."""
+    """An array of zeros. The module `array` would do as well, but takes 2 ms to import."""
     return memoryview(bytearray(8 * count)).cast("q")
 
 
@@ -167,7 +167,7 @@ _MESSAGE_RECORD = {"record_isvalid": "isvalid", "record_crc": "crc", "first_offs
 
 
 class KernelPlan:
-    """What is shown of a log's regular batches, and of their records if `shows_records`, as a release has it."""
+    """What a release prints of a log's regular batches, and of their records if `shows_records`."""
 
     __slots__ = ("compiled",)
 
@@ -206,8 +206,8 @@ class KernelPlan:
 class KernelText:
     """Writes the lines of a log.
 
-    `write` gets the text; `complain` gets pairs of neighbouring records whose offsets do not follow one another. Whoever has room
-    for text of its own sets `out`.
+    `write` gets the text; `complain` gets pairs of neighbouring offsets that do not follow one another. A caller
+    with its own room for text sets `out`.
     """
 
     def __init__(self, plan: KernelPlan, write: Write, complain: Complain, tuning: TextTuning | None = None) -> None:
@@ -225,7 +225,7 @@ class KernelText:
 
     @property
     def previous_offset(self) -> int:
-        """The offset of the last record, -1 if there was none. Whoever shows records in between sets it."""
+        """The offset of the last record, -1 if there was none. Other writers of records in between set it."""
         offset: int = self._state[self._kernel.PREVIOUS_OFFSET]
         return offset
 
@@ -234,7 +234,7 @@ class KernelText:
         self._state[self._kernel.PREVIOUS_OFFSET] = offset
 
     def bulk_renderer(self, source: Source) -> BulkRenderer:
-        """What shows much of a log at once: the kernel, which reads it, up to what is irregular; then not again for a while."""
+        """The renderer that reads and writes a log in C up to an irregularity; after that it pauses for a while."""
         next_try = 0
 
         def render(position: int, stop: int, end: int) -> int:
@@ -249,7 +249,7 @@ class KernelText:
         return render
 
     def _render_log(self, source: Source, position: int, stop: int, end: int) -> int:
-        """Write the lines of what is regular, begins from `position` on and before `stop`. Returns where in the log that ends."""
+        """Write the lines of the regular batches that start from `position` up to `stop`. Returns where in the log they end."""
         c = self._kernel
         self.out = self.out or bytearray(self._tuning.out_bytes)
         if len(self._window) < min(self._tuning.window_bytes, end - position):
@@ -267,7 +267,7 @@ class KernelText:
         return position
 
     def render(self, window: Buffer, start: int, window_position: int) -> int:
-        """Write the lines of what is regular from `start` on. The answer is where in the window that ends."""
+        """Write the lines of the regular batches from `start` on. Returns where in the window they end."""
         end = self.fill(window, start, window_position)
         self.flush()
         return end
@@ -299,7 +299,7 @@ class KernelText:
                     return start
 
     def flush(self) -> None:
-        """Write what there is, and complain of what there is to complain of."""
+        """Write the collected text, and report the collected gaps between offsets."""
         if self._state[self._kernel.GAP_COUNT]:
             self._drain_gaps()
         if self._filled:
@@ -315,7 +315,7 @@ class KernelText:
         state[count] = 0
 
     def _payload_at(self, window: Buffer, start: int) -> bytes | memoryview | None:
-        """The records of the compressed batch at `start`, or None where that is not a matter of one call."""
+        """The records of the compressed batch at `start`, or None if one call cannot decompress them."""
         if self._decompressor is None:
             from kdump.binary.codecs import BatchDecompressor
 

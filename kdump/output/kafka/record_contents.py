@@ -24,7 +24,7 @@ _PAYLOAD_PREFIX = " payload: "
 def contents_column(
     profile: Profile, decoders: tuple[Decoder, Decoder] | RecordDecoder | None, *, skips_metadata: bool
 ) -> ContentsColumn:
-    """The column of contents for a chunk of records, given the decoders for keys and for values, or one for whole records.
+    """A function that makes the contents of a chunk's records, given the decoders for keys and values, or one for whole records.
 
     Without decoders, only control records have contents.
     """
@@ -85,7 +85,7 @@ def contents_column(
 
 
 def content_words(profile: Profile, *, skips_metadata: bool) -> native_lines.ContentWords:
-    """How keys and values stand there as text."""
+    """The words around keys and values that are printed as text."""
     from kdump.output.kafka import native_lines
 
     key_prefix, keyless_payload_prefix = _prefixes(profile, skips_metadata)
@@ -95,7 +95,7 @@ def content_words(profile: Profile, *, skips_metadata: bool) -> native_lines.Con
 
 
 def _prefixes(profile: Profile, skips_metadata: bool) -> tuple[str, str]:
-    """What stands before a key, and of a payload without a key."""
+    """The words before a key, and before a payload without a key."""
     has_bar = skips_metadata and profile.skipped_metadata_prefixes_payload
     return "| key: " if skips_metadata else " key: ", "| payload: " if has_bar else _PAYLOAD_PREFIX
 
@@ -129,7 +129,7 @@ def _data_text(
 
 
 def _raise_fault_of(faults: dict[str, CorruptData], profile: Profile) -> None:
-    """Raise the fault of a message's fields that a release meets first when it asks for key and value."""
+    """Raise the fault of a message's fields that a release meets first when it reads key and value."""
     value_first = ("value_size",) if not profile.shows_keys_of_null_values else ()
     for name in (*value_first, "key", "value"):
         if name in faults:

@@ -1,4 +1,4 @@
-"""What a decoder of whole records is: the types that those of Kafka's tool share."""
+"""The types of decoders of whole records."""
 
 from __future__ import annotations
 

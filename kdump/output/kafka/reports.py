@@ -1,4 +1,4 @@
-"""The reports at the end of a run: pairs of numbers by file, in the order of the hash map that a release kept them in."""
+"""The reports at the end of a run: pairs of numbers by file, in the order of the hash map that a release uses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ordered(order: str, keys: list[str]) -> list[str]:
 
 
 def _without_third_of_a_kind(paths: list[str]) -> list[str]:
-    """Leave out what no map notices: a path in a row with itself. For a second one Java's may still grow."""
+    """Leave out repetitions that no map notices. A second call for the same path may still make Java's map grow."""
     return [path for place, path in enumerate(paths) if paths[max(place - 2, 0) : place] != [path, path]]
 
 

@@ -1,4 +1,4 @@
-"""What the decoders of offsets and transactions print in releases that do not print JSON."""
+"""The decoders of offsets and transactions in releases that do not print JSON."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def offsets(profile: Profile) -> RecordDecoder:
 
 
 def _offsets_key(words: DecoderWords, key: bytes | None, *, bounds_sizes: bool) -> tuple[int, dict[str, Value] | None]:
-    """The version of a key and its fields, None where the version is not known and the release goes on after such keys."""
+    """The version of a key and its fields, or None if the version is unknown and the release continues after such keys."""
     from kdump.messages.consumer_offsets import RECORDS
 
     if key is None:
@@ -114,14 +114,14 @@ def transactions(profile: Profile) -> RecordDecoder:
 
 
 def _had(value: bytes | CorruptData) -> bytes:
-    """The value. Raises the fault that keeps it from being had."""
+    """The value. Raises the fault if it could not be read."""
     if isinstance(value, CorruptData):
         raise value
     return value
 
 
 def _with_schema_errors(words: DecoderWords, decode: RecordDecoder) -> RecordDecoder:
-    """The decoder; its faults say what SchemaException says: the fields from the outermost on, and what is wrong inside."""
+    """The decoder, with faults worded as SchemaException words them: the fields from the outermost in, then the reason."""
 
     def decode_or_raise(offset: int, key: bytes | None, value: Content) -> KeyAndPayload:
         try:
@@ -157,7 +157,7 @@ def _snake(name: str) -> str:
 
 
 def _with_json(words: DecoderWords, fields: dict[str, Value]) -> dict[str, Value]:
-    """The fields, and beside each string its JSON form."""
+    """The fields, with the JSON form of each string added."""
     json: dict[str, Value] = {}
     for name, value in fields.items():
         if value is None or isinstance(value, str):
@@ -192,7 +192,7 @@ def _group_texts(profile: Profile, group: dict[str, Value]) -> dict[str, Value]:
 
 
 def _check_members(words: DecoderWords, group: dict[str, Value]) -> None:
-    """Raise CorruptData for members that a release does not let into one group."""
+    """Raise CorruptData for members that a release does not accept in one group."""
     ids, instances, is_repeated = set(), set(), False
     members = group["members"]
     assert isinstance(members, list)
@@ -230,7 +230,7 @@ def _assignment_text(profile: Profile, data: bytes) -> str:
 
 
 def _hex(words: DecoderWords, data: bytes) -> str:
-    """Bytes as Kafka formats them, as one number: without zeros in front."""
+    """Bytes as Kafka formats them: one hex number without leading zeros."""
     if data and not words.shows_bytes:
         raise CorruptData("bytes-not-shown", "the tool trips over bytes that it is to show")
     return f"{int.from_bytes(data, 'big'):X}" if data else ""

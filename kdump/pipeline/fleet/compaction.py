@@ -57,7 +57,7 @@ FROM keys GROUP BY broker, topic, `partition`
 
 
 def overdue(now: int, overdue_ms: int = OVERDUE_MS) -> Query:
-    """Partitions with batches whose tombstones and markers could have gone before, by what the cleaner noted in them."""
+    """Partitions with batches whose tombstones and markers are overdue, by the delete horizon the cleaner wrote."""
     return findings(
         "overdue",
         {
@@ -91,7 +91,7 @@ FROM late WHERE place = 1
 
 
 def stalled() -> Query:
-    """Partitions of which one broker's cleaner has more than half to do in segments that another broker's is through with."""
+    """Partitions in which one broker's cleaner has more than half left of segments that another broker's has finished."""
     return findings(
         "stalled",
         {

@@ -24,7 +24,7 @@ PLACE = ("broker", "topic", "partition", "segmentBase", "path")
 
 
 class Query:
-    """A question: which columns of which tables it reads, its text, and the rows that come out.
+    """A question: the columns of the tables it reads, its text, and its result rows.
 
     In the text, `{batches}` stands for the table of that name. Rows are those of `row_classes` side by side, in that order.
     `steps` are questions of which the answers are few rows, and are tables for those after them and for the text.
@@ -79,7 +79,7 @@ def offset_range(first: str, last: str) -> str:
 
 
 def moment(milliseconds: str) -> str:
-    """An expression for a timestamp in UTC, to the second; as a number where no calendar has it."""
+    """An expression for a timestamp in UTC, to the second, or for its number if it is out of the calendar's range."""
     seconds = f"CAST(({milliseconds} % 86400000 - {milliseconds} % 1000) / 1000 AS INT)"
     day = f"date_from_unix_date(CAST(({milliseconds} - {milliseconds} % 86400000) / 86400000 AS INT))"
     hours = f"CAST(({seconds} - {seconds} % 3600) / 3600 AS INT)"

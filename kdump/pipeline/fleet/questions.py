@@ -34,5 +34,5 @@ def of_scan(
 
 
 def answerable(queries: Iterable[Query], tables: Sequence[str]) -> list[Query]:
-    """The questions whose tables are all there."""
+    """The questions whose tables all exist."""
     return [query for query in queries if query.columns.keys() <= set(tables)]
