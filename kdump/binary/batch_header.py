@@ -1,7 +1,7 @@
 """The fields of the headers of record batches and messages: their layouts, and a name for each place.
 
-A header that was unpacked is a tuple, and is called `header`; its bytes are called `header_bytes`. `header[RECORD_COUNT]` is a
-field of the first. `header_bytes[MAGIC_AT]` is a byte of the second, by its position from where the batch starts.
+A `header` is an unpacked tuple, `header_bytes` are its bytes: `header[RECORD_COUNT]` is a field, `header_bytes[MAGIC_AT]` the
+byte at a position in the batch.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ _REPLACEMENT = "\ufffd"
 def text_of(data: bytes | bytearray) -> str:
     """UTF-8 as Java decodes it: one replacement character for each malformed part.
 
-    It differs from Python only in encoded surrogates, which are one such part as a whole.
+    Only encoded surrogates differ from Python: each is one malformed part as a whole.
     """
     try:
         return data.decode()

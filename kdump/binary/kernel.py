@@ -1,6 +1,7 @@
 """The inner loops over windows of bytes: in C if the extension was built, in Python otherwise.
 
-`reference` owns all behaviour. The kernel in C does the same to what is regular, and leaves the rest to it.
+`reference` defines all behaviour. The kernel in C handles what is regular in the same way, and leaves the rest to the
+reference.
 KDUMP_KERNEL=python or =c chooses one; `name` is which is in use, and `reason` why.
 """
 

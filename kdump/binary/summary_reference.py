@@ -67,9 +67,9 @@ SUMMARY = (
 def summarize_batches(window: bytes, start: int, window_position: int, max_codec: int, crc32c: Checksum) -> Summarized | None:
     """Walk as `walk_batches`, and summarize the batches.
 
-    The answer is a number for each name of SUMMARY, and as 64-bit numbers where each batch starts in the file, its first and last
-    offset, and its timestamp. It is None where there is no batch, or where one is not of magic 2, its checksum does not fit, or
-    its offsets do not follow those before (or are below 0, or beyond 64 bits).
+    Returns a number for each name of SUMMARY and, as 64-bit numbers, where each batch starts in the file, its first and last
+    offset, and its timestamp. Returns None without batches, or if a batch is not of magic 2, its checksum does not fit, or its
+    offsets do not follow those before (or are below 0, or beyond 64 bits).
     """
     headers, starts, valid, end = walk_batches(window, start, max_codec, crc32c)
     if not headers or False in valid:

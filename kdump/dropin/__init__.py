@@ -33,7 +33,7 @@ def main(
 ) -> int:
     """Do what Kafka's tool does with these arguments, and return its exit code.
 
-    Of our own are only the options of `OwnOptions`.
+    The only additions are the options of `OwnOptions`. `tuning` is for tests.
     """
     try:
         own = OwnOptions(arguments)
@@ -57,9 +57,9 @@ def main(
 class OwnOptions:
     """The options of ours that the drop-in form takes, and the `others`, which are Kafka's.
 
-    `--release R` for the release whose output is wanted, `--strict-stderr` for no word of ours on stderr, `--jobs N` for the
-    number of processes (0: as many as suit the machine), `--nice` for a low priority and a page cache left alone, `--rate R` for
-    so many bytes a second. Raises UsageError where a value is missing or wrong.
+    `--release R` selects the release whose output is printed, `--strict-stderr` keeps kdump's own words off stderr, `--jobs N`
+    sets the number of processes (0: as many as suit the machine), `--nice` lowers the priority and spares the page cache,
+    `--rate R` limits the bytes read per second. Raises UsageError if a value is missing or wrong.
     """
 
     def __init__(self, arguments: list[str]) -> None:

@@ -57,7 +57,7 @@ def last_offset_at(log: Source, position: int, window_size: int) -> int:
 class LastOffsets:
     """Looks up the last offsets of batches by ascending position; keeps a window of the log while positions are close.
 
-    `at` is `last_offset_at`, many times over.
+    `at` is `last_offset_at` for many positions.
     """
 
     def __init__(self, log: Source, window_size: int) -> None:

@@ -167,7 +167,7 @@ class DumpTool:
     def open_index(self, path: str, given: str = "") -> Source:
         """Open an index. If it is missing, Kafka's tool creates an empty one and fails on it; kdump only reports that.
 
-        `path` is absolute. The index that a run is asked for is named as it was `given` where it cannot be opened.
+        `path` is absolute. If the requested index cannot be opened, it is named as it was `given`.
         """
         from kdump.formats import offset_index
 
@@ -194,7 +194,7 @@ class DumpTool:
     def with_records(self, fault: CorruptData, source: Source, *, is_slice: bool = False) -> CorruptData:
         """The fault with the text that its message may contain about the open log, or the slice of it.
 
-        Indexes read a log by slices.
+        Dumps of indexes read slices of a log.
         """
         view = fault.values["view"] if fault.code == "batch-header-cut" else None
         fault.values["records"] = self.profile.file_records(path=source.path, size=source.size, view=view, is_slice=is_slice)

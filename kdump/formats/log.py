@@ -71,8 +71,8 @@ MAX_INT = 0x7FFFFFFF
 class Chunk:
     """Neighbouring batches of one family: all of magic 2 and higher, or all of magic 0 and 1.
 
-    `headers` are theirs as they were unpacked. The bytes of the batch in a row start in `window` at `starts[row]`; a batch
-    that is too large for a window stands alone in its chunk, without window.
+    `headers` are their unpacked headers. The bytes of the batch in a row start at `starts[row]` in `window`; a batch that is
+    too large for a window is alone in its chunk, without a window.
     """
 
     __slots__ = ("batches", "headers", "is_legacy", "starts", "window")
@@ -145,10 +145,9 @@ class SummarizedChunk(Chunk):
 class LogRules:
     """What a reader of a log accepts: codecs with ids below `codec_count`.
 
-    One that `reads_records_only`, as the deep iteration of old releases, meets neither the codec of an empty batch nor a
-    negative magic, which it takes for 1. One that `fails_on_overflow` takes a length that overflows 32 bits, with the 12 bytes
-    before it, for that of a batch, and trips over it; others take it for the end of the log. `quirks` is how an old reader
-    decompresses.
+    With `reads_records_only`, as in the deep iteration of old releases, the codec of an empty batch is not looked at, and a
+    negative magic counts as 1. With `fails_on_overflow`, a batch whose length plus the 12 bytes before it overflows 32 bits is
+    an error; otherwise it is the end of the log. `quirks` says how an old reader decompresses.
     """
 
     __slots__ = ("codec_count", "fails_on_overflow", "min_magic", "quirks", "reads_records_only")
@@ -176,10 +175,10 @@ _MAX_UNRENDERED_BATCHES = 1024
 class Log:
     """The batches of a log from a position on.
 
-    `end` bounds what is looked at; a batch that crosses it is not seen. When the walk is through, `position` is the end of the
-    last whole batch, and `trailing` says why it ended there: `` for the end of the log, `torn-header` for fewer than 18
-    bytes, `torn-batch` for a batch that reaches past the end.
-    It reads `max_window_size` bytes at once; a smaller `window_size` to begin with is for the next few batches only.
+    Nothing is read past `end`; a batch that crosses it is not seen. After the walk, `position` is the end of the last complete
+    batch, and `trailing` says why the walk ended there: `` for the end of the log, `torn-header` for fewer than 18 bytes,
+    `torn-batch` for a batch that reaches past the end. Windows have `max_window_size` bytes; a smaller first `window_size`
+    suits callers that want only the next few batches.
 
     Kafka: FileLogInputStream.
     """
@@ -243,9 +242,9 @@ class Log:
     ) -> Iterator[Item]:
         """Read on from `position` with the caller's readers.
 
-        `regular` reads a run of batches: in this window, from here on, the window being at that position of the log, and the
-        first of them having that magic. It says what it made of them, and where in the window they end. If it makes nothing of
-        them, `irregular` reads the one batch at `position`, by its magic and size. Raises CorruptData where a length cannot be.
+        `regular` reads consecutive batches. Its arguments are the window, the start in it, the position of the window in the
+        log, and the magic of the first batch; it returns its result and where in the window they end. If the result is None,
+        `irregular` reads the one batch at `position`, given its magic and size. Raises CorruptData at an impossible length.
         """
         return self._walk(self.source.read, regular, irregular)
 

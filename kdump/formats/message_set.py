@@ -32,7 +32,7 @@ _MAX_HELD_MESSAGE_BYTES = 4 << 20  # up to here all messages of a wrapper are he
 class Message:
     """One message: a view of its bytes from the checksum on, with the offset that belongs to it.
 
-    Fields that reach past the message raise CorruptData when they are asked for, not before, as in Kafka.
+    As in Kafka, fields that reach past the message raise CorruptData only when they are read.
     """
 
     __slots__ = ("data", "magic", "offset")
@@ -197,8 +197,8 @@ def timestamp_of(message: Message, chunk: Chunk, row: int) -> int:
 def unwrap(wrapper: Message, limits: Limits = _AS_KAFKA) -> Iterator[Message]:
     """The messages inside a wrapper, with absolute offsets.
 
-    The wrapper's magic decides whether the offsets inside are relative. All of it is decompressed before the first message
-    comes out.
+    The wrapper's magic decides whether the offsets inside are relative. The whole payload is decompressed before the first
+    message is yielded.
     """
     if wrapper.magic not in (0, 1):
         raise CorruptData("legacy-wrapper-magic", f"a wrapper has magic {wrapper.magic}", magic=wrapper.magic)

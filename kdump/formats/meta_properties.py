@@ -5,7 +5,7 @@
     node.id=1
     directory.id=NrglXNcJRLDQ0m7HIWSVLg
 
-Version 0 has a `broker.id` in place of the `node.id`, and may lack it, as it may the `cluster.id`. No version stands for 0.
+Version 0 has a `broker.id` instead of the `node.id`; both it and the `cluster.id` may be missing. A missing version means 0.
 
 Kafka: MetaProperties, MetaPropertiesVersion (since 3.7), RawMetaProperties (2.8).
 """

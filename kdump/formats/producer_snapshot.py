@@ -57,7 +57,7 @@ class ProducerState(Row):
 def read(source: Source, *, checks_version_first: bool = True) -> Iterator[Table[ProducerState]]:
     """The producers of a snapshot, in the file's order. Nothing is returned unless the whole file is valid.
 
-    A reader that does not check the version first finds fault with the layout before it does with the version.
+    A reader that does not check the version first reports a fault of the layout before one of the version.
 
     Raises CorruptData with the codes `snapshot-version-unknown`, `snapshot-truncated` or `snapshot-entry-truncated` (with the
     field that is cut), `snapshot-count-null`, `snapshot-count-negative`, `snapshot-count-too-high` or `snapshot-crc-mismatch`.

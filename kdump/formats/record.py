@@ -89,9 +89,9 @@ class Record(Row):
 class RecordChunk:
     """Records of neighbouring batches: `counts[n]` of them belong to row n of `batches`.
 
-    Where `continues` is true, the first of these batches is the last of the chunk before.
-    `first_offsets` are those of the first record in each batch; only messages have them, whose wrappers do not say so.
-    `faults` are those of single fields, by row and name; the field itself is None then. Only messages have them.
+    If `continues` is true, the first of these batches is also the last one of the previous chunk. `first_offsets` are the
+    offsets of the first record in each batch; only messages have them, because wrappers do not state them. `faults` are those
+    of single fields, by row and name; such a field is None. Only messages have them.
     `magics` are those of the messages, which may differ from that of their wrapper; records have that of their batch.
     """
 
@@ -158,7 +158,7 @@ def _walk_plain(
 ) -> int | None:
     """Append the records of the batch in this row, and return the number of bytes it was decompressed to.
 
-    Of a batch that is large, bad, or compressed in an unusual way nothing is appended: the answer is None.
+    Returns None, and appends nothing, if the batch is large, bad, or compressed in an unusual way.
     """
     header, data = chunk.headers[row], chunk.window
     count = header[RECORD_COUNT]

@@ -35,8 +35,8 @@ NO_TIMESTAMP_TYPE = "NoTimestampType"
 class RecordBatch(Row):
     """A record batch, or a message of magic 0 or 1, by its header.
 
-    Messages have an offset only, which stands in `last_offset` (a wrapper carries the offset of its last inner message), and
-    a timestamp from magic 1 on; what they do not have is None.
+    Messages have only one offset, in `last_offset` (a wrapper has the offset of its last inner message), and a timestamp from
+    magic 1 on; their other fields are None.
     `timestamp` is the batch's maxTimestamp in milliseconds since 1970, -1 for none. `position` is where the batch starts in
     the file, `size` counts all its bytes, `crc` is the stored checksum.
 

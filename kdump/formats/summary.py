@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class BatchSummary:
     """A summary of consecutive batches of magic 2, or messages of magic 0 and 1, that are valid and have ascending offsets.
 
-    Of a column of RecordBatch there is the lowest and the highest value, or the first and the last. `..._back` counts values
-    that are lower than those before; `first_...` and `last_...` of what is counted say where in the file those batches start.
-    What messages do not have is 0, and so is the place of what does not occur.
+    A column of RecordBatch has its lowest and highest value, or its first and last. `..._back` counts values lower than the one
+    before; `first_...` and `last_...` of a count say where in the file those batches start. Fields that messages lack are 0,
+    and so is the position of something that does not occur.
     """
 
     count: int

@@ -46,7 +46,7 @@ _BLANKS = str.maketrans("\t\x0b\f", "   ")
 class Line:
     """A line: its number, counted from 1, where it starts and ends, and its entry or fault.
 
-    `values` are those of an entry, empty where the line is none; then `fault` says what is wrong with it, or with all lines:
+    `values` are those of an entry, or empty; then `fault` says what is wrong with the line, or with all lines:
     `checkpoint-version-unknown`, `checkpoint-line-malformed`, `checkpoint-count-mismatch` or `checkpoint-cut` (after the
     version). `is_number_wanted` where the line has as many fields as an entry, but no number where one has to be.
     """

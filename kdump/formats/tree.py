@@ -38,7 +38,8 @@ _KRAFT_VERSION = "1"
 class PartitionFiles:
     """The files of one partition directory: those of segments by base offset and suffix, and all others by name.
 
-    Of several names with one number, that of 20 digits is the segment's, as it is for a broker; a negative number is none.
+    If several names have the same number, the one with 20 digits is the segment's, as for a broker; a negative number is no
+    segment's.
     """
 
     def __init__(self, path: str) -> None:
@@ -143,7 +144,7 @@ def is_of_kraft(path: str) -> bool:
 def partitions(path: str) -> list[str]:
     """The partition directories of a log directory, in order.
 
-    Links to such are among them, and links that lead nowhere, or of which the system does not say where they lead.
+    They include links to directories, broken links, and links that the system cannot follow.
     """
     found = []
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):

@@ -76,7 +76,7 @@ def discover(
 ) -> Iterator[FileItem]:
     """The files below a path, which is a partition, a log directory, or a directory above these.
 
-    A broker is named by `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else by the name of its log
+    The name of a broker is `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else the name of its log
     directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
     """
     if not os.path.lexists(root):

@@ -1,7 +1,7 @@
 """Writes tables as Parquet with one process per core of this machine: the same rows as with Spark.
 
 If a process dies, only its task is lost; the task is done again slice by slice, each slice in a separate process.
-What dies again is left out and reported.
+A slice whose process dies again is left out and reported.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def write_tables(
 ) -> None:
     """Write each table into its own subfolder of `folder`, and report all tasks to the reconciliation.
 
-    `on_task` is given the table, how many of its tasks are done and how many there are. Raises KdumpError with mode=FAILFAST, and
-    whatever another attempt cannot mend.
+    `on_task` gets the table, the number of its tasks that are done, and their total. Raises KdumpError with mode=FAILFAST, and
+    errors that another attempt cannot fix.
     """
     os.mkdir(os.path.join(folder, ATTEMPTS))
     done: Counter[str] = Counter()

@@ -75,8 +75,9 @@ class Batches:
 def walk(source: Source, file_slice: FileSlice) -> Iterator[Batches | salvage.Damage]:
     """The batches and damaged ranges that start in a slice.
 
-    After its start a file is walked from a little earlier on. Where all is in order, that shows what a walk through all of
-    the file would; at the first thing that is not, the file is walked from its start, for then it may matter what was there.
+    A slice that does not start with the file is walked from a little earlier on. If everything there is in order, the result is
+    that of a walk through the whole file. At the first irregularity the file is walked from its start, because what came before
+    may matter.
     """
     start = file_slice.start
     if start:
@@ -207,7 +208,7 @@ def batches(
 def header_rows(source: Source, file_slice: FileSlice, options: Options, report: SliceReport) -> Iterator[tuple[Columns, int]]:
     """The columns of batches by their headers alone, found by their lengths; their checksums are not verified.
 
-    From the first on that is old or not plausible, the log is read in full.
+    From the first old or implausible batch on, the log is read in full.
     """
     position = 0
     while True:
@@ -308,8 +309,8 @@ def unread_row(skipped: Skipped, options: Options) -> Iterator[tuple[Columns, in
 class _Scales:
     """Measures the uncompressed sizes of one log's batches, of all or of a sample.
 
-    A sample are the batches at the start of a log, and after it those with certain checksums, as if by lot: the same ones
-    whatever the slices, and on every replica. It is bounded in bytes, because a log may be full of bombs.
+    A sample has the batches at the start of a log, and then those with certain checksums, which is as good as random: the same
+    batches for all slices, and on every replica. It is bounded in bytes, because a log may be full of bombs.
     """
 
     def __init__(self, source: Source, *, samples: bool) -> None:

@@ -60,8 +60,8 @@ NAMES = (
 class Options:
     """The parsed options. Raises UsageError, which names the option, for an invalid value.
 
-    `unreadable` says what becomes of a file that cannot be read, or not to its end: it fails the task, it is a row with the
-    column `error`, or it is left out and reported to the caller of the pipeline. `kdump scan` makes findings of these reports.
+    `unreadable` says what happens to a file that cannot be read to its end: it fails the task, becomes a row with the column
+    `error`, or is left out and reported to the caller of the pipeline. `kdump scan` makes findings of these reports.
     """
 
     FAIL, AS_ROW, SKIP = "fail", "row", "skip"

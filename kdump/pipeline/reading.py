@@ -53,8 +53,8 @@ _ANOTHER_WAY = 'mend that, or take unreadable="row", which gives a row with the 
 def read(task: Task, options: Options, on_report: OnReport = ignore) -> Iterator[pa.RecordBatch]:
     """The rows of a table that a task is to read, in bounded batches. `on_report` gets the report of each slice after its rows.
 
-    What may crash is read in a separate process. Raises KdumpError if a file cannot be read, unless that is to be a row or
-    left out; at damage only with mode=FAILFAST; and where a package is missing.
+    What may crash is read in a separate process. Raises KdumpError if a file cannot be read, unless the options make that a row
+    or leave it out; at damage only with mode=FAILFAST; and if a package is missing.
     """
     slices = [file_slice for file_slice in task if isinstance(file_slice, FileSlice)]
     if options.table == "findings":

@@ -1,11 +1,11 @@
 """Checks that the tables of a scan add up: every slice read once, every byte covered once, every record there once.
 
-Tasks report counts and sums with their rows, so this reads nothing again but the row counts of files of Parquet:
+Tasks report counts and sums with their rows, so only the row counts of Parquet files are read again:
 
-- each slice that was planned is reported by one task, and the rows of its report are those of the file that it wrote;
+- each planned slice is reported by one task, and the row count in its report is that of the file it wrote;
 - the slices of a log cover its bytes from the first to the last, once;
 - a log has as many batches in `batches` as in `segments`, and as many records in `records` as the headers in both say,
-  those that do not decode counted in.
+  including those that do not decode.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class HeaderWindow:
     """The bytes around the current header.
 
-    Where batches are small, windows grow from `smallest` to `largest`, so that many headers come at once. Where a batch is larger
-    than its window, the next one is small again: little more than the header is read.
+    While batches are small, windows grow from `smallest` to `largest`, so that many headers are read at once. After a batch
+    larger than its window, the next window is small again, so that little more than headers is read.
     """
 
     __slots__ = ("_largest", "_position", "_size", "_smallest", "_source", "_window")

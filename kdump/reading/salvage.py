@@ -62,10 +62,9 @@ def walk(
 ) -> Generator[Section | Damage]:
     """All batches of a log from `start` on, and all damaged ranges between them; together they cover every byte.
 
-    A batch that is damaged inside is stepped over by its length if that leads to a batch or to the end of the file. If the
-    stored CRC fits another end, only the length is wrong. Otherwise the next intact batch is looked for byte by byte. All
-    offsets are to lie between the base offsets of the segment and of the next one, where these are known. `threads` summarize
-    a large log ahead of the walk.
+    A damaged batch is skipped by its length if that leads to a batch or to the end of the file. If the stored CRC fits another
+    end, only the length is wrong. Otherwise the next intact batch is searched byte by byte. Offsets must lie between the base
+    offsets of this segment and the next one, if these are known. `threads` summarize a large log ahead of the walk.
     """
     items = _Walk(source, start, base_offset, next_base_offset, tuning)
     if kernel.native is None or source.throttle is not None:
@@ -156,9 +155,9 @@ class _Walk:
     def _first_inside(self, start: int, end: int, before: Extent | None) -> int:
         """Where the first batches start that lie in the span a damaged batch claims but are not its payload; 0 for nowhere.
 
-        They fill the span up to its end without a gap, and their offsets go on from the damaged batch, or up to the next one.
-        Where the offsets of the damaged batch reach up to the next one, it holds what it claims to. Leader epochs go on from the
-        batch `before`, where that is sound.
+        They fill the span to its end without a gap, and their offsets continue from the damaged batch, or up to the next one.
+        If the offsets of the damaged batch reach up to the next one, the batch holds what it claims. Leader epochs continue
+        from the batch `before`, if that is valid.
         """
 
         def fits(extent: Extent) -> bool:

@@ -45,8 +45,8 @@ _BYTES_PER_TRY = 8  # searched for each header looked at
 class Candidates:
     """Which bytes are a candidate for the start of a batch, until its CRC is computed.
 
-    `pattern` is a regular expression that matches the magic of a header that is at least 26 bytes long. `may_be` has a closer
-    look: it is given the bytes of the header and how many bytes of the log are left from there on.
+    `pattern` is a regular expression that matches the magic of a header of at least 26 bytes. `may_be` decides, given the bytes
+    of the header and the number of bytes left in the log.
     """
 
     __slots__ = ("may_be", "pattern")
@@ -79,8 +79,8 @@ _MESSAGES = Candidates(rb"(?s)[\x00\x01](?<=.{17})(?=[\x00-\x0f])", holds_header
 class Budget:
     """Limits the bytes a search feeds to checksums and the headers it looks at, in proportion to the bytes searched.
 
-    Hostile bytes full of headers use it up, whatever they lead to. `kept_crc_bytes` are kept for batches that are small: large
-    ones cannot use up all. `gave_up` says that something was passed over for want of it.
+    Hostile bytes full of headers exhaust it, wherever they lead. `kept_crc_bytes` are reserved for small batches, so that large
+    ones cannot use up everything. `gave_up` says that something was skipped because the budget was exhausted.
     """
 
     __slots__ = ("_crc_bytes", "_kept_crc_bytes", "_tries", "gave_up")
@@ -222,7 +222,7 @@ class Search:
 def first_batch(source: Readable, start: int, end: int, is_legacy: bool, first_window: int = FIRST_WINDOW) -> int:
     """Where the first batch of magic 2 starts in this range, or the first message of magic 0 or 1; NOWHERE if there is none.
 
-    It may reach past the range. What is found may stand in a payload: its checksum fits, no more.
+    It may reach past the range, and it may lie in a payload: only its checksum is known to fit.
     """
     size = first_window
     while size <= _MAX_WINDOW:

@@ -51,7 +51,7 @@ def run_up_to(
 ) -> tuple[int, int, Extent] | None:
     """The consecutive intact batches that end at `end`: where they start, their first offset, and the last batch.
 
-    Each begins where the one before ends, with a higher offset, and `fits`. All takes one pass over these bytes.
+    Each starts where the one before ends, has a higher offset, and `fits`. This takes one pass over the bytes.
     """
     run_start = run_end = first_offset = 0
     last: Extent | None = None

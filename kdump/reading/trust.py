@@ -32,12 +32,12 @@ _KNOWN_MAGIC = 2  # the highest
 class Order:
     """Separates batches that are beyond doubt from those that were found by a search or are out of line.
 
-    No checksum covers the offset and the leader epoch of a batch. One that its neighbours on both sides disagree with is
-    salvaged, not intact, and the order is measured past it. Where offsets go back and then on, the first batch of the new run
-    is out of line, the following ones are not.
+    No checksum covers the offset and the leader epoch of a batch. A batch that disagrees with its neighbours on both sides is
+    salvaged, not intact, and the order is measured without it. If offsets go back and then ascend again, only the first batch
+    after the step is out of line.
 
-    A batch found by scan is confirmed by the next one, if that goes on with the offsets; whatever stands inside the claimed
-    span of a damaged batch may be its payload, and is never beyond doubt.
+    A batch found by a search is confirmed by the next one if that continues its offsets. Batches inside the span that a damaged
+    batch claims may be its payload, and are never beyond doubt.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Files of brokers as DataFrames.
 
-`read(spark, path, table="batches")` is one, in any session; `register(spark)` makes `spark.read.format("kdump")` known where
+`read(spark, path, table="batches")` returns one in any session; `register(spark)` registers `spark.read.format("kdump")` if
 Spark has not found it by itself. Needs the package pyspark: `pip install kdump[spark]`.
 """
 

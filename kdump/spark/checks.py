@@ -1,11 +1,11 @@
 """Checks as questions to DataFrames: pure functions from tables of kdump to findings, or to statistics of a fleet.
 
-What comes in are tables as `kdump.spark.read` or the Parquet files of `kdump scan` have them, what comes out has the columns
-of the table `findings`. Nothing is read before an action of Spark asks for it, but for digests, which `divergence` compares at
-once: it then knows of which few batches it is about.
+The arguments are tables of `kdump.spark.read` or of the Parquet files of `kdump scan`; the results have the columns of the
+table `findings`. Nothing is read before a Spark action, except the hashes that `divergence` compares at once to find the few
+batches in question.
 
-A finding with a code of `kdump.checks.catalogue.FLEET` is one that only several brokers or partitions show. `fleet` gives all
-of these; `continuity` and `sequence_breaks` report what the table `findings` also has, for users who have only other tables.
+Findings with a code of `kdump.checks.catalogue.FLEET` need several brokers or partitions. `fleet` returns all of them;
+`continuity` and `sequence_breaks` report what the table `findings` also has, for users who have only other tables.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ def _export_path() -> None:
 def _stderr_to(path: str) -> Iterator[None]:
     """Redirect stderr of this process, and of those it starts meanwhile, to a file.
 
-    The JVM says several things before it reads any setting, and keeps the file for all it says later.
+    The JVM prints several messages before it reads any setting, and keeps the file for everything later.
     """
     sys.stderr.flush()
     kept = os.dup(2)
@@ -324,8 +324,8 @@ def run_interruptible(session: SparkSession, action: Callable[[], Result], on_wa
 def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None = None, seconds: float | None = None) -> Result:
     """The result of an action that runs in another thread, so that this one can be interrupted.
 
-    An interrupt during a call into Java leaves the connection to it in disorder. PySpark takes interrupts into its own hands
-    where its context starts in the main thread.
+    An interrupt during a call into Java breaks the connection to it. PySpark installs its own interrupt handler if its context
+    starts in the main thread.
     """
     results: list[Result] = []
     errors: list[BaseException] = []

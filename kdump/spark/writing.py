@@ -41,8 +41,8 @@ def write_tables(
 ) -> None:
     """Write a table for each set of options into its own subfolder of `folder`, and report all tasks.
 
-    Tasks write their files themselves, all of them in one job. Spark tries those again that fail, and gives back one report for
-    each, whose file is the one that counts. `on_task` is given how many are done and how many there are.
+    Tasks write their own files, all in one Spark job. Spark retries failed tasks and returns one report for each, whose file
+    counts. `on_task` gets the number of finished tasks and the total.
     """
     attempts = os.path.join(folder, ATTEMPTS)
     os.mkdir(attempts)

@@ -22,8 +22,8 @@ def can_fork() -> bool:
 def fork() -> int:
     """As os.fork; the worker process gets no interrupts.
 
-    This process gets those of a terminal, too, and ends the worker. If one came while modules prepare the worker after the fork,
-    Python would only print it.
+    Ctrl-C also reaches this process, which kills the worker. SIGINT is blocked during the fork: an interrupt in an at-fork hook
+    would only be printed.
     """
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT,))
     process = -1

@@ -13,7 +13,7 @@
 #include "rows.h"
 #include "summary.h"
 
-/* The numbers of a streak; kdump/binary/summary_reference.py says what each one is. */
+/* The numbers of a streak; kdump/binary/producer_streak.py says what each one is. */
 #define STREAK(_)                                                                                                             \
     _(producer_id) _(epoch) _(kind) _(base_sequence) _(last_sequence) _(base_offset) _(position) _(end)                       \
     _(last_base_offset) _(last_offset) _(control_type) _(coordinator_epoch)                                                   \

@@ -1,7 +1,7 @@
 """The codecs of batches and messages by their ids: each is a module, which is imported when the first payload needs it.
 
-The packages of the codecs decode blocks; the framings around them are read here, because Kafka reads them in its own way:
-it ignores some damage that the packages refuse, and refuses some that they ignore.
+The codecs' packages decode blocks. The framing around blocks is read here, because Kafka ignores some damage that the packages
+reject, and rejects some that they ignore.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _KEPT_BLOCK_BYTES = 1 << 20
 class Payload:
     """A decompressed payload: its bytes, and the error that ended it early, if any.
 
-    Of the bytes, a reader that takes blocks, as Kafka does, sees only the first `whole_blocks` before it meets the error.
+    A reader that takes whole blocks, as Kafka does, sees only the first `whole_blocks` bytes before it meets the error.
     """
 
     __slots__ = ("data", "error", "whole_blocks")

@@ -40,8 +40,8 @@ def decompressed(compressed: bytes, limit: int, quirks: CodecQuirks) -> Iterator
 class _Stream:
     """zstd frames, read step by step as the Java library up to 1.4.5 does.
 
-    It loads 128 KiB of input at a time. A frame that ends leaves a mark, which only new input takes away; as long as it is
-    there, the end of the input is the end of the stream, wherever it falls.
+    It loads 128 KiB of input at a time. The end of a frame sets a mark that only new input clears. While it is set, the end of
+    the input is the end of the stream, even inside a frame.
     """
 
     def __init__(self, compressed: bytes, limit: int, quirks: CodecQuirks) -> None:
@@ -105,8 +105,8 @@ class _Stream:
 class _Frame:
     """Decompresses one frame in zstd's steps, because it matters how far its input runs ahead of its output.
 
-    It takes a part of the frame at a time (a header, a block), until there is no room for what the last one gives. The last
-    byte of the frame it takes when all is given.
+    It takes one part of the frame at a time (a header, a block) until its output has no room. It takes the last byte of the
+    frame only after all output was read.
     """
 
     def __init__(self, quirks: CodecQuirks) -> None:

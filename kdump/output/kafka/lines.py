@@ -49,7 +49,7 @@ class Template:
     def lines(self, column: Callable[[str], Sequence[object]], count: int) -> list[str]:
         """The text for each of `count` rows, given the columns of its fields.
 
-        Columns that do not vary, as most do, become part of the text before the rows are gone through.
+        Columns that do not vary, which most do not, become part of the text before the loop over rows.
         """
         text = _escaped(self.literals[0])
         varying = []

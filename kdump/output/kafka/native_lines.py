@@ -1,6 +1,6 @@
 """Writes the lines of logs with the kernel in C, which is given the words of a release as programs.
 
-What it does not know, or finds irregular, it leaves to KafkaText, which it equals in every byte.
+It leaves everything irregular or unknown to KafkaText, and otherwise prints the same bytes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ _POINTS = f"""
 def duplicates() -> Query:
     """Partitions with keys that have several records before the point up to which they were cleaned.
 
-    After a pass of the cleaner each key stands once there; control records, damaged ones and keys that were cut do not count.
+    After a pass of the cleaner, each key occurs only once there. Control records, damaged records and truncated keys do not
+    count.
     """
     return findings(
         "duplicates",

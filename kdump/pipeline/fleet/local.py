@@ -29,7 +29,7 @@ _CACHE_KIB = 64 << 10
 def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Rows]]) -> list[pa.Table]:
     """The answers to questions. Only the columns that they read are kept, and only on disk; a missing table has no rows.
 
-    A table is given as what makes its rows, which is given the columns that are read, and may give others, too.
+    A table is given as a function that makes its rows; its argument is the columns to read, and it may return more.
     """
     queries = list(queries)
     wanted: dict[str, dict[str, None]] = {}

@@ -20,7 +20,8 @@ def of_scan(
 ) -> list[Query]:
     """The questions whose answers are findings of a fleet: codes of `catalogue.FLEET`, none of which `kdump check` reports.
 
-    `now` is in milliseconds. With `reads_records` the table of records is asked too, which is to hold offsets and keys.
+    `now` is in milliseconds. With `reads_records`, questions to the table of records are included, which must have offsets and
+    keys.
     """
     found = [
         replicas.divergence(compacted),

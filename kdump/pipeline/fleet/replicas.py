@@ -36,13 +36,12 @@ CHECKPOINT_COLUMNS = ("broker", "topic", "partition", "kind", "offset")
 def divergence(compacted: Sequence[str] = COMPACTED) -> Query:
     """Where replicas differ: in the contents of batches, only in leader epochs, or in which batches exist.
 
-    Compared is what several brokers have to hold: between the start and the end of each. The end of a log is that of its last
-    intact batch, or of a damaged one if another broker has that offset. What the cleaner of any broker
-    went through is left out, for brokers clean at different times; where no checkpoint says, but batches look cleaned or the
-    topic is one of `compacted`, what differs is a warning. What most brokers hold is taken for right, but nothing damaged,
-    and of two the one with the later leader epoch.
-
-    Batches are compared by digests of spans of offsets first; only those of spans that differ are looked at one by one.
+    Compares the offsets that several brokers should hold, from the start to the end of each. A log ends with its last intact
+    batch, or with a damaged one if another broker has that offset. Cleaned parts are left out, because brokers clean at
+    different times. If no checkpoint marks them, but batches look cleaned or the topic is in `compacted`, a difference is a
+    warning. The version that most brokers hold is taken for right, never a damaged one; of two versions, the one with the later
+    leader epoch. Spans of offsets are compared by their hashes first; batches are compared one by one only in spans that
+    differ.
     """
     what = (
         "CASE WHEN code = 'replica-missing-batches' THEN 'Broker ' || broker || ' lacks ' || "
@@ -192,7 +191,7 @@ HAVING count(*) > 1 AND (count(*) > c.brokers OR c.lowest <> c.highest OR c.fewe
 def behind(now: int, lag_ms: int = LAG_MS) -> Query:
     """Replicas whose logs end at a lower offset than those of other brokers, and more than `lag_ms` earlier.
 
-    Timestamps later than `now` are taken for `now`.
+    Timestamps later than `now` count as `now`.
     """
     return findings(
         "behind",

@@ -36,8 +36,8 @@ FROM partitions GROUP BY topic ORDER BY size DESC, topic
 def codecs() -> Query:
     """What each codec holds of each topic, on all brokers.
 
-    `uncompressed` is what these batches would take without, their headers counted. Where that was measured of some of them,
-    the others are taken for such as these; where of none, it is null.
+    `uncompressed` is the size these batches would have without compression, headers included. If only some were measured, the
+    others are estimated from them; if none were, it is null.
     """
     return Query(
         "codecs",
