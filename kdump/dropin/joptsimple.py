@@ -57,7 +57,7 @@ class Arguments:
                 self._give_letters(text)
 
     def _give_letters(self, text: str) -> None:
-        """Take each letter for an option of its own: `-dfa.log` is `-d -f a.log`, where a letter is an abbreviation."""
+        """Take each letter for a separate option: `-dfa.log` is `-d -f a.log`, where a letter is an abbreviation."""
         given: list[tuple[str, str | None]] = []
         for place, letter in enumerate(text):
             name = self._recognised(letter)

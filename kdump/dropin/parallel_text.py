@@ -55,8 +55,8 @@ _MIN_PARALLEL_BYTES = {_BATCHES_ONLY: 64 << 20, NONE: 32 << 20, GZIP: 2 << 20, S
 Smaller logs lose more by starting the processes than they gain.
 """
 
-_PYTHON_SLOWDOWN = 8  # of the kernel in Python: so many times smaller are logs that are worth several processes
-_PYTHON_TEXT_DIVISOR = 4  # and so many times smaller are its best stretches
+_PYTHON_SLOWDOWN = 8  # the kernel in Python is this much slower, so logs this much smaller are worth several processes
+_PYTHON_TEXT_DIVISOR = 4  # its best stretches are this much smaller
 _MAX_UNITS = 4096  # in a log; a larger log has larger units
 _MAX_STRETCH_BYTES = 64 << 20
 _SLOT_COUNT = 8  # of each worker; with half of them, processes wait for one another
@@ -223,7 +223,7 @@ class _SharedDump:
         self._is_over = False
         self._children: list[_Child] = []
         self._tickets = -1
-        self._taken = 0  # about so many units, the others' included
+        self._taken = 0  # an estimate of the units taken by all processes
 
     def to_end(self) -> None:
         """Dump the log until it ends or the processes have to stop."""

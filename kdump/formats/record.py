@@ -354,14 +354,14 @@ class BatchRecords:
             raise left_over
         if self._stream_error is not None:
             rows.pop()
-            fault = self._stream_fault(is_behind=position <= self._whole_blocks)
-            fault.variants[UNBUFFERED] = left_over if position < len(self._data) else self._stream_fault(is_behind=True)
+            fault = self._stream_fault(is_after_records=position <= self._whole_blocks)
+            fault.variants[UNBUFFERED] = left_over if position < len(self._data) else self._stream_fault(is_after_records=True)
             raise fault
 
     def _fault(self, code: str, values: dict[str, Any], position: int, is_last: bool) -> CorruptData:
         """The fault of the record at this position, or of the stream it comes from."""
         if self._stream_error is not None and code in ("record-length-past-end", "record-count-too-high"):
-            return self._stream_fault(is_behind=False)
+            return self._stream_fault(is_after_records=False)
         fault = self._record_fault(code, values, is_last)
         if code == "header-count-too-high":
             found = kernel.fault_of_headers(self._data, values["position"], values["limit"], values["count"])
@@ -369,7 +369,7 @@ class BatchRecords:
                 found = "decompression-limit", {"size": _REFERENCE_SIZE * values["count"]}
             fault.variants[UNCHECKED_HEADER_COUNT] = self._record_fault(*found, is_last)
         if self._stream_error is not None and self._end_of_record(position) > self._whole_blocks:
-            stream_fault = self._stream_fault(is_behind=False)
+            stream_fault = self._stream_fault(is_after_records=False)
             stream_fault.variants[UNBUFFERED] = fault
             return stream_fault
         return fault
@@ -390,10 +390,10 @@ class BatchRecords:
             return position + 5
         return body + max(length, 0)
 
-    def _stream_fault(self, is_behind: bool) -> CorruptData:
+    def _stream_fault(self, is_after_records: bool) -> CorruptData:
         error = self._stream_error
         assert error is not None
-        code = error.code + ("-behind-records" if is_behind else "")
+        code = error.code + ("-behind-records" if is_after_records else "")
         return CorruptData(code, error.message, **error.values)
 
 

@@ -45,9 +45,9 @@ class BatchSummary:
     gaps: int  # where offsets are missing between two batches, and how many offsets that are
     missing: int
     before_first_gap: int  # where the batches around the first and the last gap start
-    behind_first_gap: int
+    after_first_gap: int
     before_last_gap: int
-    behind_last_gap: int
+    after_last_gap: int
     first_timestamp: int
     last_timestamp: int
     lowest_timestamp: int

@@ -1,6 +1,6 @@
 """One task of a scan: it reads its slices of files, writes their rows as a file of Parquet, and reports what it did.
 
-Each attempt has a file name of its own. The process that gave out the task moves the file of one attempt into place.
+Each attempt has a unique file name. The process that gave out the task moves the file of one attempt into place.
 """
 
 from __future__ import annotations

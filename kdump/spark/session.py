@@ -353,8 +353,8 @@ def _in_thread(action: Callable[[], Result], on_wait: Callable[[], None] | None 
 def last_line(error: BaseException) -> str:
     """The last line of a Spark error: that of the Python traceback inside, if there is one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Data|Unreadable|Package): ", line)]
-    return (told or lines or [type(error).__name__])[-1 if told else 0]
+    last_lines = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception|Data|Unreadable|Package): ", line)]
+    return (last_lines or lines or [type(error).__name__])[-1 if last_lines else 0]
 
 
 def _tail(path: str, size: int = 4000) -> str:

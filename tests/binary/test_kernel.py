@@ -303,7 +303,7 @@ def test_checks_find_the_same_when_they_look_at_each_entry(path: Path, monkeypat
 
 
 @pytest.mark.parametrize("window_size", [1 << 20, 300])
-def test_batches_in_the_span_of_a_damaged_one_are_told_of_once(window_size: int, tmp_path: Path) -> None:
+def test_batches_in_the_span_of_a_damaged_one_are_reported_once(window_size: int, tmp_path: Path) -> None:
     inner = b"".join(batch(records=[record(value=b"inner")], base_offset=100 + offset) for offset in range(50))
     outer = bytearray(batch(records=[record(value=inner)], base_offset=1))
     outer[30] ^= 1  # and with the batch after it gone, its length leads nowhere
@@ -562,7 +562,7 @@ def test_a_line_is_not_left_half_written_before_what_is_damaged(folder: Path) ->
 
 
 @pytest.mark.parametrize("has_content_size", [False, True])
-def test_what_stands_behind_a_zstd_frame_is_not_overlooked(folder: Path, has_content_size: bool) -> None:
+def test_what_stands_after_a_zstd_frame_is_not_overlooked(folder: Path, has_content_size: bool) -> None:
     def framed(data: bytes) -> bytes:
         return zstd_frames(data, has_content_size=has_content_size, trailing=b"no frame")
 
@@ -686,7 +686,7 @@ def test_both_kernels_find_the_same_batch(data: bytes, start: int, is_legacy: bo
     assert search.find(data[start:], is_legacy) == _kernel.find(data[start:], 0, is_legacy)
 
 
-def test_a_batch_is_found_behind_what_looks_like_one() -> None:
+def test_a_batch_is_found_after_what_looks_like_one() -> None:
     false, true = batch(records=[record(value=b"v")], crc=1), batch(records=[record(value=b"w")])
     old = message_set(messages=[message(value=b"m")])
     data = b"\2\1" * 20 + false + old + true + true

@@ -171,7 +171,7 @@ def test_an_error_in_another_process_is_met_again_by_the_one_that_writes(log: Pa
     assert kernels.printed(["--deep-iteration", "--files", log], SEVERAL) == wanted
 
 
-def test_text_in_front_of_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_before_what_cannot_be_read_is_written_first(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, read_into = Source.read, Source.read_into
     bad = log.stat().st_size // 2
 

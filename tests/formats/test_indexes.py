@@ -411,7 +411,7 @@ def test_an_entry_lands_in_the_first_batch_that_reaches_its_offset() -> None:
     assert found == [(0, 102), (0, 102), (len(FIRST), 105), (len(FIRST), 105), (None, 0)]
 
 
-def test_an_entry_does_not_land_in_front_of_its_start() -> None:
+def test_an_entry_does_not_land_before_its_start() -> None:
     found = _targets(LOG, [101, 101], [0, len(FIRST)], reads_to_end=True, may_start_past_end=False)
     assert found == [(0, 102), (len(FIRST), 105)]
 

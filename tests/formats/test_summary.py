@@ -48,8 +48,8 @@ def test_a_summary_tells_of_places_offsets_and_timestamps() -> None:
 def test_gaps_are_counted_and_the_first_and_last_of_them_are_known() -> None:
     summary = _sure(b"".join(batch(records=ONE, base_offset=offset) for offset in (0, 1, 5, 6, 16, 20)))
     assert (summary.gaps, summary.missing) == (3, 3 + 9 + 3)
-    assert (summary.before_first_gap, summary.behind_first_gap) == (1 * SIZE, 2 * SIZE)
-    assert (summary.before_last_gap, summary.behind_last_gap) == (4 * SIZE, 5 * SIZE)
+    assert (summary.before_first_gap, summary.after_first_gap) == (1 * SIZE, 2 * SIZE)
+    assert (summary.before_last_gap, summary.after_last_gap) == (4 * SIZE, 5 * SIZE)
 
 
 def test_counts_are_compared_with_offsets_and_sizes() -> None:

@@ -755,7 +755,7 @@ def test_a_row_for_what_could_not_be_read_needs_a_column_for_it(tmp_path: Path) 
         _rows("records", tmp_path, columns="offset,error,other")
 
 
-def test_the_records_in_front_of_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
+def test_the_records_before_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in(tmp_path: Path) -> None:
     records = [record(value=b"v" * 100_000)] * 25  # 2.5 MB: three parts
     _log(tmp_path / "a-0" / file_name(0, ".log"), batch(records=records, records_count=30, last_offset_delta=29))
     options = Options({"table": "records", "path": str(tmp_path), "isolated": "false"})

@@ -104,7 +104,7 @@ def test_columns_of_a_stretch_are_read_when_they_are_wanted() -> None:
             _ = changed.batches
 
 
-def test_a_log_that_is_written_anew_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(_batches(3))
 

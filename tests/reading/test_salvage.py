@@ -182,7 +182,7 @@ def test_a_batch_is_shown_with_the_length_that_fits() -> None:
 
 
 @pytest.mark.parametrize("length", [-1, 0, 13, 14, 48, (1 << 31) - 1])
-def test_behind_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
+def test_after_a_length_that_leads_nowhere_the_next_batch_is_salvaged(length: int) -> None:
     batches = _log(4)
     batches[1] = batches[1][:8] + struct.pack(">i", length) + batches[1][12:-1] + b"!"
     assert _ranges(b"".join(batches)) == [
@@ -332,7 +332,7 @@ def test_batches_in_the_span_that_a_damaged_batch_claims_are_never_intact() -> N
     assert statuses[:4] == [INTACT, "", SALVAGED, SALVAGED]
 
 
-def test_old_messages_are_found_behind_damage() -> None:
+def test_old_messages_are_found_after_damage() -> None:
     sets = [message_set(messages=[message(value=b"v", magic=magic)], base_offset=row) for row, magic in enumerate((0, 1, 0))]
     wrapped = wrapper(messages=[message(value=b"v")], base_offset=3)
     data = sets[0] + b"\xff" * 50 + sets[1] + b"\xff" * 50 + sets[2] + b"\xff" * 50 + wrapped

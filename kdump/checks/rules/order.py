@@ -129,8 +129,8 @@ class Order(SegmentRule):
     def _note_gaps(self, summary: BatchSummary) -> None:
         """Count the gaps between these batches, which may be."""
         for before, after in (
-            (summary.before_first_gap, summary.behind_first_gap),
-            (summary.before_last_gap, summary.behind_last_gap),
+            (summary.before_first_gap, summary.after_first_gap),
+            (summary.before_last_gap, summary.after_last_gap),
         ):
             last, batch = self._batch_at(summary, before), self._batch_at(summary, after)
             self._gaps.append((last.position, batch.end, last.last + 1, batch.first - 1))

@@ -1,4 +1,4 @@
-"""Questions about compaction: what the cleaners of brokers left behind, and how far they came."""
+"""Questions about compaction: what the cleaners of brokers left over, and how far they came."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def codec_uses(folder: str) -> list[CodecUse]:
                 total[place] += row[f"{name}_{how}"] or 0
     return [
         CodecUse(
-            topic, codec, batches, records if told else None, size, measured, uncompressed_of_all(uncompressed, measured, size)
+            topic, codec, batches, records if counted else None, size, measured, uncompressed_of_all(uncompressed, measured, size)
         )
-        for (topic, codec), (batches, told, records, size, measured, uncompressed) in sums.items()
+        for (topic, codec), (batches, counted, records, size, measured, uncompressed) in sums.items()
     ]
