@@ -17,7 +17,7 @@ def text_of(data: bytes | bytearray) -> str:
 
 
 def _lenient(data: bytes) -> str:
-    pieces = []
+    parts = []
     start = position = 0
     while True:
         position = data.find(b"\xed", position)
@@ -25,13 +25,13 @@ def _lenient(data: bytes) -> str:
             break
         follower = data[position + 1 : position + 2]
         if b"\xa0" <= follower <= b"\xbf":
-            pieces.append(data[start:position].decode("utf-8", "replace") + _REPLACEMENT)
+            parts.append(data[start:position].decode("utf-8", "replace") + _REPLACEMENT)
             position += 3 if b"\x80" <= data[position + 2 : position + 3] <= b"\xbf" else 2
             start = position
         else:
             position += 1
-    pieces.append(data[start:].decode("utf-8", "replace"))
-    return "".join(pieces)
+    parts.append(data[start:].decode("utf-8", "replace"))
+    return "".join(parts)
 
 
 def escaped(text: str) -> str:
