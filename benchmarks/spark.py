@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CODECS: tuple[Codec, ...] = ("none", "none", "lz4", "zstd")
 SEGMENTS = tuple(Segment(256 * MIB, codec=codec) for codec in CODECS)  # a partition each
-PIECE = 64 * MIB
+SLICE = 64 * MIB
 CORES = 1
 RECORDS_FACTOR = 1.35
 QUERY_SECONDS, TASK_SECONDS = 0.5, 0.06
@@ -113,9 +113,9 @@ def measure(path: str, rounds: int) -> tuple[dict[str, Times], int | None]:
                 for _ in range(rounds)
             ]
             here, isolated, spark = zip(*runs, strict=True)
-            works = planning.plan(_options(path, table))
-            rows = sum(batch.num_rows for work in works for batch in reading.read(work, _options(path, table)))
-            times[table] = Times(here, isolated, spark, len(works), rows)
+            tasks = planning.plan(_options(path, table))
+            rows = sum(batch.num_rows for task in tasks for batch in reading.read(task, _options(path, table)))
+            times[table] = Times(here, isolated, spark, len(tasks), rows)
         memory = _memory_of_workers(lambda: _by_spark(session, path, RECORDS))
     return times, memory
 
@@ -126,8 +126,8 @@ def _in_process(path: str, table: str, *, isolated: bool = False) -> float:
 
     started = perf_counter()
     options = _options(path, table, isolated=isolated)
-    for work in planning.plan(options):
-        for _ in reading.read(work, options):
+    for task in planning.plan(options):
+        for _ in reading.read(task, options):
             pass
     return perf_counter() - started
 
@@ -135,7 +135,7 @@ def _in_process(path: str, table: str, *, isolated: bool = False) -> float:
 def _options(path: str, table: str, *, isolated: bool = False) -> "Options":
     from kdump.pipeline.options import Options
 
-    given = {"table": table, "path": path, "targetBytes": str(PIECE), "parallelism": str(CORES)}
+    given = {"table": table, "path": path, "targetBytes": str(SLICE), "parallelism": str(CORES)}
     return Options({**given, "isolated": str(isolated).lower(), **_OPTIONS[table]})
 
 
@@ -149,7 +149,7 @@ def _by_spark(session: "SparkSession", path: str, table: str) -> float:
 def _frame(session: "SparkSession", path: str, table: str) -> "DataFrame":
     from kdump.spark import read
 
-    return read(session, path, table=table, targetBytes=PIECE, parallelism=CORES, **_OPTIONS[table])
+    return read(session, path, table=table, targetBytes=SLICE, parallelism=CORES, **_OPTIONS[table])
 
 
 def medians(times: Times) -> tuple[float, float, float]:
@@ -168,8 +168,8 @@ def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Ver
     bar = f"batches with CRC at most {QUERY_SECONDS} s and {TASK_SECONDS * 1000:.0f} ms a task above it"
     found.append(Verdict(bar, f"{spark - here:.2f} s of {allowed:.2f} s", spark - here <= allowed))
     for table, measured in times.items():
-        most = size / PIECE + TASKS_A_CORE * CORES
-        bar = f"tasks for {table}: at most total / {PIECE // MIB} MiB + {TASKS_A_CORE} x cores"
+        most = size / SLICE + TASKS_A_CORE * CORES
+        bar = f"tasks for {table}: at most total / {SLICE // MIB} MiB + {TASKS_A_CORE} x cores"
         found.append(Verdict(bar, f"{measured.tasks} of {most:.1f}", measured.tasks <= most))
     if memory is not None:
         bar = f"a worker takes at most {WORKER_MEMORY // MIB} MiB"
@@ -178,7 +178,7 @@ def verdicts(times: dict[str, Times], size: int, memory: int | None) -> list[Ver
 
 
 def _report(times: dict[str, Times], found: Sequence[Verdict], size: int) -> Iterator[str]:
-    yield f"{size / MIB:,.0f} MiB of logs, pieces of {PIECE // MIB} MiB, {CORES} core; load {os.getloadavg()[0]:.1f} at the end"
+    yield f"{size / MIB:,.0f} MiB of logs, slices of {SLICE // MIB} MiB, {CORES} core; load {os.getloadavg()[0]:.1f} at the end"
     yield ""
     yield "| table | rows | tasks | in one process | isolated | Spark | minima |"
     yield "| --- | --: | --: | --: | --: | --: | --: |"

@@ -87,7 +87,7 @@ class Source:
             raise _unreadable(self.path, error, position) from error
 
     def read_into(self, buffer: memoryview, position: int) -> int:
-        """Fill a buffer from `position` on, as far as the file goes. Returns how many bytes that are."""
+        """Fill a buffer from `position` on. Returns the number of bytes read, which is less at the end of the file."""
         filled = 0
         try:
             while filled < len(buffer):
@@ -103,14 +103,14 @@ class Source:
         return filled
 
     def read_exactly(self, position: int, count: int) -> bytes:
-        """The bytes at `position`. Raises Unreadable (`file-io-error`) if they are not there any more."""
+        """The bytes at `position`. Raises Unreadable (`file-io-error`) if the file has become shorter."""
         data = self.read(position, count)
         if len(data) < count:
             raise Unreadable("file-io-error", "was cut off while it was read", path=self.path, position=position)
         return data
 
     def fileno(self) -> int:
-        """The descriptor, for those who read by position themselves; never to be written to."""
+        """The descriptor, for code that calls pread itself. Never write to it."""
         return self._descriptor
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class NoSource(Source):
 
 
 def status(path: str) -> os.stat_result | None:
-    """What the system says of a path, None where it leads nowhere.
+    """The stat result of a path, or None if it leads nowhere.
 
     Raises Unreadable as Source where the system cannot say: that is no reason to believe that nothing is there.
     """

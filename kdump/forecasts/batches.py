@@ -177,16 +177,16 @@ class LogReader:
             positions = map(window_position.__add__, starts)
             return zip(positions, headers, repeat(magic < 2), valid), end  # repeat has no end
 
-        def lone(magic: int, size: int) -> Iterator[Checked]:
-            return iter([self._lone(log.position, size, magic < 2)])
+        def irregular(magic: int, size: int) -> Iterator[Checked]:
+            return iter([self._irregular(log.position, size, magic < 2)])
 
         try:
-            for run in log.walk(regular, lone):
+            for run in log.walk(regular, irregular):
                 yield from run
         except CorruptData as fault:
             raise self.invalid_size(log.position, fault.values["size"]) from None
 
-    def _lone(self, position: int, size: int, is_legacy: bool) -> Checked:
+    def _irregular(self, position: int, size: int, is_legacy: bool) -> Checked:
         """A batch that is too large for a window, too small for its header, or at the very end."""
         data = self.read(position, BATCH_HEADER_SIZE)
         if is_legacy:

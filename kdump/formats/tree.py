@@ -1,4 +1,4 @@
-"""What stands in a directory: the files of a partition by segment, the partitions of a log directory."""
+"""The contents of directories: the files of a partition by segment, the partitions of a log directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ META_PROPERTIES = properties.META_PROPERTIES
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 QUORUM_STATE = "quorum-state"
 LOG_DIR_FILES = (*text_checkpoint.OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHUTDOWN)
-"""Files that tell a log directory from any other."""
+"""Files that only a log directory has."""
 
 METADATA_TOPIC = "__cluster_metadata"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
@@ -38,7 +38,8 @@ _KRAFT_VERSION = "1"
 class PartitionFiles:
     """The files of one partition directory: those of segments by base offset and suffix, and all others by name.
 
-    Of several names with one number, that of 20 digits is the segment's, as it is for a broker; a negative number is none.
+    If several names have the same number, the one with 20 digits is the segment's, as for a broker; a negative number is no
+    segment's.
     """
 
     def __init__(self, path: str) -> None:
@@ -61,7 +62,7 @@ class PartitionFiles:
 
 
 class DirectoryName:
-    """What the name of a partition directory says: `topic-3`, or one on its way, `topic-3.ID-delete`."""
+    """The parts of a partition directory's name: `topic-3`, or `topic-3.ID-delete` while it is being deleted or moved."""
 
     __slots__ = ("partition", "state", "topic")
 
@@ -72,12 +73,12 @@ class DirectoryName:
 
     @property
     def is_going(self) -> bool:
-        """Whether a broker does not serve this directory any more."""
+        """Whether brokers no longer serve this directory."""
         return self.state in (DELETE, STRAY)
 
 
 def directory_name(path: str) -> DirectoryName | None:
-    """What a broker reads in a directory's name, None where it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
+    """What a broker reads in a directory's name, or None if it would not start. Kafka: UnifiedLog.parseTopicPartitionName."""
     name = os.path.basename(os.path.abspath(path))
     state = next((state for state in (DELETE, FUTURE, STRAY) if name.endswith(f"-{state}")), "")
     if state:
@@ -94,7 +95,7 @@ def directory_name(path: str) -> DirectoryName | None:
 
 
 def is_partition(path: str) -> bool:
-    """Whether a directory is one of a partition: by its files, or, where it has none, by its name."""
+    """Whether a directory is a partition's: by its files, or by its name if it has none."""
     names = os.listdir(path)
     if any(name in names for name in LOG_DIR_FILES):
         return False
@@ -106,7 +107,7 @@ def is_partition(path: str) -> bool:
 
 
 def matching(paths: Sequence[str]) -> list[str]:
-    """The paths that patterns stand for, each once; one that exists stands for itself. Raises UsageError where nothing fits."""
+    """The paths that match patterns, each once; an existing path matches itself. Raises UsageError if nothing matches."""
     found: list[str] = []
     for path in paths:
         if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
@@ -122,12 +123,12 @@ def matching(paths: Sequence[str]) -> list[str]:
 
 
 def parent(path: str) -> str:
-    """The directory around one, in the words in which that was named where they tell it."""
+    """The parent of a directory, spelled as the path was given where possible."""
     return os.path.dirname(path) or os.path.dirname(os.path.abspath(path))
 
 
 def is_log_directory(path: str) -> bool:
-    """Whether a broker has left its own files here."""
+    """Whether a broker's own files are in this directory."""
     return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
 
 
@@ -143,7 +144,7 @@ def is_of_kraft(path: str) -> bool:
 def partitions(path: str) -> list[str]:
     """The partition directories of a log directory, in order.
 
-    Links to such are among them, and links that lead nowhere, or of which the system does not say where they lead.
+    They include links to directories, broken links, and links that the system cannot follow.
     """
     found = []
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
@@ -154,14 +155,14 @@ def partitions(path: str) -> list[str]:
 
 
 def folders(paths: list[str]) -> list[str]:
-    """Of the directories inside of another, those that may hold log directories; none if one of them is a partition's."""
+    """The subdirectories that may hold log directories; none if one of them is a partition's."""
     if any(os.path.isdir(path) and is_partition(path) for path in paths):
         return []
     return [path for path in paths if _is_directory(path)]
 
 
 def log_dir_files(path: str) -> list[str]:
-    """The files that stand in a log directory itself, in order. A link that leads nowhere is taken for one to a directory."""
+    """The files directly in a log directory, in order. A broken link counts as a link to a directory."""
     with os.scandir(path) as entries:
         return sorted(
             entry.name
@@ -171,7 +172,7 @@ def log_dir_files(path: str) -> list[str]:
 
 
 def _may_be_directory(link: str) -> bool:
-    """Whether a link leads to a directory, or nowhere, or to what the system does not tell."""
+    """Whether a link leads to a directory, or nowhere, or to something the system cannot stat."""
     try:
         there = status(link)
     except Unreadable:
@@ -186,7 +187,7 @@ def is_canonical(name: str) -> bool:
 
 
 def base_offset_of(name: str) -> int | None:
-    """The number in a name, None where it holds none."""
+    """The number in a name, or None."""
     try:
         return file_name.base_offset(name)
     except CorruptData:
@@ -194,7 +195,7 @@ def base_offset_of(name: str) -> int | None:
 
 
 def _files(path: str) -> list[str]:
-    """All names but those of directories; a directory that is named like a file of a segment is one of the faults."""
+    """All names except those of directories; a directory named like a segment's file counts as a file, which is a fault."""
     names = []
     for entry in os.scandir(path):
         if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not _is_directory(entry.path):

@@ -24,7 +24,7 @@ _BROKER_PART = "broker="
 
 
 class FileItem(NamedTuple):
-    """A file of a broker, as its directory and its name tell it. `state` is that of FileDetails."""
+    """A file of a broker, by its directory and its name. `state` is that of FileDetails."""
 
     path: str
     broker: str | None
@@ -39,12 +39,12 @@ class FileItem(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many bytes are to be read: holes are not."""
+        """The number of bytes to read, without holes."""
         return min(self.size, self.allocated)
 
 
 def files_of(options: Options) -> list[FileItem]:
-    """All files that options ask for, in the order of their paths.
+    """All files that the options select, in the order of their paths.
 
     Raises UsageError where nothing fits a pattern, and Unreadable where a path leads nowhere.
     """
@@ -60,12 +60,12 @@ def files_of(options: Options) -> list[FileItem]:
 
 
 def is_wanted(item: FileItem, options: Options) -> bool:
-    """Whether a file is of a topic and partition that is asked for; checkpoints are of many, and each of their rows is of one."""
+    """Whether a file belongs to a requested topic and partition. Checkpoints belong to many; their rows are filtered instead."""
     return options.table == "checkpoints" or is_partition_wanted(item.topic, item.partition, options)
 
 
 def is_partition_wanted(topic: str | None, partition: int | None, options: Options) -> bool:
-    """Whether a topic and partition is asked for."""
+    """Whether a topic and partition is requested."""
     if options.topics and not any(fnmatchcase(topic or "", pattern) for pattern in options.topics):
         return False
     return options.partitions is None or partition in options.partitions
@@ -74,9 +74,9 @@ def is_partition_wanted(topic: str | None, partition: int | None, options: Optio
 def discover(
     root: str, broker: str | None = None, follows_links: bool = False, *, skips_unlisted: bool = True
 ) -> Iterator[FileItem]:
-    """The files below a path: of a partition, of a log directory, or of directories that hold such.
+    """The files below a path, which is a partition, a log directory, or a directory above these.
 
-    A broker is named by `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else by the name of its log
+    The name of a broker is `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else the name of its log
     directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
     """
     if not os.path.lexists(root):
@@ -91,7 +91,7 @@ def discover(
 
 
 def tree_is_partition(path: str) -> bool:
-    """Whether a directory is one of a partition; one that cannot be listed is taken for it, as a check does."""
+    """Whether a directory is a partition's. As in a check, one that cannot be listed is assumed to be."""
     try:
         return tree.is_partition(path)
     except OSError:
@@ -99,7 +99,7 @@ def tree_is_partition(path: str) -> bool:
 
 
 class _Walk:
-    """One walk below a root. What cannot be listed ends it, or is left out where a check says so."""
+    """One walk below a root. A directory that cannot be listed ends it, or is left out if a check reports it."""
 
     def __init__(self, root: str, broker: str | None, follows_links: bool, skips_unlisted: bool) -> None:
         self._skips_unlisted = skips_unlisted
@@ -108,7 +108,7 @@ class _Walk:
         self._follows_links = follows_links
 
     def directory(self, path: str, depth: int = tree.MAX_DEPTH) -> Iterator[FileItem]:
-        """A log directory, or one above such, so many levels of them at most, as a check takes it."""
+        """A log directory, or a directory at most `depth` levels above one, as in a check."""
         entries = self._entries(path)
         folders = _folders(path) if depth else []
         broker = None if folders else self.broker_of(path)
@@ -134,7 +134,7 @@ class _Walk:
             yield self._item(path, broker, name)
 
     def broker_of(self, log_directory: str) -> str | None:
-        """What the broker of a log directory is called."""
+        """The name of a log directory's broker."""
         return broker_of(log_directory, self._broker)
 
     def _entries(self, path: str) -> list[os.DirEntry[str]]:
@@ -173,7 +173,7 @@ class _Walk:
 
 
 def broker_of(log_directory: str, broker: str | None = None) -> str | None:
-    """What the broker of a log directory is called: `broker` if that is given, or as `discover` says."""
+    """The name of a log directory's broker: `broker` if it is given, or as `discover` says."""
     if broker is not None:
         return broker
     parts = os.path.abspath(log_directory).split(os.sep)
@@ -184,19 +184,19 @@ def broker_of(log_directory: str, broker: str | None = None) -> str | None:
 
 
 def base_offset_of(name: str) -> int | None:
-    """The number in the name of a file of a segment, also of one that is on its way; None for all other files."""
+    """The number in the name of a segment's file, also while it is renamed or deleted; None for all other files."""
     plain, _ = _unmarked(name)
     is_numbered = _is_of_segment(plain) or file_name.suffix(plain) == file_name.CHECKPOINT
     return tree.base_offset_of(plain.split("-")[0] if plain.endswith(file_name.CHECKPOINT) else plain) if is_numbered else None
 
 
 def _is_of_segment(name: str) -> bool:
-    """Whether a name is like that of a file that belongs to a segment."""
+    """Whether a name looks like that of a segment's file."""
     return file_name.suffix(name) in tree.SEGMENT_SUFFIXES
 
 
 def _folders(path: str) -> list[str]:
-    """The directories in one that may be log directories, where it is none itself."""
+    """The subdirectories that may be log directories, if the directory is not one itself."""
     try:
         return [] if tree.is_log_directory(path) else tree.folders(tree.partitions(path))
     except OSError:
@@ -204,14 +204,14 @@ def _folders(path: str) -> list[str]:
 
 
 def write_list(items: Iterable[FileItem], path: str) -> None:
-    """Keep a list of files for several queries, a JSON object a line."""
+    """Write a list of files for later queries, one JSON object a line."""
     with open(path, "w", encoding="ascii") as file:
         for item in items:
             file.write(json.dumps(item._asdict()) + "\n")
 
 
 def read_list(path: str) -> Iterator[FileItem]:
-    """The files of a list that `write_list` wrote. Raises UsageError where it is none."""
+    """The files of a list that `write_list` wrote. Raises UsageError if it is not such a list."""
     number = 0
     try:
         with open(path, encoding="ascii") as file:
@@ -232,13 +232,13 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def _unmarked(name: str) -> tuple[str, str]:
-    """A name without the mark of a file that is on its way, and that mark."""
+    """A name without the suffix of a file that is being renamed or deleted, and that suffix."""
     stem, _, mark = name.rpartition(".")
     return (stem, mark) if mark in _MARKS else (name, "")
 
 
 def _id_in(log_directory: str) -> str | None:
-    """The id of the broker in its log directory."""
+    """The broker id in a log directory's files."""
     try:
         with Source(os.path.join(log_directory, properties.META_PROPERTIES)) as source:
             values = properties.read(source.read(0, properties.MAX_SIZE))

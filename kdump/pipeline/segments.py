@@ -1,4 +1,4 @@
-"""The table of segments: what a whole log says, in one row."""
+"""The table of segments: one row for each log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kdump.binary.source import Source
     from kdump.pipeline.logs import Batches
-    from kdump.pipeline.planning import Piece
+    from kdump.pipeline.planning import FileSlice
     from kdump.pipeline.slice_report import SliceReport
 
 _UNKNOWN_EPOCH = -1
@@ -72,7 +72,7 @@ class _Sum:
             self.valid_bytes = position
 
     def _add_sound(self, item: Batches) -> None:
-        """What the batches say that are not damaged."""
+        """Add the batches that are not damaged."""
         table = item.chunk.batches
         rows = [row for row, status in enumerate(item.statuses) if status != salvage.DAMAGED]
         if not rows:
@@ -94,7 +94,7 @@ class _Sum:
             self.timestamps = [min(bounds), max(bounds)]
 
     def _digest(self, item: Batches) -> None:
-        """Take the columns in which replicas must be the same; each on its own, for chunks differ."""
+        """Hash the columns in which replicas must agree; each column separately, because chunks differ."""
         table, count = item.chunk.batches, len(item.statuses)
         nothing = [0] * count
         legacy = item.chunk.is_legacy
@@ -114,10 +114,10 @@ class _Sum:
         return int.from_bytes(whole.digest(), "big", signed=True)
 
 
-def segment_row(source: Source, piece: Piece, report: SliceReport) -> dict[str, list[Any]]:
+def segment_row(source: Source, file_slice: FileSlice, report: SliceReport) -> dict[str, list[Any]]:
     """The columns of the row for one log, those of the class Segment."""
     total = _Sum(source.size)
-    for item in walk(source, piece):
+    for item in walk(source, file_slice):
         if isinstance(item, salvage.Damage):
             start = item.start
             total.add_damage(item)

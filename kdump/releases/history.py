@@ -409,7 +409,7 @@ BATCH_LINE = (
     Part(" isTransactional: {is_transactional}"),
     Part(" isControl: {is_control}", since="2.0.1"),
     Part(" deleteHorizonMs: {delete_horizon_ms}", since="3.2.0"),
-    Part(" position: {position} {timestamp_type}: {timestamp}", starts_piece=True),
+    Part(" position: {position} {timestamp_type}: {timestamp}", starts_write=True),
     Part(" isvalid: {isvalid}", until="2.2.0"),
     Part(" size: {size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
     Part(" isvalid: {isvalid}", since="2.2.0"),
@@ -419,7 +419,7 @@ BATCH_LINE = (
 
 MESSAGE_LINE = (
     Part("offset: {last_offset}"),
-    Part(" position: {position} {timestamp_type}: {timestamp}", starts_piece=True),
+    Part(" position: {position} {timestamp_type}: {timestamp}", starts_write=True),
     Part(" isvalid: {isvalid}", until="2.2.0"),
     Part(" size: {size} magic: {magic} compresscodec: {compresscodec} crc: {crc}"),
     Part(" isvalid: {isvalid}", since="2.2.0"),
@@ -451,12 +451,12 @@ BATCH_RECORD_LINE = (
     Part(" baseSequence: {base_sequence} lastSequence: {last_sequence}", since="2.8.0", until="3.0.0"),
     Part(" producerEpoch: {producer_epoch} partitionLeaderEpoch: {partition_leader_epoch}", since="2.8.0", until="3.0.0"),
     *_BATCH_OF_RECORD,
-    Part(" producerId: {producer_id}", until="2.2.0", starts_piece=True),
+    Part(" producerId: {producer_id}", until="2.2.0", starts_write=True),
     Part(" producerEpoch: {producer_epoch}", since="0.11.0.2", until="2.2.0"),
     Part(" sequence: {sequence} isTransactional: {is_transactional}", until="2.2.0"),
     Part(" headerKeys: {headers}", until="2.2.0"),
-    Part(" sequence: {sequence} headerKeys: {headers}", since="2.2.0", starts_piece=True),
-    Part("{contents}", starts_piece=True),
+    Part(" sequence: {sequence} headerKeys: {headers}", since="2.2.0", starts_write=True),
+    Part("{contents}", starts_write=True),
     Part("\n"),
 )
 """A record of magic 2."""
@@ -468,11 +468,11 @@ MESSAGE_RECORD_LINE = (
     Part(" baseOffset: {first_offset} lastOffset: {last_offset}", since="2.8.0", until="3.0.0"),
     Part(" baseSequence: -1 lastSequence: -1 producerEpoch: -1 partitionLeaderEpoch: -1", since="2.8.0", until="3.0.0"),
     *_BATCH_OF_RECORD,
-    Part(" crc: {record_crc}", until="2.2.0", starts_piece=True),
-    Part(" crc: {record_crc} isvalid: {record_isvalid}", since="2.2.0", until="3.0.0", starts_piece=True),
-    Part(" isValid: {record_isvalid} crc: {record_crc}", since="3.0.0", starts_piece=True),
+    Part(" crc: {record_crc}", until="2.2.0", starts_write=True),
+    Part(" crc: {record_crc} isvalid: {record_isvalid}", since="2.2.0", until="3.0.0", starts_write=True),
+    Part(" isValid: {record_isvalid} crc: {record_crc}", since="3.0.0", starts_write=True),
     Part("}", since="3.0.0", until="4.3.0"),  # a stray brace that Kafka printed for years
-    Part("{contents}", starts_piece=True),
+    Part("{contents}", starts_write=True),
     Part("\n"),
 )
 """A message of magic 0 or 1 on its own, or inside a wrapper."""

@@ -23,17 +23,17 @@ def version_of(release: str) -> tuple[int, ...]:
 class Part:
     """A part of a line, from the release `since` up to but not including `until`.
 
-    `{names}` stand for fields of a row. `starts_piece` marks where the tool begins another write: if it fails there, all
+    `{names}` stand for fields of a row. `starts_write` marks where the tool begins another write: if it fails there, all
     before is on stdout already.
     """
 
-    __slots__ = ("since", "starts_piece", "text", "until")
+    __slots__ = ("since", "starts_write", "text", "until")
 
-    def __init__(self, text: str, *, since: str = FIRST, until: str = "", starts_piece: bool = False) -> None:
+    def __init__(self, text: str, *, since: str = FIRST, until: str = "", starts_write: bool = False) -> None:
         self.text = text
         self.since = since
         self.until = until
-        self.starts_piece = starts_piece
+        self.starts_write = starts_write
 
 
 class History:
@@ -63,11 +63,11 @@ class History:
         return self.at(timeline) if self.has_reached(next(iter(timeline))) else None
 
     def line(self, parts: Sequence[Part]) -> tuple[str, ...]:
-        """A line as its pieces, each written at once."""
-        pieces = [""]
+        """A line as the texts of its writes."""
+        writes = [""]
         for part in parts:
             if self.has_reached(part.since) and not (part.until and self.has_reached(part.until)):
-                if part.starts_piece and pieces[-1]:
-                    pieces.append("")
-                pieces[-1] += part.text
-        return tuple(pieces)
+                if part.starts_write and writes[-1]:
+                    writes.append("")
+                writes[-1] += part.text
+        return tuple(writes)

@@ -78,7 +78,7 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
         assert source.read(0, 3) == b"abc"
 
 
-def test_a_directory_is_told_apart(tmp_path: Path) -> None:
+def test_a_directory_is_reported_apart(tmp_path: Path) -> None:
     assert _code_of(tmp_path) == "file-is-directory"
 
 
@@ -100,13 +100,13 @@ def test_a_device_and_a_socket_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_told_apart(tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_read_is_reported_apart(tmp_path: Path) -> None:
     path = tmp_path / "secret.log"
     path.touch(mode=0)
     assert _code_of(path) == "file-permission"
 
 
-def test_a_refused_permission_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_permission_is_reported_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 

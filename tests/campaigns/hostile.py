@@ -266,7 +266,7 @@ class Hostile:
             batches += struct.pack(">q", offset & 0x7FFFFFFFFFFFFFFF) + chance.log()[8:]
         window = exact(chance.choice((chance.log(), batches)))
         start, position = chance.choice((0, 0, chance.number(len(window)))), chance.choice((0, chance.number(1 << 40)))
-        self.call("producer_runs", window, start, chance.number(9), position)
+        self.call("producer_streaks", window, start, chance.number(9), position)
         for answer in (
             self.call("summarize_batches", window, start, position, chance.choice((4, chance.number(7))), None),
             self.call("summarize_messages", window, start, position, chance.choice((0, chance.number(1))), chance.number(7)),

@@ -4,7 +4,7 @@
     python -m tests.campaigns.kernels --seed 7 --mutant 1234          one of them again
 
 The mutants are those of tests.campaigns.mutants. Each is dumped in the words of several releases, with windows, buffers and
-pieces of ordinary and of very small sizes, the latter by several processes, and listed as NDJSON. stdout, stderr and exit code
+stretches of ordinary and of very small sizes, the latter by several processes, and listed as NDJSON. stdout, stderr and exit code
 must be those of the kernel in Python, with ordinary sizes, in one process.
 """
 
@@ -30,7 +30,7 @@ from tests import kernels
 from tests.campaigns import mutants
 from tests.kernels import Printed, Sizes
 
-MUTANTS_PER_PIECE = 250
+MUTANTS_PER_SHARE = 250
 
 ORDINARY = Sizes()
 SEAMS = (
@@ -39,9 +39,9 @@ SEAMS = (
     Sizes(window=300, out=64, gaps=2, payload=100),
     Sizes(window=1 << 20, out=100, gaps=1),
     Sizes(window=5000, out=1000, payload=1),
-    Sizes(piece=1, out=300, gaps=1),
-    Sizes(window=100, piece=100, out=300),
-    Sizes(piece=1000, out=1 << 20),
+    Sizes(stretch=1, out=300, gaps=1),
+    Sizes(window=100, stretch=100, out=300),
+    Sizes(stretch=1000, out=1 << 20),
 )
 
 DEEP_WAYS = (
@@ -71,18 +71,18 @@ class Outcome(NamedTuple):
 
 def run(numbers: Sequence[int], seed: int, *, jobs: int = 1, seconds: float | None = None) -> Iterator[Outcome]:
     """Make these mutants and compare, as long as there are `seconds` left; give the outcome of a few hundred at a time."""
-    pieces = [numbers[start : start + MUTANTS_PER_PIECE] for start in range(0, len(numbers), MUTANTS_PER_PIECE)]
+    shares = [numbers[start : start + MUTANTS_PER_SHARE] for start in range(0, len(numbers), MUTANTS_PER_SHARE)]
     deadline = None if seconds is None else time.monotonic() + seconds
     if jobs == 1:
-        for piece in pieces:
+        for share in shares:
             if deadline is None or time.monotonic() < deadline:
-                yield run_piece(seed, piece, deadline)
+                yield run_share(seed, share, deadline)
         return
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(functools.partial(run_piece, seed), pieces)
+        yield from pool.map(functools.partial(run_share, seed), shares)
 
 
-def run_piece(seed: int, numbers: Sequence[int], deadline: float | None = None) -> Outcome:
+def run_share(seed: int, numbers: Sequence[int], deadline: float | None = None) -> Outcome:
     """Compare these mutants one after the other, up to a time."""
     runs = 0
     differences = []

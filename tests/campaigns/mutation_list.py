@@ -489,7 +489,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         file="kdump/pipeline/fleet/segments.py",
         old="endBefore < segmentBase AND isSound = 1",
         new="endBefore < segmentBase",
-        tests=("tests/pipeline/test_fleet.py::test_a_gap_is_told_behind_a_segment_that_is_sound_to_its_end",),
+        tests=("tests/pipeline/test_fleet.py::test_a_gap_is_reported_after_a_segment_that_is_sound_to_its_end",),
     ),
     Mutation(
         id="codec-of-old-messages",
@@ -504,7 +504,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         old="part.continues and len(part.counts) == 1 else 0",
         new="part.continues and len(part.counts) == 2 else 0",
         tests=(
-            "tests/pipeline/test_pipeline.py::test_the_records_in_front_of_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in",
+            "tests/pipeline/test_pipeline.py::test_the_records_before_a_damaged_one_are_counted_however_many_parts_a_batch_comes_in",
         ),
     ),
     Mutation(

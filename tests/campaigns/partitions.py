@@ -158,18 +158,18 @@ def _agreed(directory: Path) -> list[str]:
 
 
 def _read(directory: Path) -> list[str]:
-    """Every table, in pieces of two sizes, has the same rows."""
+    """Every table, in slices of two sizes, has the same rows."""
     for table in TABLES:
         if table != "findings":
-            whole, pieces = (Counter(map(repr, _table(directory, table, size))) for size in ("64m", "1k"))
-            if whole != pieces:
-                return [f"rows of {table} differ by the size of pieces: {list((whole - pieces) + (pieces - whole))[:2]}"]
+            whole, slices = (Counter(map(repr, _table(directory, table, size))) for size in ("64m", "1k"))
+            if whole != slices:
+                return [f"rows of {table} differ by the size of slices: {list((whole - slices) + (slices - whole))[:2]}"]
     return []
 
 
 def _table(directory: Path, table: str, target_bytes: str = "64m") -> list[dict[str, object]]:
     options = Options({"table": table, "path": str(directory), "targetBytes": target_bytes})
-    return [row for work in planning.plan(options) for batch in reading.read(work, options) for row in batch.to_pylist()]
+    return [row for task in planning.plan(options) for batch in reading.read(task, options) for row in batch.to_pylist()]
 
 
 if __name__ == "__main__":

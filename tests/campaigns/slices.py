@@ -12,6 +12,7 @@ and the offsets in them. Of a damaged log it is what lies outside the damage; al
 
 import argparse
 import contextlib
+import functools
 import io
 import json
 import os
@@ -29,9 +30,10 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from kdump.cli import commands
+from kdump.formats.log import Log
 from kdump.pipeline import discovery, planning, reading
 from kdump.pipeline.options import Options
-from kdump.reading import read_ahead, salvage
+from kdump.reading.tuning import ReadTuning
 from tests import kernels
 from tests.builders.compression import Codec
 from tests.builders.files import file_name
@@ -209,12 +211,13 @@ def _damage(data: bytearray, chance: random.Random) -> list[tuple[int, int]]:
 def _windows(chance: random.Random) -> Iterator[None]:
     """Windows and units of sizes that make all seams meet."""
     window = chance.choice(WINDOWS)
-    with (
-        kernels.sizes(kernels.Sizes(window=window)),
-        mock.patch.object(salvage, "WINDOW_SIZE", window),
-        mock.patch.object(read_ahead, "_UNIT", chance.choice((window, 1 << 16, 4 << 20))),
-        mock.patch.object(read_ahead, "_MOST_BATCHES", chance.choice((1, 7, 1 << 14))),
-    ):
+    tuning = ReadTuning(
+        window_bytes=window,
+        near_bytes=min(window, 16 << 10),
+        stretch_bytes=chance.choice((window, 1 << 16, 4 << 20)),
+        max_stretch_batches=chance.choice((1, 7, 1 << 14)),
+    )
+    with kernels.reading_with(tuning), mock.patch.object(planning, "Log", functools.partial(Log, max_window_size=window)):
         yield
 
 
@@ -224,7 +227,7 @@ def _wrong_in_slices(folder: Path, seed: int, number: int, written: Written) -> 
     (item,) = discovery.discover(str(_path(folder, number)))
     for table in ("records", "batches", "segments"):
         options = Options({"table": table, "path": item.path, "isolated": "false", "maxValueBytes": "16"})
-        rows = _rows([planning.Piece(item)], options)
+        rows = _rows([planning.FileSlice(item)], options)
         if table == "records":
             yield from _differences(written, rows, "read in one go")
         if table == "segments":
@@ -232,14 +235,14 @@ def _wrong_in_slices(folder: Path, seed: int, number: int, written: Written) -> 
         target = int(2 ** chance.uniform(0, max(len(written.data), 2).bit_length()))
         with _windows(chance):
             slices = planning.split(item, max(target, len(written.data) // 200))
-            cut, again = _rows(slices, options), _rows([planning.Piece(item)], options)
+            cut, again = _rows(slices, options), _rows([planning.FileSlice(item)], options)
         if cut != again or list(map(_place, again)) != list(map(_place, rows)):
             more, less = Counter(map(repr, cut)), Counter(map(repr, rows))
             yield f"{table} in {len(slices)} slices: {(more - less).total()} rows more, {(less - more).total()} less"
 
 
-def _rows(slices: Sequence[planning.Piece], options: Options) -> list[dict[str, Any]]:
-    return [row for piece in slices for read in reading.read_piece(piece, options) for row in read.to_pylist()]
+def _rows(slices: Sequence[planning.FileSlice], options: Options) -> list[dict[str, Any]]:
+    return [row for file_slice in slices for read in reading.read_slice(file_slice, options) for row in read.to_pylist()]
 
 
 def _place(row: dict[str, Any]) -> tuple[int, int | None, int | None]:

@@ -99,7 +99,7 @@ def test_a_part_is_in_the_releases_from_since_up_to_until() -> None:
 
 
 def test_a_line_is_cut_where_the_tool_begins_another_write() -> None:
-    parts = (Part("a"), Part("b", starts_piece=True), Part("c"), Part("d", starts_piece=True, since="9.0.0"))
+    parts = (Part("a"), Part("b", starts_write=True), Part("c"), Part("d", starts_write=True, since="9.0.0"))
     assert History("4.3.1").line(parts) == ("a", "bc")
 
 

@@ -103,8 +103,8 @@ class BatchOrder(SegmentRule):
     def _count_gaps(self, summary: BatchSummary) -> None:
         """Count the gaps between these batches."""
         for before, after in (
-            (summary.before_first_gap, summary.behind_first_gap),
-            (summary.before_last_gap, summary.behind_last_gap),
+            (summary.before_first_gap, summary.after_first_gap),
+            (summary.before_last_gap, summary.after_last_gap),
         ):
             last, batch = self._batch_at(summary, before), self._batch_at(summary, after)
             self._gaps.add(last, batch)

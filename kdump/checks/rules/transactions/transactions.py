@@ -14,7 +14,7 @@ from kdump.checks.rules.transactions import control_batches
 from kdump.checks.rules.transactions.aborted import report_not_indexed
 from kdump.checks.rules.transactions.markers import Markers
 from kdump.checks.rules.transactions.open_transactions import OpenTransactions
-from kdump.checks.rules.transactions.producer_runs import FollowedRuns
+from kdump.checks.rules.transactions.producer_streaks import FollowedRuns
 from kdump.checks.rules.transactions.sequences import Sequences
 from kdump.formats import file_name
 from kdump.formats.record_batch import NO_PRODUCER_ID
@@ -80,7 +80,7 @@ class Transactions(SegmentRule):
             return False
         if summary.highest_base_sequence >= _MIN_SEQUENCE_NEAR_WRAP or snapshots and snapshots[0] <= summary.last_offset:
             return False
-        runs = summary.producer_runs()
+        runs = summary.producer_streaks()
         if runs is None or len(known.expected) + summary.count >= producers.MAX_PRODUCERS:
             return False
         following = FollowedRuns(known, self.context.path, any_sequence=self._any_sequence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdump.binary.producer_run import (
+from kdump.binary.producer_streak import (
     BASE_OFFSET,
     COMMIT_OFFSET,
     COMMITS,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kdump.checks.producers import LastBatch, Producers
 
     Run = tuple[int, ...]
-    """One run of a producer; producer_run names its fields."""
+    """One run of a producer; producer_streak names its fields."""
 
     Place = tuple[int, int, int]
     """Where a marker starts and ends, and its offset."""

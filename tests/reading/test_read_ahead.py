@@ -1,4 +1,4 @@
-"""Pieces of a log, summarized ahead of the walk: where they end, what they are of, and what becomes of guesses that are wrong."""
+"""Stretches of a log, summarized ahead of the walk: where they end, what they hold, and what becomes of wrong guesses."""
 
 import os
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from kdump.checks.rules import timestamps
 from kdump.checks.settings import Settings
 from kdump.errors import Unreadable
 from kdump.formats.log import SummarizedChunk
-from kdump.reading import read_ahead
 from kdump.reading.items import Section
 from kdump.reading.read_ahead import ReadAhead
+from kdump.reading.tuning import ReadTuning
 from kdump.tables import Row
 from tests import kernels
 from tests.builders.records import TIMESTAMP, batch, message, message_set, record
@@ -39,13 +39,13 @@ def _batches(count: int) -> bytes:
     return b"".join(batch(records=ONE, base_offset=offset) for offset in range(count))
 
 
-def _extents(source: Source, threads: int = 0) -> list[tuple[int, int, int]]:
-    """The first and the last offset of each piece, and where it ends, up to where there is none."""
+def _extents(source: Source, tuning: ReadTuning, threads: int = 0) -> list[tuple[int, int, int]]:
+    """The first and the last offset of each stretch, and where it ends, up to where there is none."""
     found = []
     position = 0
-    with ReadAhead(source, 0, threads) as all_pieces:
+    with ReadAhead(source, 0, threads, tuning) as read_ahead:
         while position < source.size:
-            chunk = all_pieces.at(position)
+            chunk = read_ahead.at(position)
             if chunk is None:
                 break
             summary = chunk.summary
@@ -54,50 +54,47 @@ def _extents(source: Source, threads: int = 0) -> list[tuple[int, int, int]]:
     return found
 
 
-def test_a_piece_ends_behind_the_last_batch_that_starts_in_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "_UNIT", 2 * SIZE + 1)
+def test_a_stretch_ends_after_the_last_batch_that_starts_in_its_unit() -> None:
+    tuning = ReadTuning(stretch_bytes=2 * SIZE + 1)
     with opened(_batches(7)) as source:
-        assert _extents(source) == [(0, 2, 3 * SIZE), (3, 4, 5 * SIZE), (5, 6, 7 * SIZE)]
+        assert _extents(source, tuning) == [(0, 2, 3 * SIZE), (3, 4, 5 * SIZE), (5, 6, 7 * SIZE)]
 
 
-def test_a_piece_has_no_more_batches_than_their_columns_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "_MOST_BATCHES", 4)
+def test_a_stretch_has_no_more_batches_than_their_columns_have_room() -> None:
+    tuning = ReadTuning(max_stretch_batches=4)
     with opened(_batches(7)) as source:
-        assert _extents(source) == [(0, 3, 4 * SIZE), (4, 6, 7 * SIZE)]
+        assert _extents(source, tuning) == [(0, 3, 4 * SIZE), (4, 6, 7 * SIZE)]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff"], ids=["torn", "torn and odd"])
-def test_there_is_no_piece_of_batches_that_are_not_all_sound(damage: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "_UNIT", 3 * SIZE)
+def test_there_is_no_stretch_of_batches_that_are_not_all_sound(damage: bytes) -> None:
+    tuning = ReadTuning(stretch_bytes=3 * SIZE)
     with opened(_batches(6)[: 5 * SIZE + 20] + damage) as source:
-        assert _extents(source) == [(0, 2, 3 * SIZE)]
+        assert _extents(source, tuning) == [(0, 2, 3 * SIZE)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads_make_the_same_pieces(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "_WORTH_THREADS", 0)
-    monkeypatch.setattr(read_ahead, "_UNIT", 500)
-    monkeypatch.setattr(read_ahead, "_MOST_BATCHES", 3)
+def test_threads_make_the_same_stretches(threads: int) -> None:
+    tuning = ReadTuning(min_threads_bytes=0, stretch_bytes=500, max_stretch_batches=3)
     old = [message_set(messages=[message(value=b"old", magic=1, timestamp=1, offset=offset)]) for offset in range(90)]
     for data in (_batches(100), b"".join(old), b"".join(old) + _batches(100)[90 * SIZE :]):
         with opened(data) as source:
-            alone = _extents(source)
+            alone = _extents(source, tuning)
             assert len(alone) > 10
-            assert _extents(source, threads) == alone
+            assert _extents(source, tuning, threads) == alone
 
 
-def test_batches_in_a_payload_mislead_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "_WORTH_THREADS", 0)
-    monkeypatch.setattr(read_ahead, "_UNIT", 200)
+def test_batches_in_a_payload_mislead_no_thread() -> None:
+    tuning = ReadTuning(min_threads_bytes=0, stretch_bytes=200)
     inner = b"".join(batch(records=ONE, base_offset=900 + offset) for offset in range(20))
     log = batch(records=[record(value=inner)]) + batch(records=ONE, base_offset=1) + batch(records=ONE, base_offset=2)
     with opened(log) as source:
-        assert _extents(source, 2) == [(0, 0, len(log) - 2 * SIZE), (1, 2, len(log))]
+        assert _extents(source, tuning, 2) == [(0, 0, len(log) - 2 * SIZE), (1, 2, len(log))]
 
 
-def test_columns_of_a_piece_are_read_when_they_are_wanted() -> None:
-    with opened(_batches(3)) as source, ReadAhead(source, 0) as all_pieces:
-        chunk = all_pieces.at(SIZE)
+def test_columns_of_a_stretch_are_read_when_they_are_wanted() -> None:
+    with opened(_batches(3)) as source, ReadAhead(source, 0) as read_ahead:
+        chunk = read_ahead.at(SIZE)
         assert isinstance(chunk, SummarizedChunk)
         assert list(chunk.batches["position"]) == [SIZE, 2 * SIZE]
         assert (list(chunk.starts), chunk.window) == ([0, SIZE], _batches(3)[SIZE:])
@@ -107,7 +104,7 @@ def test_columns_of_a_piece_are_read_when_they_are_wanted() -> None:
             _ = changed.batches
 
 
-def test_a_log_that_is_written_anew_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_is_rewritten_while_it_is_checked_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / LOG_NAME
     path.write_bytes(_batches(3))
 

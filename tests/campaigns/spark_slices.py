@@ -1,10 +1,10 @@
-"""Reads all tables of the golden cases by Spark, in pieces of several sizes, and compares the rows with those of one process.
+"""Reads all tables of the golden cases by Spark, in slices of several sizes, and compares the rows with those of one process.
 
-    python -m tests.campaigns.pieces                                     all tables, pieces and cores; some ten minutes
-    python -m tests.campaigns.pieces --table records --piece 1k DIR...   files of your own
+    python -m tests.campaigns.spark_slices                                    all tables, slices and cores; some ten minutes
+    python -m tests.campaigns.spark_slices --table records --size 1k DIR...   files of your own
 
-Logs are cut wherever batches start, into pieces of about the size, even where there is enough to do without. In one process each
-file is one piece, and no other process reads for it.
+Logs are cut wherever batches start, into slices of about the size, even where there is enough to do without. In one process each
+file is one slice, and no other process reads for it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CASES = Path(__file__).parent.parent.parent / "golden_outputs" / "cases"
-PIECES = ("1k", "64k", "1m", "64m")
+SIZES = ("1k", "64k", "1m", "64m")
 MASTERS = ("local[1]", "local[2]")
 NOW = "1800000000000"  # what is of the future is to stay so while all is read
 SHOWN = 5
@@ -45,11 +45,11 @@ class Comparison(NamedTuple):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare what the options say; return the exit code: 1 if rows differ."""
     parser = argparse.ArgumentParser(
-        prog="tests.campaigns.pieces", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="tests.campaigns.spark_slices", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", nargs="*", default=[str(CASES)], metavar="DIR", help="by default those of the golden cases")
     parser.add_argument("--table", action="append", choices=list(TABLES), help="only this one; may be repeated")
-    parser.add_argument("--piece", action="append", metavar="SIZE", help=f"by default {', '.join(PIECES)}; may be repeated")
+    parser.add_argument("--size", action="append", metavar="SIZE", help=f"by default {', '.join(SIZES)}; may be repeated")
     parser.add_argument("--master", action="append", metavar="URL", help=f"by default {', '.join(MASTERS)}; may be repeated")
     options = parser.parse_args(arguments)
     from kdump.spark.session import embedded
@@ -59,35 +59,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for master in options.master or MASTERS:
         with embedded(master=master) as session:
             for table, rows in expected.items():
-                for piece in options.piece or PIECES:
+                for size in options.size or SIZES:
                     started = time.monotonic()
-                    found = compare(session, table, options.paths, piece, rows)
+                    found = compare(session, table, options.paths, size, rows)
                     differing += not found.is_same
                     seconds = time.monotonic() - started
-                    print("\n".join(_told(found, f"{master} {piece:>4} {table:<11}", seconds)), flush=True)
+                    print("\n".join(_told(found, f"{master} {size:>4} {table:<11}", seconds)), flush=True)
     return 1 if differing else 0
 
 
 def read_here(table: str, paths: Sequence[str]) -> Rows:
-    """The rows of a table, each file read in one piece by this process."""
+    """The rows of a table, each file read in one slice by this process."""
     from kdump.pipeline import planning, reading
     from kdump.pipeline.options import Options
 
     given = {"table": table, "paths": json.dumps(list(paths)), "split": "false", "isolated": "false", "now": NOW}
     options = Options({**given, **_OPTIONS.get(table, {})})
     return Counter(
-        repr(row) for work in planning.plan(options) for batch in reading.read(work, options) for row in batch.to_pylist()
+        repr(row) for task in planning.plan(options) for batch in reading.read(task, options) for row in batch.to_pylist()
     )
 
 
 _OPTIONS = {"batches": {"uncompressed": "true"}}
 
 
-def compare(session: "SparkSession", table: str, paths: Sequence[str], piece: str, expected: Rows) -> Comparison:
-    """The rows of a table that Spark reads in such pieces, beside these."""
+def compare(session: "SparkSession", table: str, paths: Sequence[str], size: str, expected: Rows) -> Comparison:
+    """The rows of a table that Spark reads in such slices, beside these."""
     from kdump.spark import read
 
-    frame = read(session, list(paths), table=table, targetBytes=piece, split="true", now=NOW, **_OPTIONS.get(table, {}))
+    frame = read(session, list(paths), table=table, targetBytes=size, split="true", now=NOW, **_OPTIONS.get(table, {}))
     rows: Rows = Counter(map(repr, frame.toArrow().to_pylist()))
     return Comparison(rows.total(), rows - expected, expected - rows)
 
