@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdump.messages.cluster_metadata import CLIENT_QUOTA, CREDENTIAL_INFO, EARLIER_RECORDS, ENDPOINT, FEATURE
 from kdump.messages.schema import Field, Message
 
+# Version 0: 2.8.0, KIP-631 (KAFKA-12183)
 RECORDS: dict[int, Message] = {
     0: Message(
         "RegisterBrokerRecord",

@@ -18,19 +18,28 @@ MESSAGES = {
         Field("leaderId", "int32"),
         Field("voters", "[]struct", *_VOTER),
         Field("grantingVoters", "[]struct", *_VOTER),
+        # Version 0: 3.0.0, KIP-595 (KAFKA-12952)
+        # Version 1: 3.9.0, KIP-853 (KAFKA-16915)
         flexible_since=0,
     ),
     SNAPSHOT_HEADER: Message(
         "SnapshotHeaderRecord",
         Field("version", "int16"),
         Field("lastContainedLogTimestamp", "int64"),
+        # Version 0: 3.0.0 (KAFKA-12952)
         flexible_since=0,
     ),
-    SNAPSHOT_FOOTER: Message("SnapshotFooterRecord", Field("version", "int16"), flexible_since=0),
+    SNAPSHOT_FOOTER: Message(
+        "SnapshotFooterRecord",
+        Field("version", "int16"),
+        # Version 0: 3.0.0 (KAFKA-12952)
+        flexible_since=0,
+    ),
     KRAFT_VERSION: Message(
         "KRaftVersionRecord",
         Field("version", "int16"),
         Field("kRaftVersion", "int16"),
+        # Version 0: 3.8.0, KIP-853 (KAFKA-16207)
         flexible_since=0,
     ),
     KRAFT_VOTERS: Message(
@@ -55,6 +64,7 @@ MESSAGES = {
                 Field("maxSupportedVersion", "int16"),
             ),
         ),
+        # Version 0: 3.8.0, KIP-853 (KAFKA-16207)
         flexible_since=0,
     ),
 }

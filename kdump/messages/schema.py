@@ -1,7 +1,7 @@
 """Message schemas as declarations, and the generic reader that follows them.
 
-A message is declared once for all its versions: each field says from which version on it exists. Whether lengths are compact
-and tagged fields may follow is decided by the version too ("flexible").
+A message is declared once for all its versions: each field says since which version it exists. From its first flexible
+version on, a message has compact lengths and may have tagged fields.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class Field:
 class Message:
     """A message: its name, its fields in the order in which they are written, the first version with compact lengths.
 
-    `last_version` is the last version that is declared. Kafka reads later ones too, as far as they have no structs inside.
+    `last_version` is the last version that is declared. Kafka also reads later ones if they contain no structs.
+    A comment beside it says which release brought each version, and by which KIP and ticket if a source names them.
     """
 
     __slots__ = ("fields", "flexible_since", "last_version", "name")

@@ -18,6 +18,7 @@ _STATE_BATCHES = Field(
     Field("deliveryCount", "int16"),
 )
 
+# Version 0: 4.1.0, KIP-932
 RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
         Message("ShareSnapshotKey", *_KEY),
@@ -51,6 +52,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
 }
 """The messages of key and value, by the record type that the key begins with."""
 
+# Version 0: 4.0.0, KIP-932
 EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
     0: (
         Message("ShareSnapshotKey", *_KEY),

@@ -96,9 +96,9 @@ EARLIER_RECORDS_UNTIL = {
 """Records that are gone, or have another layout now, with the release that did so."""
 
 LATER_FIELDS = {
-    "PartitionRecord": {"leaderRecoveryState": "3.2.0"},
-    "PartitionChangeRecord": {"leaderRecoveryState": "3.2.0"},
-    "DelegationTokenRecord": {"requester": "3.6.0"},
+    "PartitionRecord": {"leaderRecoveryState": "3.2.0"},  # KIP-704
+    "PartitionChangeRecord": {"leaderRecoveryState": "3.2.0"},  # KIP-704
+    "DelegationTokenRecord": {"requester": "3.6.0"},  # KAFKA-15219
     "RemoteLogSegmentMetadataRecord": {"txnIndexEmpty": "4.0.0"},
     "RemoteLogSegmentMetadataSnapshotRecord": {"txnIndexEmpty": "4.0.0"},
     "TransactionLogValue": {
@@ -107,18 +107,18 @@ LATER_FIELDS = {
         "clientTransactionVersion": "4.0.0",
         "nextProducerEpoch": "4.1.0",
     },
-    "OffsetCommitValue": {"topicId": "4.1.0"},
-    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "OffsetCommitValue": {"topicId": "4.1.0"},  # KAFKA-19141
+    "ShareGroupMetadataValue": {"metadataHash": "4.1.0"},  # KIP-1101
     "ShareGroupStatePartitionMetadataValue": {"initializingTopics": "4.1.0"},
-    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},
+    "ConsumerGroupMetadataValue": {"metadataHash": "4.1.0"},  # KIP-1101
     "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.3.0"},
-    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
-    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},
+    "ConsumerGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
+    "ShareGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
+    "StreamsGroupTargetAssignmentMetadataValue": {"assignmentTimestamp": "4.3.0"},  # KIP-1263
     "StreamsGroupCurrentMemberAssignmentValue": {"assignmentEpochs": "4.2.0"},
     "StreamsGroupMetadataValue": {"validatedTopologyEpoch": "4.2.0", "lastAssignmentConfigs": "4.2.0"},
-    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0"},
-    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},
+    "ShareSnapshotValue": {"deliveryCompleteCount": "4.2.0"},  # KIP-1226
+    "ShareUpdateValue": {"deliveryCompleteCount": "4.2.0"},  # KIP-1226
 }
 """Fields that came later than their version of the record, with the release that brought them."""
 
