@@ -280,7 +280,7 @@ RECORDS: dict[int, Message] = {
         last_version=0,
     ),
 }
-"""The messages by the id before them."""
+"""The messages by record id."""
 
 # Version 0: 3.0.0, KIP-746 (KAFKA-12931)
 EARLIER_RECORDS: dict[int, Message] = {
@@ -318,4 +318,4 @@ EARLIER_RECORDS: dict[int, Message] = {
         last_version=0,
     ),
 }
-"""What ids meant that are free now, or whose record has another layout now, since the frame has version 1."""
+"""Records with frame version 1 whose id is no longer used, or whose layout has changed since."""

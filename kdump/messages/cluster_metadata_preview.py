@@ -1,4 +1,4 @@
-"""The records of the topic @metadata in the preview of KRaft, 2.8: with frame version 0, most without tagged fields."""
+"""The records of the topic @metadata in the KRaft preview (2.8): frame version 0, most of them without tagged fields."""
 
 from __future__ import annotations
 
@@ -78,4 +78,4 @@ RECORDS: dict[int, Message] = {
     ),
     14: Message("QuotaRecord", *CLIENT_QUOTA, last_version=0),
 }
-"""The messages by the id before them."""
+"""The messages by record id."""

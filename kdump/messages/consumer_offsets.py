@@ -1,4 +1,4 @@
-"""The records of the topic __consumer_offsets: what groups have committed, and what they are."""
+"""The records of the topic __consumer_offsets: committed offsets and the state of groups."""
 
 from __future__ import annotations
 
@@ -448,7 +448,7 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
     ),
 }
-"""The messages of key and value, by the record type that the key begins with."""
+"""The messages of key and value, by the record type at the start of the key."""
 
 EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
     9: (
@@ -462,4 +462,4 @@ EARLIER_RECORDS: dict[int, tuple[Message, Message]] = {
         ),
     ),
 }
-"""Record types that are free now: of the early access to share groups."""
+"""Record types from the early access of share groups that are no longer used."""

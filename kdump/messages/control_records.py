@@ -7,7 +7,7 @@ from kdump.messages.schema import Field, Message
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
 
 NAMES = ("ABORT", "COMMIT", "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS")
-"""What Kafka calls these types."""
+"""Kafka's names of these types."""
 
 _VOTER = (Field("voterId", "int32"), Field("voterDirectoryId", "uuid", since=1))
 
@@ -68,4 +68,4 @@ MESSAGES = {
         flexible_since=0,
     ),
 }
-"""What the value holds, by the type in the key. Their first field is a version, but all are read as version 0 (Kafka does)."""
+"""The message in the value, by the type in the key. Its first field is a version, but Kafka reads all of them as version 0."""

@@ -53,4 +53,4 @@ RECORDS: dict[int, Message] = {
         last_version=0,
     ),
 }
-"""The messages by the id before them."""
+"""The messages by record id."""

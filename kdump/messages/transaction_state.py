@@ -36,4 +36,4 @@ RECORDS: dict[int, tuple[Message, Message]] = {
         ),
     ),
 }
-"""The messages of key and value, by the record type that the key begins with."""
+"""The messages of key and value, by the record type at the start of the key."""
