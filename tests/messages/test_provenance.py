@@ -1,4 +1,4 @@
-"""Each declared version of a message says which release brought it, and by which KIP and ticket."""
+"""Each declared version of a message names the release that introduced it, and its KIP and ticket if known."""
 
 import ast
 import re
