@@ -16,7 +16,7 @@ _CHUNK_SIZE = 1 << 20
 
 
 class _NewSegment:
-    """A new segment in the making: a run of batches of the old one, from `start` on."""
+    """A new segment: a run of batches of the old one, from `start` on."""
 
     def __init__(self, base_offset: int, start: int) -> None:
         self.base_offset = base_offset
@@ -25,9 +25,9 @@ class _NewSegment:
 
 
 def split(directory: Directory, segments: Segments, segment: Segment, settings: Settings) -> list[int]:
-    """Put several segments in the place of one. The answer is the base offset of the one, if none of the new has it.
+    """Replace one segment by several. Returns the base offset of the old one if no new segment has it.
 
-    Raises BrokerException where there is nothing to split, and where a batch in it cannot be read.
+    Raises BrokerException if there is nothing to split, or if a batch cannot be read.
     """
     if not segment.overflows():
         reason = f"the segment that starts at {segment.base_offset:,} should be split, but does not end too far from its base"
@@ -38,7 +38,7 @@ def split(directory: Directory, segments: Segments, segment: Segment, settings: 
         new_segment = _next_segment(segment, position)
         new_segments.append(new_segment)
         position = new_segment.end
-    # A segment that overflows while it is loaded is not in the list yet. Kafka does not mark it as deleted then: the new segment
+    # A segment that overflows while it is loaded is not in the list yet. Kafka then does not mark it as deleted: the new segment
     # with its base offset, if there is one, overwrites it.
     is_known = segment.base_offset in segments.base_offsets
     if is_known:
@@ -58,7 +58,7 @@ def split(directory: Directory, segments: Segments, segment: Segment, settings: 
 
 
 def _next_segment(segment: Segment, position: int) -> _NewSegment:
-    """As many batches from a position on as fit into a segment that begins with the first of them."""
+    """The batches from a position that fit into a segment that starts with the first of them."""
     batches = segment.log.batches(position)
     first = next(batches, None)
     if first is None:
@@ -75,7 +75,7 @@ def _next_segment(segment: Segment, position: int) -> _NewSegment:
 
 
 def _index(segment: Segment, settings: Settings) -> None:
-    """Entries as they come with appends of at most 1 MiB."""
+    """Index entries as written by appends of at most 1 MiB."""
     offset_index = segment.offset_index
     offset_index.reset(settings.max_index_size)
     start = end = since_entry = 0

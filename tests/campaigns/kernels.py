@@ -1,4 +1,4 @@
-"""Damages the files of the goldens, and compares what kdump prints of them with its two kernels.
+"""Damages the files of the goldens and compares the output of kdump with its two kernels.
 
     python -m tests.campaigns.kernels --count 100000 --seed 7 --jobs 2
     python -m tests.campaigns.kernels --seed 7 --mutant 1234          one of them again
@@ -63,14 +63,14 @@ class Difference(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of some mutants."""
+    """The results of some mutants."""
 
     runs: int
     differences: list[Difference]
 
 
 def run(numbers: Sequence[int], seed: int, *, jobs: int = 1, seconds: float | None = None) -> Iterator[Outcome]:
-    """Make these mutants and compare, as long as there are `seconds` left; give the outcome of a few hundred at a time."""
+    """Create these mutants and compare while there are `seconds` left; yield the results of a few hundred at a time."""
     shares = [numbers[start : start + MUTANTS_PER_SHARE] for start in range(0, len(numbers), MUTANTS_PER_SHARE)]
     deadline = None if seconds is None else time.monotonic() + seconds
     if jobs == 1:
@@ -83,7 +83,7 @@ def run(numbers: Sequence[int], seed: int, *, jobs: int = 1, seconds: float | No
 
 
 def run_share(seed: int, numbers: Sequence[int], deadline: float | None = None) -> Outcome:
-    """Compare these mutants one after the other, up to a time."""
+    """Compare these mutants in sequence, until a deadline."""
     runs = 0
     differences = []
     with tempfile.TemporaryDirectory(prefix="kdump-kernels-") as name:
@@ -106,7 +106,7 @@ def run_share(seed: int, numbers: Sequence[int], deadline: float | None = None) 
 
 
 def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[str, Run, Run]]:
-    """What is run on a mutant: as it is written down, as a function that gives what is wanted, and as one to be compared."""
+    """A command for a mutant: its text, the function for the expected output, and the function to compare."""
     ways = list(made.runs)
     if Path(made.name).suffix in (".log", ".checkpoint"):
         ways.append([*chance.choice(DEEP_WAYS), "--files", made.name])
@@ -127,7 +127,7 @@ def commands_for(made: mutants.Mutant, chance: random.Random) -> Iterator[tuple[
 
 
 def difference(reference: Run, execute: Run) -> str:
-    """How the output of any kernel differs from that of the reference by the kernel in Python, empty if it does not."""
+    """The difference between the output of a kernel and that of the Python kernel; empty if there is none."""
     wanted: Printed | None = None
     for name, run in ((kernel.PYTHON, reference), *((name, execute) for name in kernels.KERNELS)):
         with kernels.using(name):
@@ -157,7 +157,7 @@ def _difference(printed_by_reference: Printed, printed: Printed) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaign that the options name; print what differs."""
+    """Run the campaign; print the differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)

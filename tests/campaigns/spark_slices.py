@@ -1,4 +1,4 @@
-"""Reads all tables of the golden cases by Spark, in slices of several sizes, and compares the rows with those of one process.
+"""Reads all tables of the golden cases with Spark, in slices of several sizes, and compares the rows with those from one process.
 
     python -m tests.campaigns.spark_slices                                    all tables, slices and cores; some ten minutes
     python -m tests.campaigns.spark_slices --table records --size 1k DIR...   files of your own
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent.parent.parent / "golden_outputs" / "cases"
 SIZES = ("1k", "64k", "1m", "64m")
 MASTERS = ("local[1]", "local[2]")
-NOW = "1800000000000"  # what is of the future is to stay so while all is read
+NOW = "1800000000000"  # keeps future timestamps in the future during the run
 SHOWN = 5
 
 Rows = Counter[str]
 
 
 class Comparison(NamedTuple):
-    """How many rows a table has, and those that only Spark gave, or only this process."""
+    """The number of rows of a table, and the rows that only Spark or only this process returned."""
 
     rows: int
     only_spark: Rows
@@ -43,7 +43,7 @@ class Comparison(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare what the options say; return the exit code: 1 if rows differ."""
+    """Run the comparison; return the exit code: 1 if rows differ."""
     parser = argparse.ArgumentParser(
         prog="tests.campaigns.spark_slices", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -84,7 +84,7 @@ _OPTIONS = {"batches": {"uncompressed": "true"}}
 
 
 def compare(session: "SparkSession", table: str, paths: Sequence[str], size: str, expected: Rows) -> Comparison:
-    """The rows of a table that Spark reads in such slices, beside these."""
+    """Compare the rows that Spark reads in such slices with these."""
     from kdump.spark import read
 
     frame = read(session, list(paths), table=table, targetBytes=size, split="true", now=NOW, **_OPTIONS.get(table, {}))

@@ -1,4 +1,4 @@
-"""The short form of the campaign with errors in the code: the list fits the code, and caught is told from survived."""
+"""The short form of the mutation campaign: the list matches the code, and caught errors are distinguished from survivors."""
 
 from typing import Any  # values of any field
 
