@@ -7,8 +7,8 @@ import os
 import sys
 
 from kdump.cli.command_names import is_dropin
-from kdump.cli.streams import forget_stdout, say
-from kdump.errors import UsageError
+from kdump.cli.streams import forget_stdout, out_of_memory, say
+from kdump.errors import Unreadable, UsageError
 from kdump.exit_codes import INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
 
 TYPE_CHECKING = False
@@ -68,8 +68,14 @@ def main() -> int:
     except UsageError as error:  # about the environment: those about arguments do not come so far
         say(str(error))
         return USAGE
+    except Unreadable as error:
+        say(str(error))
+        return NOT_EXAMINED
+    except MemoryError as error:
+        say(out_of_memory(error))
+        return NOT_EXAMINED
     except OSError as error:
-        # files that cannot be read are told apart below; what is left is the output
+        # files that cannot be read are Unreadable; what is left is the output
         forget_stdout()
         say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED

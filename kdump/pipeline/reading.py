@@ -104,7 +104,7 @@ def piece_rows(piece: Piece, options: Options, report: SliceReport) -> Rows:
         return
     try:
         with opened(piece.item) as source:
-            report.size, report.inode = source.size, os.fstat(source.fileno()).st_ino
+            report.size, report.inode = source.size, source.status().st_ino
             for columns, count in _READERS[options.table](source, piece, options, report):
                 report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from kdump.binary.batch_header import ATTRIBUTES, BASE_OFFSET, BASE_TIMESTAMP, DELETE_HORIZON_BIT, TIMESTAMP_TYPE_BIT
 from kdump.binary.kernel import OFFSET_DELTA, TIMESTAMP_DELTA
 from kdump.checks.rules.rule import SegmentRule
@@ -79,7 +77,7 @@ class Headers(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        written = os.fstat(context.source.fileno()).st_mtime_ns // 1_000_000
+        written = context.source.status().st_mtime_ns // 1_000_000
         self._latest = max(written, context.settings.now) + _DAY
         self._future = Tally()
         self._latest_seen = self._latest
