@@ -32,7 +32,7 @@ from golden_outputs import stored
 from golden_outputs.known_differences import KNOWN_DIFFERENCES, KnownDifference
 from golden_outputs.runs import CASES
 from golden_outputs.stored import Golden
-from kdump import dropin
+from kdump.cli import dropin
 from tests import alike
 
 import_module("crc32c")  # kdump takes it where it is loaded; runs in one process need not do without it

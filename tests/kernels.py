@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from kdump import dropin
 from kdump.binary import checksums, kernel, source
-from kdump.cli import commands
+from kdump.cli import commands, dropin
 from kdump.cli.listing import lister
 from kdump.dropin import logs, parallel_text
 from kdump.formats import log

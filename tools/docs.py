@@ -12,24 +12,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import click
-
 from kdump.checks import catalogue
-from kdump.cli import command_names, commands, completion
+from kdump.cli import dropin
+from kdump.cli.commands import COMMANDS
+from kdump.cli.options import CHOICE, FLAG, Command, Option
 from kdump.releases import history
 from kdump.releases.profile import profile_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMMAND = "python -m tools.docs"
-
-DROPIN_OPTIONS = {
-    "--release R": f"Print what Kafka R printed: any release from {history.RELEASES[0]} to {history.RELEASES[-1]}, the default.",
-    "--strict-stderr": "Print only Kafka's own words on stderr: leave out kdump's hint after an exception.",
-    "--jobs N": "Read large logs with N processes; 0, the default, uses as many as suit the machine.",
-    "--nice": "Run at the lowest CPU and I/O priority, and leave the page cache as it was.",
-    "--rate RATE": "Read no faster than this, for example 50MB/s.",
-}
-"""The options that kdump adds to those of Kafka's tool."""
 
 
 def faults_page() -> str:
@@ -79,75 +70,77 @@ def commands_page() -> str:
         "`kdump COMMAND --help` prints the same, and `kdump --files x --help` prints the help screen of Kafka's tool.",
         "",
         "- [`kdump --files`](#drop-in-form)",
-        *(f"- [`kdump {name}`](#kdump-{name})" for name in command_names.COMMANDS),
+        *(f"- [`kdump {name}`](#kdump-{name})" for name in COMMANDS),
         "",
         *_dropin(),
     ]
-    for name in command_names.COMMANDS:
-        lines += _command(name, commands.kdump.commands[name])
+    for name, command in COMMANDS.items():
+        lines += _command(name, command)
     return "\n".join(lines)
 
 
 def _dropin() -> Iterator[str]:
-    if tuple(name.split()[0] for name in DROPIN_OPTIONS) != completion.OWN_OPTIONS:
-        raise ValueError(f"DROPIN_OPTIONS describes other options than the drop-in form has: {completion.OWN_OPTIONS}")
     newest = profile_of(history.RELEASES[-1])
+    since = {f"--{option.name}": next(iter(option.texts)) for option in history.OPTIONS}
     yield from ("## Drop-in form", "")
     yield from ("```text", "kdump --files FILE[,FILE...] [options of kafka-dump-log.sh]", "```", "")
     yield from ("Prints what `kafka-dump-log.sh` prints. See [Drop-in](drop-in.md).", "", "kdump adds these options:", "")
-    yield from _table(("option", "what it does"), ((f"`{name}`", _cell(text)) for name, text in DROPIN_OPTIONS.items()))
+    yield from _options(dropin.DropinOptions.OPTIONS.values())
     yield from (f"These are Kafka's, in the words of {history.RELEASES[-1]}:", "")
     yield from _table(
         ("option", "since", "what it does"),
         (
-            (f"`--{option.name}`", next(iter(option.texts)), _cell(newest.description_of(option.name)))
-            for option in history.OPTIONS
-            if option.name in newest.options
+            (f"`{option.names[0]}`", since[option.names[0]], _cell(option.help))
+            for option in sorted(dropin.kafkas_options(newest), key=lambda option: option.names)
         ),
     )
 
 
-def _command(name: str, command: click.Command) -> Iterator[str]:
-    arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
-    usage = " ".join(["kdump", name, "[OPTIONS]", *(_metavar(argument) for argument in arguments)])
+def _command(name: str, command: Command) -> Iterator[str]:
+    options = command.options.OPTIONS.values()
+    usage = " ".join(["kdump", name, "[OPTIONS]", *(option.value_name for option in options if not option.names)])
     yield from (f"## kdump {name}", "", "```text", usage, "```", "")
-    yield from _paragraphs(command.help or "")
+    yield from _paragraphs(command.help)
+    yield from _options(option for option in options if option.names)
+
+
+def _options(options: Iterable[Option]) -> Iterator[str]:
     yield from _table(("option", "default", "what it does"), (_option(option) for option in options))
 
 
-def _option(option: click.Option) -> tuple[str, str, str]:
-    names = [*option.opts, *option.secondary_opts]
-    value = "" if option.is_flag else f" {_metavar(option)}"
-    default = str(option.default) if option.show_default and not option.is_flag else ""
-    if option.secondary_opts:
-        default = (option.opts if option.default else option.secondary_opts)[0]
-    what = _cell(option.help or "")
-    if isinstance(option.type, click.Choice):
-        what += " One of " + ", ".join(f"`{choice}`" for choice in option.type.choices) + "."
-    return ", ".join(f"`{name}{value}`" for name in names), f"`{default}`" if default else "", what
+def _option(option: Option) -> tuple[str, str, str]:
+    default = default_of(option)
+    names = ", ".join(f"`{name}`" for name in names_of(option))
+    return names, f"`{default}`" if default else "", " ".join([_cell(option.help), choices_of(option, "`")]).rstrip()
 
 
-def _metavar(parameter: click.Parameter) -> str:
-    """What a value is called."""
-    if parameter.metavar:
-        return parameter.metavar
-    if isinstance(parameter.type, click.Choice):
-        choices = "|".join(map(str, parameter.type.choices))
-        return choices if isinstance(parameter, click.Argument) else parameter.opts[-1].lstrip("-").rpartition("-")[2].upper()
-    if isinstance(parameter, click.Argument):
-        return f"[{(parameter.name or '').upper()}]"
-    return {"integer range": "N", "integer": "N", "float range": "N"}.get(parameter.type.name, parameter.type.name.upper())
+def names_of(option: Option) -> list[str]:
+    """The names of an option, each with the name of its value."""
+    return [f"{name} {option.value_name}".rstrip() for name in (*option.names, *option.off_name.split())]
+
+
+def default_of(option: Option) -> str:
+    """The default of an option, empty if the option explains it in words or there is none."""
+    return (option.names[0] if option.kind == FLAG else str(option.default)) if option.shows_default else ""
+
+
+def choices_of(option: Option, mark: str = "") -> str:
+    """A sentence that lists the values an option can have, each between two marks; empty if its help text names them."""
+    if option.kind != CHOICE or option.spelling is not None:
+        return ""
+    return "One of " + ", ".join(f"{mark}{choice}{mark}" for choice in option.choices) + "."
 
 
 def _paragraphs(help_text: str) -> Iterator[str]:
-    r"""A help text of Click; a paragraph after `\b` keeps its lines."""
+    for lines in paragraphs(help_text):
+        yield from ("```text", *lines, "```", "") if isinstance(lines, list) else (_cell(lines), "")
+
+
+def paragraphs(help_text: str) -> Iterator[str | list[str]]:
+    r"""The paragraphs of a help text of Click; of one after `\b`, which keeps its lines, the list of these."""
     for paragraph in re.split(r"\n\s*\n", help_text.strip()):
         lines = [line.strip() for line in paragraph.splitlines()]
-        if lines[0] == "\b":
-            yield from ("```text", *lines[1:], "```", "")
-        else:
-            yield from (_cell(" ".join(lines)), "")
+        yield lines[1:] if lines[0] == "\b" else " ".join(lines)
 
 
 def _heading(title: str) -> Iterator[str]:

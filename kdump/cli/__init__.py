@@ -1,1 +1,1 @@
-"""The doors: options in, exit code out."""
+"""The command line: options in, exit code out."""

@@ -1,4 +1,4 @@
-"""The names of the commands, and whether a command line gives one or the options of Kafka's tool."""
+"""The names of the commands, and whether a command line has one of them or the options of Kafka's tool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS = (
 
 
 def is_dropin(arguments: list[str]) -> bool:
-    """Whether these are the options of Kafka's tool; a command's name or a screen of our own comes first otherwise.
+    """Whether these are options of Kafka's tool; otherwise they start with a command, or ask for a screen of kdump.
 
     Kafka's tool passes over words before its options, so what is nearly a command's name counts as one only without --files.
     """

@@ -1,4 +1,4 @@
-"""Completions in bash, zsh and fish: those of Click, which learn codes, releases and decoders here, and keep file names."""
+"""Completions in bash, zsh and fish: those of Click, with the values of options, and of the drop-in form."""
 
 from __future__ import annotations
 
@@ -8,55 +8,50 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, add_completion_class
 
 from kdump.cli.command_names import is_dropin
+from kdump.cli.options import CODES, DIRECTORIES, FILES, FLAG, RELEASES, ROWS, TABLES
 from kdump.releases import history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from kdump.cli.options import Option
+
     Items = list[CompletionItem[str]]
-    Completer = Callable[[click.Context, click.Parameter, str], Items]
+    Completer = Callable[[click.Context, click.Parameter, str], Items]  # as Click calls it
 
 VARIABLE = "_KDUMP_COMPLETE"
 """The variable by which a shell asks for completions, as Click names it."""
 
 SHELLS: Mapping[str, type[ShellComplete]]
 
-OWN_OPTIONS = ("--release", "--strict-stderr", "--jobs", "--nice", "--rate")
-"""What kdump adds to the options of Kafka's tool in the drop-in form."""
-
 
 # --- What values can be
 
 
-def file_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
-    """Names of files and directories; the shell knows them."""
+def _file_names(incomplete: str) -> Items:
+    """Names of files and directories, which the shell completes itself."""
     return [CompletionItem(incomplete, type="file")]
 
 
-def directories(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def _directories(incomplete: str) -> Items:
     """Names of directories."""
     return [CompletionItem(incomplete, type="dir")]
 
 
-def codes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def _codes(incomplete: str) -> Items:
     """The codes of faults, each with its title."""
     from kdump.checks import catalogue
 
     return _beginning(incomplete, ((code, fault.title) for code, fault in catalogue.FAULTS.items()))
 
 
-def releases(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def _releases(incomplete: str) -> Items:
     """Releases of Kafka, the newest first."""
     return _beginning(incomplete, ((release, "") for release in reversed(history.RELEASES)))
 
 
-def words(*known: str) -> Completer:
-    """One of these."""
-    return lambda _context, _parameter, incomplete: _beginning(incomplete, ((word, "") for word in known))
-
-
-def tables(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
-    """Tables of a scan that are not given yet, after those that are and a comma."""
+def _tables(incomplete: str) -> Items:
+    """Tables of a scan that are not named yet, after a comma."""
     from kdump.output.arrow.rows import TABLES
 
     before, comma, _ = incomplete.rpartition(",")
@@ -64,11 +59,32 @@ def tables(_context: click.Context, _parameter: click.Parameter, incomplete: str
     return _beginning(incomplete, ((before + comma + table, "") for table in TABLES if table not in given))
 
 
-def kinds_of_rows(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
-    """What there is a schema of."""
+def _kinds_of_rows(incomplete: str) -> Items:
+    """The kinds of rows that have a schema."""
     from kdump.output.rows import schemas
 
     return _beginning(incomplete, ((kind, "") for kind in schemas.ROWS))
+
+
+_VALUES: Mapping[str, Callable[[str], Items]] = {
+    FILES: _file_names,
+    DIRECTORIES: _directories,
+    CODES: _codes,
+    RELEASES: _releases,
+    TABLES: _tables,
+    ROWS: _kinds_of_rows,
+}
+
+
+def completer_of(option: Option) -> Completer | None:
+    """What completes the values of an option in Click, None if nothing does."""
+    return (lambda _context, _parameter, incomplete: _values(option, incomplete)) if option.completes else None
+
+
+def _values(option: Option, incomplete: str) -> Items:
+    """The values of an option that begin like this."""
+    known = option.completes
+    return _VALUES[known](incomplete) if isinstance(known, str) else _beginning(incomplete, ((word, "") for word in known))
 
 
 def _beginning(incomplete: str, values: Iterable[tuple[str, str]]) -> Items:
@@ -79,7 +95,7 @@ def _beginning(incomplete: str, values: Iterable[tuple[str, str]]) -> Items:
 
 
 class _WithKafkasTool(ShellComplete):
-    """Completes the drop-in form, too, which Click does not know; and names of files where a command may come."""
+    """Also completes the drop-in form, which Click does not know, and file names where a command could stand."""
 
     def get_completions(self, args: list[str], incomplete: str) -> Items:
         args = [word for word in args if word != "="]  # bash takes --name=value for three words
@@ -119,30 +135,27 @@ SHELLS = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
 
 
 def register() -> None:
-    """Let Click answer shells by these classes."""
+    """Make Click use these classes for the shells."""
     for name, shell in SHELLS.items():
         add_completion_class(shell, name)
 
 
 def script(commands: click.Command, shell: str) -> str:
-    """What a shell is to read so that it completes."""
+    """The script that a shell has to read."""
     return SHELLS[shell](commands, {}, "kdump", VARIABLE).source()
 
 
 def _of_dropin(args: list[str], incomplete: str) -> Items:
-    """Options of Kafka's tool, as the release has them that is given, and their values."""
+    """Options of the drop-in form, as the chosen release has them, and their values."""
+    from kdump.cli.dropin import all_options
     from kdump.releases.profile import profile_of
 
     given = [args[at + 1] for at, word in enumerate(args[:-1]) if word == "--release"]
-    profile = profile_of(given[-1] if given and given[-1] in history.RELEASES else history.RELEASES[-1])
-    option = args[-1] if args else ""
-    if option == "--release":
-        return _beginning(incomplete, ((release, "") for release in reversed(history.RELEASES)))
-    if option.endswith("-decoder-class"):
-        return _beginning(incomplete, ((name, "") for name in profile.decoder_classes))
+    options = all_options(profile_of(given[-1] if given and given[-1] in history.RELEASES else history.RELEASES[-1]))
+    before = next((option for option in options if args and args[-1] in option.names), None)
+    takes_file = before is None or before.kind == FLAG or before.completes == FILES
+    if before is not None and not takes_file:
+        return _values(before, incomplete)
     if incomplete.startswith("-"):
-        kafkas = ((f"--{name}", profile.description_of(name)) for name in profile.options)
-        return _beginning(incomplete, [*kafkas, *((name, "") for name in OWN_OPTIONS)])
-    if option in ("--jobs", "--rate", "--max-message-size", "--max-bytes"):
-        return []
-    return [CompletionItem(incomplete, type="file")]
+        return _beginning(incomplete, ((option.names[0], option.help) for option in options))
+    return _file_names(incomplete)

@@ -1,4 +1,4 @@
-"""The command `kdump`: which door an invocation goes through, and how it ends."""
+"""The command `kdump`: chooses the drop-in form or a command, and ends with its exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEW_OBJECTS = 20_000  # before Python looks for cycles among them: of what modu
 def run() -> NoReturn:
     """Run the command line of this process, and end it with the exit code.
 
-    What goes without Click has written everything when it comes back: what Python would do then takes a tenth of its start.
+    Without Click, everything has been written by then, and Python's own clean-up would take a tenth of its start-up time.
     """
     gc.set_threshold(_NEW_OBJECTS)
     status = main()
@@ -40,32 +40,33 @@ def main() -> int:
     arguments = sys.argv[1:]
     try:
         if is_dropin(arguments):
-            from kdump import dropin
+            from kdump.cli import dropin
 
             return dropin.main(arguments, _binary(1), _binary(2, or_nowhere=True), is_terminal=os.isatty(1))
         if arguments[:1] == ["check"]:
-            from kdump.cli.checking.options import read_plain
+            from kdump.cli.checking.options import CheckOptions
+            from kdump.cli.plain_command_line import read_plain
 
-            options = read_plain(arguments[1:])
-            if options is not None and sys.stdout is not None:
+            values = read_plain(CheckOptions.OPTIONS, arguments[1:])
+            if values is not None and sys.stdout is not None:
                 from kdump.cli.checking.request import CheckRequest
                 from kdump.cli.checking.run import check_paths
 
-                return check_paths(CheckRequest(**options))
+                return check_paths(CheckRequest(CheckOptions(**values)))
         from kdump.cli import commands
 
         return commands.main(arguments)
     except BrokenPipeError as error:
         forget_stdout()
         if is_dropin(arguments) or arguments[:1] and arguments[0] in _SCREENS:
-            return 0  # whoever reads our output has seen enough, as `head` has
-        say(f"internal error: {error} between processes; please report it")  # commands that judge see to their readers themselves
+            return 0  # the reader of the output has seen enough, as `head` has
+        say(f"internal error: {error} between processes; please report it")  # commands that judge handle this themselves
         return NOT_EXAMINED
     except KeyboardInterrupt as interrupt:
         forget_stdout()
         say(str(interrupt) or "interrupted")
         return INTERRUPTED
-    except UsageError as error:  # about the environment: those about arguments do not come so far
+    except UsageError as error:  # about the environment: those about arguments were caught before
         say(str(error))
         return USAGE
     except Unreadable as error:
@@ -75,7 +76,7 @@ def main() -> int:
         say(out_of_memory(error))
         return NOT_EXAMINED
     except OSError as error:
-        # files that cannot be read are Unreadable; what is left is the output
+        # files that cannot be read raise Unreadable; what is left is the output
         forget_stdout()
         say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED
@@ -87,7 +88,7 @@ def main() -> int:
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:
-    """A standard stream of this process as bytes; where it is closed, an error, or a stream to nowhere."""
+    """A standard stream of this process as bytes; if it is closed, an error, or a stream to nowhere."""
     try:
         os.fstat(descriptor)
     except OSError:

@@ -1,4 +1,4 @@
-"""The file that `-o` names: what a command writes to stdout goes there instead, and takes its place when it is complete."""
+"""Writes the output to the file that `-o` names; it appears there only when it is complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STDOUT = "-"
 
 @contextmanager
 def written_to(path: str | None) -> Iterator[None]:
-    """Send what is written to stdout within the block into this file; None and `-` change nothing.
+    """Write what goes to stdout within the block to this file instead; None and `-` change nothing.
 
     The file takes its place at the end of the block, if all went well. Raises UsageError where something stands there already:
     no file is overwritten. Raises OSError where it cannot be made or written. A device or a named pipe is written to as it is.
@@ -51,7 +51,7 @@ def written_to(path: str | None) -> Iterator[None]:
 
 @contextmanager
 def _as_stdout(descriptor: int) -> Iterator[None]:
-    """Let the descriptor of stdout, and Python's own stream of it, lead elsewhere."""
+    """Redirect the descriptor of stdout, and Python's stream for it."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(descriptor, 1)
@@ -64,9 +64,9 @@ def _as_stdout(descriptor: int) -> Iterator[None]:
 
 
 def _place(temporary: str, path: str) -> None:
-    """Put a file in its place. Raises UsageError where another one came to stand there meanwhile."""
+    """Move a file to its place. Raises UsageError if another file has appeared there meanwhile."""
     try:
-        os.link(temporary, path)  # which does not overwrite, as a renaming would
+        os.link(temporary, path)  # unlike rename, this does not overwrite
         return
     except FileExistsError:
         pass

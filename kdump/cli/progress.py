@@ -1,4 +1,4 @@
-"""One line on stderr that says how far a run has come, where it takes long."""
+"""Shows on stderr, in one line, how far a long run has got."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INTERVAL = 0.2
 
 
 class PatientBar:
-    """A bar that is shown where a run takes long, on a terminal, and is gone at the end.
+    """A progress bar that appears on a terminal when a run takes long, and disappears at the end.
 
     Nothing slow to load is imported before that. There is no thread, for processes are forked meanwhile.
     """
@@ -26,7 +26,7 @@ class PatientBar:
         self._task: Any = None
 
     def columns(self) -> list[Any]:
-        """What the bar is made of: columns of Rich."""
+        """The columns of the bar, for Rich."""
         raise NotImplementedError
 
     def draw(self, completed: float, total: float, **fields: str) -> None:

@@ -1,4 +1,4 @@
-"""How reports are to look where stdout leads."""
+"""Chooses the style of reports for what stdout is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def report_style_of(
     has_baseline: bool = False,
     proves_logs: bool = True,
 ) -> ReportStyle:
-    """A look for the terminal that stdout is, or for a file, in which there are no colours. For the rest see ReportStyle."""
+    """The style for a terminal, or for a file, without colours. See ReportStyle for the rest."""
     return ReportStyle(
         width=_terminal_width() if is_terminal else _WIDTH,
         has_colors=is_terminal and "NO_COLOR" not in os.environ,

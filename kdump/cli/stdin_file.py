@@ -1,4 +1,4 @@
-"""Stdin as a file: Kafka's files are read by position, which a pipe cannot be."""
+"""Keeps stdin in a file: Kafka's files are read by position, which a pipe does not allow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = 512  # bytes that show what a file is
 
 @contextmanager
 def spooled(name: str) -> Iterator[str]:
-    """A temporary file of this name that holds all of stdin; it is gone after the block.
+    """A temporary file of this name with all of stdin; it is removed after the block.
 
     It may take half of what is free where temporary files go. Raises Unreadable where that is too little, or stdin cannot be
     read, and UsageError where stdin is a terminal.
@@ -52,7 +52,7 @@ def _copy(path: str, limit: int) -> None:
 
 
 def kind_of(path: str) -> str:
-    """What a file begins like that holds others, such as gzip; empty for none of these."""
+    """The kind of archive or compressed file that a file starts like, such as gzip; empty for anything else."""
     from kdump.checks.rules.framing import kind_of_file
 
     with open(path, "rb") as file:
@@ -60,7 +60,7 @@ def kind_of(path: str) -> str:
 
 
 def is_log(path: str) -> bool:
-    """Whether a file begins like a log."""
+    """Whether a file starts like a log."""
     from kdump.reading.plausible import is_plausible
 
     with open(path, "rb") as file:

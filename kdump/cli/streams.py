@@ -1,4 +1,4 @@
-"""The standard streams of this process where something is wrong with them."""
+"""Handles standard streams that are closed or broken."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def say(message: str) -> None:
-    """Write a line of ours to stderr, if there is a stderr that takes it."""
+    """Write a line of kdump to stderr, if stderr is open."""
     if sys.stderr is None:
-        return  # it is closed, and a file of ours may have its number
+        return  # it is closed, and another file may have its number
     try:
         sys.stderr.write(f"kdump: {message}\n")
         sys.stderr.flush()
@@ -34,7 +34,7 @@ def out_of_memory(error: MemoryError) -> str:
 
 
 def forget_stdout() -> None:
-    """Keep the interpreter from trying to write to a stdout that has failed when it ends."""
+    """Keep the interpreter from writing to a stdout that has failed, when it exits."""
     _forget(1)
 
 
@@ -46,7 +46,7 @@ def _forget(descriptor: int) -> None:
 
 
 def stderr_bytes() -> BinaryIO:
-    """The bytes of stderr; nothing if it is closed, for then a file of ours may get its number."""
+    """Stderr as bytes; nowhere if it is closed, because then another file may have got its number."""
     if sys.stderr is None:
         return open(os.devnull, "wb", buffering=0)
     return open(2, "wb", buffering=0, closefd=False)

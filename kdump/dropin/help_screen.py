@@ -32,7 +32,7 @@ def _hint(profile: Profile, option: Option) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """The text in lines; further ones are indented. It breaks after blanks and hyphens, and after dots inside words."""
+    """The text in lines, all but the first indented. It breaks after blanks and hyphens, and after dots inside words."""
     pieces = [""]
     for character, following in zip(text, text[1:] + " ", strict=True):
         pieces[-1] += character

@@ -1,4 +1,4 @@
-"""The way of Kafka's tool to read a command line: that of joptsimple 5."""
+"""Reads a command line as Kafka's tool does: in the manner of joptsimple 5."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Arguments:
-    """A command line taken apart: which options were given, and what followed them."""
+    """A parsed command line: the options that were given, and their values."""
 
     def __init__(self, profile: Profile, words: list[str]) -> None:
         self._profile = profile
@@ -23,7 +23,7 @@ class Arguments:
         return name in self._given
 
     def text(self, name: str) -> str:
-        """The value of an option, its default where it was not given or came without one.
+        """The value of an option; its default if it was not given or has no value.
 
         Raises Fault (`option-repeated`) where it was given several.
         """
@@ -57,7 +57,7 @@ class Arguments:
                 self._give_letters(text)
 
     def _give_letters(self, text: str) -> None:
-        """Take each letter for an option of its own: `-dfa.log` is `-d -f a.log`, where a letter is an abbreviation."""
+        """Take each letter for a separate option: `-dfa.log` is `-d -f a.log`, where a letter is an abbreviation."""
         given: list[tuple[str, str | None]] = []
         for place, letter in enumerate(text):
             name = self._recognised(letter)
@@ -71,7 +71,7 @@ class Arguments:
             self._give(name, value)
 
     def _give(self, name: str, value: str | None) -> None:
-        """Note an option with its value; where it has none yet, it may be the next word."""
+        """Note an option with its value, which may be the next word."""
         argument = self._profile.options[name].argument
         values = self._given.setdefault(name, [])
         if not argument:
@@ -86,7 +86,7 @@ class Arguments:
             values.append(self._remaining.pop())
 
     def _recognised(self, name: str) -> str | None:
-        """The option that is meant by a name, or by the beginning of one."""
+        """The option that a name means, or the start of a name."""
         options = self._profile.options
         if name in options:
             return name

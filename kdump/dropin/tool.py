@@ -1,4 +1,4 @@
-"""One run of Kafka's tool: its screens, its files one after the other, its end."""
+"""Runs Kafka's tool: its screens, its files one after the other, its reports at the end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COMMANDS = {file_name.OFFSET_INDEX: "index", file_name.TIME_INDEX: "timeindex",
 
 
 class DumpTool:
-    """A run of the tool, in the words of a release, by as many processes as `jobs` says; 0 is for as many as suit the machine."""
+    """A run of the tool, in the words of a release, with `jobs` processes; 0 means as many as suit the machine."""
 
     def __init__(self, profile: Profile, out: Blocks, err: Blocks, *, is_strict: bool, is_terminal: bool, jobs: int = 1) -> None:
         self.profile = profile
@@ -57,7 +57,7 @@ class DumpTool:
         self._path = ""
 
     def run(self, words: list[str]) -> int:
-        """Everything from the arguments to the reports at the end. Returns the exit code."""
+        """Run the tool, from the arguments to the reports at the end. Returns the exit code."""
         try:
             arguments = Arguments(self.profile, words)
             status = self._screen(arguments, words)
@@ -153,7 +153,7 @@ class DumpTool:
         return source
 
     def open_index(self, path: str, given: str = "") -> Source:
-        """Open an index. Where it is missing the tool creates it, and trips over its being empty; we only say so.
+        """Open an index. The tool would create a missing one, and then fail because it is empty; kdump only says so.
 
         `path` is absolute. The index that a run is asked for is named as it was `given` where it cannot be opened.
         """
@@ -180,7 +180,7 @@ class DumpTool:
         return path.partition(".")[0] + suffix if self.profile.siblings_share_path else sibling(path, suffix)
 
     def with_records(self, fault: CorruptData, source: Source, *, is_slice: bool = False) -> CorruptData:
-        """The fault with what its message may say of the open log: all of it, or the part that was being read.
+        """The fault with what its message may say about the open log: all of it, or the part that was being read.
 
         Indexes read a log by slices.
         """
@@ -189,7 +189,7 @@ class DumpTool:
         return fault
 
     def message_of(self, fault: Fault) -> str:
-        """What the tool says of a fault: an exception as Java prints it, or a line."""
+        """The text that the tool prints for a fault: an exception as Java prints it, or a line."""
         words = self.profile.words(fault.code)
         name = str(fault.path).rpartition("/")[2]
         values = {"path": fault.path, "name": name, "position": fault.position, "message": fault.message} | fault.values
@@ -203,14 +203,14 @@ class DumpTool:
         return f'Exception in thread "main" {exception}' + ("" if words.message is None else f": {message}")
 
     def _throw(self, fault: Fault) -> None:
-        """Say what the tool says when an exception ends it; then, unless stderr is to be strict, where to go from here."""
+        """Print what the tool prints when an exception ends it, and then, unless stderr is strict, a hint on how to go on."""
         self.say(self.message_of(self._as_met(fault)) + "\n")
         if not self._is_strict and isinstance(fault, CorruptData) and fault.position is not None:
             command = _COMMANDS.get(file_name.suffix(self._path), "log --keep-going")
             self.say(f"kdump: Kafka's tool ends here; `kdump {command} {self._path}` goes on after the damage\n")
 
     def _as_met(self, fault: Fault) -> Fault:
-        """The fault that this release meets first."""
+        """The fault that this release finds first."""
         if "unbuffered" in fault.variants and fault.values["cause"].partition("-")[0] not in self.profile.decompressed_in_blocks:
             fault = fault.variants["unbuffered"]
         if "without-zstd" in fault.variants and "zstd" not in self.profile.codec_names:
@@ -221,7 +221,7 @@ class DumpTool:
 
 
 def coded(error: Unreadable, code: str) -> Unreadable:
-    """The same error under another code, where the tool opens files in another way."""
+    """The same error under another code, for files that the tool opens in another way."""
     error.code = code
     return error
 

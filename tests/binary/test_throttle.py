@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kdump import dropin
 from kdump.binary.source import Source
 from kdump.binary.throttle import Throttle, rate_of
+from kdump.cli import dropin
 from kdump.errors import UsageError
 from tests.builders.records import batch, record
 

@@ -138,8 +138,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="n16",
         file="kdump/cli/listing/logs.py",
-        old="if is_in_front or is_behind:",
-        new="if is_in_front:",
+        old="if is_before_range or is_after_range:",
+        new="if is_before_range:",
         tests=("tests/cli/test_listing.py::test_damage_behind_a_range_is_not_asked_for",),
     ),
     Mutation(
@@ -173,8 +173,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         id="closed-stdout",
         file="kdump/cli/main.py",
-        old="options is not None and sys.stdout is not None",
-        new="options is not None and sys.stdout is None",
+        old="values is not None and sys.stdout is not None",
+        new="values is not None and sys.stdout is None",
         tests=("tests/cli/test_commands.py::test_a_closed_stdout_is_one_line",),
     ),
     Mutation(

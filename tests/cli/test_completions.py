@@ -14,7 +14,8 @@ import pytest
 
 from kdump.checks import catalogue
 from kdump.cli import completion
-from kdump.cli.commands import kdump, main
+from kdump.cli.commands import COMMANDS, kdump, main
+from kdump.cli.options import FILES
 from tests.support import HANG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -88,10 +89,10 @@ def test_names_of_files_are_left_to_the_shell(line: str, kind: str) -> None:
 
 
 def test_every_path_and_file_of_every_command_is_completed_as_one() -> None:
-    for command in kdump.commands.values():
-        for option in command.params:
+    for name, command in COMMANDS.items():
+        for option in command.options.OPTIONS.values():
             if option.name in ("paths", "file"):
-                assert option._custom_shell_complete is completion.file_names, command.name
+                assert option.completes == FILES, name
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -60,7 +60,7 @@ def test_whatever_happens_has_an_exit_code(
 def test_a_broken_pipe_ends_screens_with_0_and_never_what_judges(
     arguments: list[str], status: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from kdump import dropin
+    from kdump.cli import dropin
     from kdump.cli.checking import run
 
     monkeypatch.setattr(sys, "argv", ["kdump", *arguments])

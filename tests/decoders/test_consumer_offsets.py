@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdump import dropin
+from kdump.cli import dropin
 from kdump.errors import CorruptData
 from kdump.output.kafka import topic_records
 from kdump.releases.profile import profile_of

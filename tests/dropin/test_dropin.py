@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import kdump
-from kdump import dropin
+from kdump.cli import dropin
 from kdump.output.blocks import Blocks
 from tests.builders.compression import snappy_xerial
 from tests.builders.files import (

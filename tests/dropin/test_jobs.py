@@ -27,7 +27,7 @@ MANY_PIECES = Sizes(piece=4_000, out=3000)  # so that each process has much to s
 
 PROGRAM = """
 import sys
-from kdump import dropin
+from kdump.cli import dropin
 from kdump.dropin import logs
 from kdump.cli.main import main
 from kdump.binary.source import Source

@@ -1,4 +1,4 @@
-"""How far a check has come, on a terminal, where it takes long."""
+"""Shows on a terminal how far a long check has got."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class CheckProgress(PatientBar):
-    """Bytes, rate, time left and findings so far. `last` is how far it had come when that was told last."""
+    """Bytes, rate, time left and findings so far. `last` is the progress that was reported last."""
 
     def __init__(self, *, shows: bool) -> None:
         super().__init__(shows=shows)
@@ -21,7 +21,7 @@ class CheckProgress(PatientBar):
         self.last: Progress | None = None
 
     def show(self, progress: Progress) -> None:
-        """So many of the bytes are checked."""
+        """Show how many of the bytes have been checked."""
         self.last = progress
         findings = counted(self.findings, "finding") if self.findings else ""
         self.draw(min(progress.bytes, progress.total), progress.total, findings=findings)

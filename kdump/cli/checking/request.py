@@ -1,4 +1,4 @@
-"""What `kdump check` is asked for: which findings count, what is known already, and how to go about it."""
+"""What `kdump check` is asked for: which findings count, which are known already, and how to check."""
 
 from __future__ import annotations
 
@@ -16,65 +16,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kdump.checks.finding import Finding
+    from kdump.cli.checking.options import CheckOptions
 
     Identity = tuple[str, str, int, int]
 
 
 class CheckRequest:
-    """One invocation of `kdump check`. Raises UsageError for codes, rates and files that do not exist."""
+    """One invocation of `kdump check`. Raises UsageError for codes and baselines that do not exist."""
 
-    def __init__(
-        self,
-        *,
-        paths: Sequence[str],
-        level: str,
-        fail_on: str,
-        ignore: Sequence[str],
-        select: Sequence[str],
-        cleanup_policy: str,
-        baseline: str | None,
-        max_findings: int,
-        max_message_bytes: int,
-        time_limit: float | None,
-        is_pedantic: bool,
-        follows_links: bool,
-        jobs: int,
-        is_nice: bool,
-        rate: str,
-        output: str,
-        shows_all: bool,
-        file_type: str | None,
-    ) -> None:
-        self.paths = tree.matching(paths)
-        self.codes = codes_of(select) if select else frozenset(catalogue.FAULTS)
-        self.codes -= codes_of(ignore)
-        self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-        self.fail_on = fail_on
-        self.baseline = None if baseline is None else read_baseline(baseline)
-        self.processes = 1 if rate else jobs  # a rate is that of one process
-        self.is_nice = is_nice
-        self.rate = rate
-        self.output = output
-        self.shows_all = shows_all
-        self.settings = Settings(
-            now=int(time.time() * 1000),
-            level=level,
-            cleanup_policy=cleanup_policy,
-            is_pedantic=is_pedantic,
-            max_findings=max_findings,
-            max_message_bytes=max_message_bytes,
-            time_limit=time_limit,
-            follows_links=follows_links,
-            file_type=file_type,
-        )
+    def __init__(self, options: CheckOptions) -> None:
+        self.options = options
+        self.paths = tree.matching(options.paths)
+        self.codes = codes_of(options.select) if options.select else frozenset(catalogue.FAULTS)
+        self.codes -= codes_of(options.ignore)
+        self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
+        self.baseline = None if options.baseline is None else read_baseline(options.baseline)
+        self.processes = 1 if options.rate else options.jobs  # a rate is that of one process
+        given = {name: value for name, value in vars(options).items() if name in Settings.__slots__}
+        self.settings = Settings(now=int(time.time() * 1000), **given)
 
     @property
     def proves_logs(self) -> bool:
-        """Whether a log without findings is sound: all its bytes are read, and no fault is left untold."""
+        """Whether a log without findings is sound: all its bytes are read, and every fault is reported."""
         return self.settings.level != QUICK and self.codes.issuperset(catalogue.FAULTS)
 
     def is_known(self, finding: Finding) -> bool:
-        """Whether the baseline has this finding; each of its findings is known once."""
+        """Whether the baseline has this finding; each finding of the baseline matches once."""
         if self.baseline is None:
             return False
         identity = (finding.code, _place(finding.path), finding.start, finding.end)
@@ -102,7 +69,7 @@ def _fitting(pattern: str) -> list[str]:
 
 
 def suggestion(code: str) -> str:
-    """What may have been meant: codes like it, exceptions like it, or faults whose titles say all of its words."""
+    """What the user may have meant: similar codes, similar exceptions, or faults whose titles have all of these words."""
     from difflib import get_close_matches
 
     from kdump.checks.catalogue.broker_words import EXCEPTIONS
@@ -120,7 +87,7 @@ def suggestion(code: str) -> str:
 
 
 def read_baseline(path: str) -> Counter[Identity]:
-    """How often each finding stands in what `kdump check --output ndjson` wrote earlier. Raises UsageError if this is not it."""
+    """How often each finding is in a file that `kdump check --output ndjson` wrote. Raises UsageError for any other file."""
     import json
     from collections import Counter
 
@@ -142,6 +109,6 @@ def read_baseline(path: str) -> Counter[Identity]:
 
 
 def _place(path: str) -> str:
-    """The file and its directory, which is what a partition is called: the same wherever a log directory was copied to."""
+    """The file name and its directory, which names the partition: they stay the same when a log directory is copied."""
     folder, _, name = path.rstrip("/").rpartition("/")
     return f"{folder.rpartition('/')[2]}/{name}"

@@ -1,4 +1,4 @@
-"""What `kdump check` does: checks all that is named, tells what is wrong, and ends with an exit code that says how bad it is."""
+"""Runs `kdump check`: checks all paths, reports what is wrong, and returns an exit code that says how bad it is."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, F
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
+from kdump.cli.shared_options import throttle_reading
 from kdump.output.blocks import Blocks
 from kdump.output.findings import form_of
 from kdump.output.findings.sizes import size_text
@@ -28,21 +29,19 @@ if TYPE_CHECKING:
 
 
 def check_paths(request: CheckRequest) -> int:
-    """Check all paths of a request, and tell on stdout what is wrong. Returns the exit code."""
-    if request.is_nice or request.rate:
-        from kdump.binary.throttle import throttle
-
-        throttle(request.rate, is_nice=request.is_nice)
+    """Check all paths of a request, and report on stdout what is wrong. Returns the exit code."""
+    options = request.options
+    throttle_reading(options.rate, is_nice=options.is_nice)
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(
             is_terminal=stdout.isatty(),
-            shows_all=request.shows_all,
-            fail_on=request.fail_on,
+            shows_all=options.shows_all,
+            fail_on=options.fail_on,
             has_baseline=request.baseline is not None,
             proves_logs=request.proves_logs,
         )
         out = Blocks(stdout, needs_reader=False)
-        session = _Run(request, form_of(request.output, out.write, style), out)
+        session = _Run(request, form_of(options.output, out.write, style), out)
         try:
             return session.to_end()
         except KeyboardInterrupt:
@@ -50,7 +49,7 @@ def check_paths(request: CheckRequest) -> int:
 
 
 class _Run:
-    """Counts what is found on its way to the output."""
+    """Counts the findings that it passes to the output."""
 
     def __init__(self, request: CheckRequest, form: Form, out: Blocks) -> None:
         self._request = request
@@ -108,7 +107,7 @@ class _Run:
         return code
 
     def how_far(self) -> str:
-        """What is to be said where the run is interrupted."""
+        """The message for an interrupted run."""
         progress = self._progress.last if self._progress is not None else None
         if progress is None:
             return "interrupted"

@@ -9,30 +9,21 @@ from kdump.formats import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from kdump.cli.forecasting.options import ForecastOptions
 
 
 class ForecastRequest:
     """One invocation of `kdump forecast`. Raises UsageError for releases, settings and recovery points that do not exist."""
 
-    def __init__(
-        self,
-        *,
-        paths: Sequence[str],
-        after: str | None,
-        recovery_point: str | None,
-        broker: str,
-        config: Sequence[str],
-        output: str,
-    ) -> None:
-        self.paths = tree.matching(paths)
-        self.output = output
-        self.broker = broker
+    def __init__(self, options: ForecastOptions) -> None:
+        self.paths = tree.matching(options.paths)
+        self.output = options.output
+        self.broker = options.broker
         self.request = Request(
-            release=broker,
-            after=STOPS if after is None else (after,),
-            recovery_point=recovery_point,
-            config=dict(map(_setting, config)),
+            release=options.broker,
+            after=STOPS if options.after is None else (options.after,),
+            recovery_point=options.recovery_point,
+            config=dict(map(_setting, options.config)),
         )
 
 

@@ -1,4 +1,4 @@
-"""What `kdump forecast` does: goes through all that is named, tells what a restart would do, and ends with how bad that is."""
+"""Runs `kdump forecast`: reports what a restart would do with each path, and returns an exit code that says how bad it is."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def forecast_paths(request: ForecastRequest) -> int:
 
 
 class _Run:
-    """Counts what is found on its way to the output."""
+    """Counts the forecasts that it passes to the output."""
 
     def __init__(self, request: ForecastRequest, form: Form, out: Blocks) -> None:
         self._request = request
@@ -73,7 +73,7 @@ class _Run:
         return self._verdict.exit_code
 
     def _take_all(self, places_: list[str]) -> bool:
-        """Whether there was anything at these places: a partition, a log directory, or what cannot be examined."""
+        """Forecast these paths. Returns whether there was anything: a partition, a log directory, or something unreadable."""
         is_anything = False
         for place in places_:
             try:
@@ -84,7 +84,7 @@ class _Run:
         return is_anything
 
     def _take(self, path: str) -> bool:
-        """A log directory with all its partitions, or one partition. Whether it is any."""
+        """Forecast a log directory with its partitions, or one partition. Returns whether the path is either."""
         if not is_log_directory(path):
             self._take_partition(path, self._noted(log_directory_of(path)), is_found=False)
             return True
@@ -98,7 +98,7 @@ class _Run:
         return True
 
     def _noted(self, path: str) -> LogDirectory:
-        """What a log directory has noted; that of the path before is likely to be this one's, too."""
+        """The checkpoints of a log directory; kept from the last path, which is often in the same one."""
         if self._last is None or self._last.path != path:
             self._last = LogDirectory(path)
             if tree.is_log_directory(path):
@@ -131,7 +131,7 @@ class _Run:
 
 
 def _in_order(rows: list[Forecast], log_directory: LogDirectory) -> list[Forecast]:
-    """The rows as people should meet them: the stop that the log directory shows first, otherwise the worst first."""
+    """The rows in the order for people: first the stop that the log directory shows, otherwise the worst."""
     applies = None
     if tree.is_log_directory(log_directory.path):
         applies = CLEAN if log_directory.was_stopped_cleanly else UNCLEAN
@@ -144,7 +144,7 @@ def _in_order(rows: list[Forecast], log_directory: LogDirectory) -> list[Forecas
 
 
 def _above(found: list[str]) -> str:
-    """The directory from which on the names of partitions are told: their log directory, or what several have in common."""
+    """The directory to which reported partitions are relative: their log directory, or the common parent of several."""
     log_directories = [path if _holds_partitions(path) else log_directory_of(path) for path in found]
     return os.path.commonpath([os.path.abspath(path) for path in log_directories]) if found else os.sep
 

@@ -1,1 +1,1 @@
-"""Commands that list what is in files, past any damage."""
+"""Lists what is in files, past any damage."""

@@ -1,16 +1,16 @@
-"""The names that `--decode` takes, and the one that a file wants."""
+"""The names that `--decode` takes, and which of them fits a file."""
 
 from __future__ import annotations
 
 import os
 
+from kdump.cli.shared_options import STDIN
 from kdump.formats import file_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.releases.profile import Profile
 
-STDIN = "-"
 AUTO, NONE = "auto", "none"
 PLAIN = ("string", "integer", "long")
 
@@ -27,12 +27,12 @@ NAMES = (AUTO, NONE, *OPTIONS, *PLAIN)
 
 
 def named(text: str) -> str:
-    """The name in NAMES that a text means; topics may be called what Kafka calls them."""
+    """The spelling in NAMES for a text; Kafka's names of topics are accepted, too."""
     return text.lower().lstrip("_").replace("_", "-")
 
 
 def topic_of(path: str) -> str:
-    """The internal topic whose records a file holds, by its name and that of its directory; empty for any other."""
+    """The internal topic that a file belongs to, by its name and its directory; empty for any other topic."""
     if file_name.suffix(os.path.basename(path)) == file_name.CHECKPOINT:
         return "cluster-metadata"
     if path.startswith(STDIN + "."):
@@ -42,5 +42,5 @@ def topic_of(path: str) -> str:
 
 
 def no_words(profile: Profile, name: str) -> str:
-    """What is said where Kafka's lines cannot have what a decoder of this release says: it has none, or we lack its words."""
+    """The message where Kafka's lines cannot be decoded in this release: it has no such decoder, or kdump lacks its words."""
     return f"in the words of Kafka {profile.release} there is no decoder for {name}"

@@ -1,11 +1,12 @@
-"""Which decoder the keys and values of a log go through: the one that is asked for, or the one that its topic wants."""
+"""Chooses the decoder for the keys and values of a log: the one that is asked for, or the one that fits its topic."""
 
 from __future__ import annotations
 
 import os
 from itertools import islice
 
-from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, STDIN, no_words, topic_of
+from kdump.cli.listing.decoder_names import AUTO, NONE, OPTIONS, no_words, topic_of
+from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
 from kdump.errors import CorruptData
 from kdump.formats import file_name
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Decoding:
-    """How the records of one log are shown: `contents` makes Kafka's words, `of` the objects of the other forms of output.
+    """Decodes the records of one log: `contents` makes Kafka's words, `of` the objects of the other forms of output.
 
     Records of which a key or value could not be decoded are counted, one line for each kind of fault.
     """
@@ -43,12 +44,12 @@ class Decoding:
 
     @property
     def _is_wordless(self) -> bool:
-        """Whether Kafka's lines are wanted of a topic whose decoder is not in this release."""
+        """Whether Kafka's lines are asked for, but this release has no decoder for the topic."""
         run = self._run
         return run.output is None and bool(self._topic) and OPTIONS[self._topic] not in run.request.profile.topic_decoders
 
     def _say_decoder(self) -> None:
-        """Say which decoder was chosen, once for a directory."""
+        """Say which decoder was chosen, once per directory."""
         folder = STDIN if self._path == STDIN else os.path.dirname(self._path) or "."
         if not self._topic:
             what = "keys and values are shown as text: by its name it is not the directory of an internal topic"
@@ -59,7 +60,7 @@ class Decoding:
         self._run.say_once(f"{folder}: {what}")
 
     def contents(self) -> Contents:
-        """What stands after the fields of a record's line."""
+        """The text after the fields of each record's line."""
         run, request = self._run, self._run.request
         if not request.prints_data:
             return contents(request.profile, None, skips_metadata=request.skips_metadata)
@@ -74,7 +75,7 @@ class Decoding:
         return contents(request.profile, (key_decoder, value_decoder), skips_metadata=request.skips_metadata)
 
     def of(self, part: RecordChunk) -> Sequence[Decoded | None] | None:
-        """What the keys and values of records say; None where nothing is decoded."""
+        """The decoded keys and values of records; None where nothing is decoded."""
         control = part.batches["is_control"]
         if self._is_off or self._decode is None and True not in control:
             return None
@@ -104,7 +105,7 @@ class Decoding:
 
 
 class _Faults:
-    """How many records have a fault of one kind, and the first of them."""
+    """The number of records with one kind of fault, and the first of them."""
 
     __slots__ = ("count", "message", "offset")
 
@@ -115,5 +116,5 @@ class _Faults:
 
 
 def _is_lost(data: bytes | None, size: int | None) -> bool:
-    """Whether a key or value is not null but could not be had: it reaches past the end of its message."""
+    """Whether a key or value is not null but could not be read, because it reaches past the end of its message."""
     return data is None and (size is None or size >= 0)

@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from kdump.cli.listing import text_checkpoints
-from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.lister import list_each
 from kdump.cli.listing.logs import LogLister
 from kdump.cli.listing.run import Run
+from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import stderr_bytes
 from kdump.errors import UsageError
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 BATCHES, RECORDS = "batches", "records"
 
-_WHOLE_VALUES = "127m"  # no batch is larger that is read
+_WHOLE_VALUES = "127m"  # no batch that kdump reads is larger
 
 
 def export(request: Request, path: str) -> int:
@@ -82,7 +82,7 @@ def _export_file(run: Run, path: str, options: Options, rows: _Rows) -> None:
 
 
 class _Rows:
-    """Rows on their way into a file: small tables are joined, large ones cut."""
+    """Collects rows for a file: joins small tables, and cuts large ones."""
 
     def __init__(self, file: TableFile) -> None:
         self._file = file
@@ -132,4 +132,4 @@ class _Exporter(LogLister):
             batch = batch.take(pa.array(kept, pa.int64()))
             part, _ = self.selected(part, kept, statuses)
         self._rows.write(batch)
-        self.decoding.of(part)  # whose faults are told; keys and values stand in the file as they are
+        self.decoding.of(part)  # to report its faults; the file has keys and values as they are

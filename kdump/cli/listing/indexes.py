@@ -1,4 +1,4 @@
-"""Lists offset, time and transaction indexes, each without its zero tail, and compares them with their logs."""
+"""Lists offset, time and transaction indexes without the zeros at their ends, and compares them with their logs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _landing(log: Source, offset: int, position: int) -> tuple[int | None, str]:
     """The last offset of the batch that an entry points to, and what is wrong with the entry, if anything.
 
     Brokers differ in which offset of a batch they write, and one entry may stand for several batches that were appended at once;
-    messages of magic 0 and 1 do not tell their first offset.
+    messages of magic 0 and 1 do not state their first offset.
     """
     first_last: int | None = None
     for _ in range(_MAX_BATCHES):
@@ -108,14 +108,14 @@ def list_time_index(run: Run, path: str) -> None:
 
 
 class _Batches:
-    """The sound batches of a log, gone through once: entries of a time index come in the order of their offsets."""
+    """The sound batches of a log, read once, because the entries of a time index are in the order of offsets."""
 
     def __init__(self, log: Source) -> None:
         self._items = salvage.walk(log)
         self._chunk: Chunk | None = None
 
     def compare(self, timestamp: int, offset: int) -> tuple[int | None, str]:
-        """The largest timestamp of the batch that holds this offset, and what is wrong with an entry of this timestamp."""
+        """The largest timestamp of the batch with this offset, and what is wrong with an entry of this timestamp."""
         while self._chunk is None or self._chunk.batches["last_offset"][-1] < offset:
             item = next(self._items, None)
             if item is None:
@@ -153,7 +153,7 @@ def list_transaction_index(run: Run, path: str) -> None:
 
 
 def _base_offset(path: str) -> int:
-    """The base offset in the name of an index. Raises Unreadable: without it nothing can be said of the entries."""
+    """The base offset in the name of an index. Raises Unreadable if there is none: the entries are relative to it."""
     try:
         return file_name.base_offset(os.path.basename(path))
     except CorruptData as fault:

@@ -1,13 +1,13 @@
-"""What the commands do: find the files, list them past any damage, count what is wrong."""
+"""Runs a listing: finds the files, lists them past any damage, counts what is wrong."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 
 from kdump.cli.listing import indexes, logs, one_offset, producer_snapshots, tail, text_checkpoints
-from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.paths import files
 from kdump.cli.listing.run import Enough, Run
+from kdump.cli.shared_options import STDIN
 from kdump.cli.streams import stderr_bytes
 from kdump.errors import CorruptData, KdumpError, Unreadable, UsageError
 from kdump.formats import file_name
@@ -55,7 +55,7 @@ def list_files(request: Request) -> int:
 
 @contextmanager
 def _stdin(run: Run) -> Iterator[None]:
-    """Let stdin be a file within the block, if a request names it. Raises UsageError for what needs other files beside it."""
+    """Make stdin a file within the block, if the request names it. Raises UsageError if other files are needed beside it."""
     request = run.request
     if STDIN not in request.paths:
         yield
@@ -89,7 +89,7 @@ def _list(run: Run) -> None:
 
 
 def list_each(run: Run, list_file: Callable[[Run, str], None], found: Sequence[str] = ()) -> None:
-    """List each file of a request (or those found), until it is enough; note what is damaged, and what could not be examined."""
+    """List each file of a request (or those found), up to the limit; note what is damaged, and what could not be examined."""
     try:
         for path in found or _chosen(run):
             try:

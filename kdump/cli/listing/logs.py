@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from kdump.binary.batch_header import BASE_TIMESTAMP
-from kdump.cli.listing.decoder_names import STDIN
 from kdump.cli.listing.decoding import Decoding
 from kdump.cli.listing.one_offset import Around
 from kdump.cli.listing.run import Enough
 from kdump.cli.listing.seek import start_position
+from kdump.cli.shared_options import STDIN
 from kdump.errors import CorruptData, Fault
 from kdump.formats import file_name
 from kdump.formats.record import RecordChunk
@@ -98,7 +98,7 @@ class LogLister:
         self.decoding.report()
 
     def _explain(self, around: Around, findings: int) -> None:
-        """Say why there is no batch of an offset; `findings` were there before this log."""
+        """Explain why no batch has the offset; `findings` were counted before this log."""
         path, position = self._source.path, around.damaged_position
         if position is not None:  # even its offsets may be wrong
             self._run.find(f"{path}, byte {position}", _WRONG_CRC)
@@ -107,7 +107,7 @@ class LogLister:
     # What a form does
 
     def write_damage(self, damage: salvage.Damage) -> None:
-        """A range without any batch that could be read: a row in our outputs, nothing in Kafka's lines."""
+        """List a range in which no batch can be read: a row in kdump's own forms of output, nothing in Kafka's lines."""
         run, path = self._run, self._source.path
         if run.output is not None:
             if self._request.is_deep:
@@ -117,14 +117,14 @@ class LogLister:
             run.count(1)
 
     def write_batches(self, chunk: Chunk, statuses: list[str]) -> None:
-        """Batches with their statuses."""
+        """List batches with their statuses."""
         if self._run.output is None:
             self._run.out.write("".join(self._run.text.batch_lines(chunk.batches)))
         else:
             self._run.output.write(listing.batches(chunk.batches, statuses, self._source.path))
 
     def write_records(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> None:
-        """Those records whose rows are kept; `statuses` are those of their batches."""
+        """List the records whose rows are kept; `statuses` are those of their batches."""
         if len(kept) < len(part.records) or self._request.has_range and 0 in part.counts:
             part, statuses = self.selected(part, kept, statuses)
         if self._run.output is None:
@@ -138,7 +138,7 @@ class LogLister:
             self._shown_position = part.batches["position"][-1]
 
     def write_damaged_record(self, position: int) -> None:
-        """One row for the records of a batch that cannot be read; nothing in Kafka's lines."""
+        """List one row for the records of a batch that cannot be read; nothing in Kafka's lines."""
         if self._run.output is not None:
             self._run.output.write(listing.damaged_record(position, self._source.path))
             self._run.count(1)
@@ -146,11 +146,11 @@ class LogLister:
     # Damaged ranges
 
     def _take_damage(self, damage: salvage.Damage) -> None:
-        """List a damaged range, at once or when it is known whether it may hold what is asked for."""
+        """List a damaged range, now or once it is known whether it may hold what is asked for."""
         request = self._request
-        is_in_front = self._from_position is not None and damage.end <= self._from_position
-        is_behind = request.to_offset is not None and self._last_offset >= request.to_offset
-        if is_in_front or is_behind:
+        is_before_range = self._from_position is not None and damage.end <= self._from_position
+        is_after_range = request.to_offset is not None and self._last_offset >= request.to_offset
+        if is_before_range or is_after_range:
             return
         if request.from_offset is None:
             self._list_damage(damage)
@@ -158,7 +158,7 @@ class LogLister:
             self._held.append(damage)
 
     def _list_held_damages(self) -> None:
-        """List the damaged ranges after which nothing showed that they are not asked for."""
+        """List the damaged ranges that may still hold what is asked for."""
         held, self._held = self._held, []
         for damage in held:
             self._list_damage(damage)
@@ -198,7 +198,7 @@ class LogLister:
                 break
 
     def _note_offsets(self, chunk: Chunk, statuses: list[str], *, is_first: bool) -> None:
-        """Note which offsets there are; where the index led past the first batches, the name says the first."""
+        """Note which offsets the log has; if the index led past the first batches, the file name gives the first offset."""
         row = next(row for row, status in enumerate(statuses) if status != salvage.DAMAGED)
         first = chunk.batches["last_offset" if chunk.is_legacy else "base_offset"][row]
         folder, name = os.path.split(self._source.path)
@@ -210,7 +210,7 @@ class LogLister:
         self._run.hold(folder or (STDIN if name == STDIN else "."), first, self._last_offset)
 
     def _find_wrong_length(self, claimed_length: int, chunk: Chunk) -> None:
-        """Say that a batch is listed as it should be, not as it stands."""
+        """Report that a batch is listed with the length that it should have, not the one in the file."""
         position, size = chunk.batches["position"][0], chunk.batches["size"][0]
         if any(True for _ in self._runs_in_range(chunk)):
             message = f"a record batch says it is {claimed_length} bytes long; its CRC fits with {size - 12}"
@@ -230,7 +230,7 @@ class LogLister:
         self._list_held_damages()
 
     def _runs_up_to_damage(self, statuses: list[str], start: int, end: int) -> Iterator[tuple[int, int]]:
-        """All of it, or in pieces that each end with a damaged batch if that is to end the listing."""
+        """The whole section, or runs that each end with a damaged batch if damage ends the listing."""
         if not self._request.keep_going:
             while salvage.DAMAGED in statuses[start:end]:
                 row = statuses.index(salvage.DAMAGED, start, end)
@@ -240,7 +240,7 @@ class LogLister:
             yield start, end
 
     def _runs_in_range(self, chunk: Chunk) -> Iterator[tuple[int, int]]:
-        """Where runs of batches that may hold what is asked for start and end."""
+        """The start and end of each run of batches that may hold what is asked for."""
         if not self._request.has_range and self._from_position is None:
             yield 0, len(chunk.batches)
             return
@@ -255,7 +255,7 @@ class LogLister:
             yield start, len(chunk.batches)
 
     def _is_in_range(self, chunk: Chunk, row: int) -> bool:
-        """Whether a batch may hold what is asked for, by what its header and the batch before it tell."""
+        """Whether a batch may hold what is asked for, by its header and the batch before it."""
         request, batches, header = self._request, chunk.batches, chunk.headers[row]
         if self._from_position is not None and batches["position"][row] < self._from_position:
             return False
@@ -306,7 +306,7 @@ class LogLister:
     # Records
 
     def _list_records(self, chunk: Chunk, statuses: list[str]) -> None:
-        """List the records of batches; those of a batch that cannot be read are one damaged row."""
+        """List the records of batches; a batch whose records cannot be read is one damaged row."""
         row_at = {position: row for row, position in enumerate(chunk.batches["position"])}
         for part in past_bad_batches(self._source, chunk):
             if isinstance(part, UnreadableBatch):
@@ -361,7 +361,7 @@ class LogLister:
         return rows
 
     def selected(self, part: RecordChunk, kept: Sequence[int], statuses: list[str]) -> tuple[RecordChunk, list[str]]:
-        """These records with their batches; batches none of whose records are kept are left out."""
+        """These records with their batches, without batches of which no record is kept."""
         owners = _owners(part)
         counts: dict[int, int] = {}
         for row in kept:
@@ -381,7 +381,7 @@ class LogLister:
         return selected, [statuses[row] for row in rows]
 
     def _write_lines(self, part: RecordChunk) -> None:
-        """Kafka's lines. What a record holds that cannot be shown is a finding after its fields; the next record goes on."""
+        """Write Kafka's lines. Contents that cannot be shown are a finding after the record's fields; the listing goes on."""
         run = self._run
         assert self._contents is not None
         while len(part.batches):
@@ -398,8 +398,8 @@ class LogLister:
             if fault is None:
                 return
             run.out.write("\n")
-            batch_row, rest = _behind(part, shown)
-            if not any(fault is one for faults in part.faults.values() for one in faults.values()):  # those were told
+            batch_row, rest = _after(part, shown)
+            if not any(fault is one for faults in part.faults.values() for one in faults.values()):  # reported already
                 self._find_in_batch(part.batches["position"][batch_row], fault)
             part = rest
 
@@ -413,11 +413,11 @@ class LogLister:
 
 
 def _owners(part: RecordChunk) -> list[int]:
-    """For each record the row of its batch."""
+    """The row of its batch for each record."""
     return [row for row, count in enumerate(part.counts) for _ in range(count)]
 
 
-def _behind(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
+def _after(part: RecordChunk, count: int) -> tuple[int, RecordChunk]:
     """The row of the batch that holds the last of the first `count` records, and what follows these records."""
     left = count
     for row, batch_count in enumerate(part.counts):

@@ -1,4 +1,4 @@
-"""What `--offset` asks for: the segment that may hold an offset, and what lies around one that no batch holds."""
+"""Answers `--offset`: finds the segment that may hold an offset, or explains what is around it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GAP = "a cleaner leaves such gaps in a compacted topic; in any other one record
 
 
 def segments_for(paths: Sequence[str | Unreadable], offset: int) -> list[str | Unreadable]:
-    """Of each directory the segment in which a broker looks for an offset: the last one whose name is not beyond it.
+    """The segment of each directory in which a broker looks for an offset: the last one that starts at or before it.
 
     Where all are, it is the first. Files whose names have no base offset stay.
     """
@@ -36,7 +36,7 @@ def segments_for(paths: Sequence[str | Unreadable], offset: int) -> list[str | U
 
 
 def base_offset_of(path: str) -> int | None:
-    """The base offset in the name of a file; None where it has none."""
+    """The base offset in the name of a file; None if it has none."""
     try:
         return file_name.base_offset(os.path.basename(path))
     except CorruptData:
@@ -44,7 +44,7 @@ def base_offset_of(path: str) -> int | None:
 
 
 class Around:
-    """The batches around one offset, as a walk comes by them."""
+    """The batches around one offset, noted during a walk."""
 
     def __init__(self, offset: int) -> None:
         self._offset = offset
@@ -55,11 +55,11 @@ class Around:
         self._after: tuple[int, int] | None = None  # position and first offset
 
     def note(self, chunk: Chunk, statuses: Sequence[str]) -> bool:
-        """Take note of batches. Returns whether an intact one begins beyond the offset: no later one holds it."""
+        """Note batches. Returns whether an intact one starts after the offset, so that no later batch can hold it."""
         columns = (chunk.batches[name] for name in ("position", "base_offset", "last_offset", "compresscodec"))
         for status, position, first, last, codec in zip(statuses, *columns, strict=True):
             if chunk.is_legacy:
-                first = last if codec == "none" else None  # a wrapper does not say where it begins
+                first = last if codec == "none" else None  # a wrapper does not state its first offset
             if status == salvage.DAMAGED:
                 self.damaged_position = position
             elif last < self._offset:
@@ -73,7 +73,7 @@ class Around:
         return False
 
     def explanation(self, path: str, *, is_damaged: bool) -> str:
-        """What is said of an offset that was not found in a segment; `is_damaged` where damage may have held it."""
+        """The message for an offset that is not in a segment; `is_damaged` if a damaged range may have held it."""
         offset = self._offset
         if is_damaged:
             return f"offset {offset} is in no batch that can be read; it may have been in what is damaged"

@@ -26,7 +26,7 @@ COMMANDS = {
 
 
 def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
-    """Files as they are named, of directories those with the suffix, of patterns both with the suffix only.
+    """The files that paths name: files as they are, and those with the suffix in directories and patterns.
 
     A log directory stands for its partition directories.
 
@@ -47,14 +47,14 @@ def files(paths: Sequence[str], suffix: str) -> Iterator[str | Unreadable]:
 
 
 def _check_kind(path: str, suffix: str) -> None:
-    """Raise UsageError for a file that by its name is of a kind of its own; any other name may be that of a copy."""
+    """Raise UsageError for a file whose name shows that another command is for it; any other name may be that of a copy."""
     command = COMMANDS.get(file_name.suffix(os.path.basename(path)), COMMANDS[suffix])
     if command != COMMANDS[suffix] and {command, COMMANDS[suffix]} != {"log", "checkpoint"}:
         raise UsageError(f"{path} is for another command", remedy=f"try: kdump {command} {path}")
 
 
 def _partitions_in(path: str, suffix: str) -> list[str]:
-    """The partition directories in a directory that has no such files itself; those without any belong to it, too."""
+    """The partition directories in a directory that has no such files itself, including those without any."""
     if any(name.endswith(suffix) for name in _names(path)):
         return []
     return [found for found in tree.partitions(path) if tree.directory_name(found) is not None]

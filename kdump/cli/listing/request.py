@@ -1,4 +1,4 @@
-"""What a command line asks for: files of one suffix, a form of output, ranges and limits."""
+"""What a listing is asked for: files of one suffix, a form of output, ranges and limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 
 from kdump.cli.listing import decoder_names
+from kdump.cli.listing.options import EXPORTS, LogOptions
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.releases.profile import profile_of
@@ -14,64 +15,40 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kdump.cli.listing.options import ListingOptions
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECONDS = re.compile(r"-?[0-9]{9,19}")  # fewer digits may be a date
-
-
-EXPORTS = ("parquet", "arrow")
-"""Forms of output that are files, not text."""
 
 
 class Request:
     """One invocation of a command. Raises UsageError for a release or a time that does not exist."""
 
-    def __init__(
-        self,
-        suffix: str,
-        *,
-        paths: Sequence[str],
-        release: str,
-        output: str = "kafka",
-        limit: int | None = None,
-        strict_stderr: bool = False,
-        from_offset: int | None = None,
-        to_offset: int | None = None,
-        from_time: str | None = None,
-        to_time: str | None = None,
-        from_position: int | None = None,
-        tail: int | None = None,
-        offset: int | None = None,
-        is_deep: bool = False,
-        prints_data: bool = False,
-        skips_metadata: bool = False,
-        decode: str | None = None,
-        key_decoder: str | None = None,
-        value_decoder: str | None = None,
-        keep_going: bool = True,
-    ) -> None:
+    def __init__(self, suffix: str, given: ListingOptions) -> None:
+        options = LogOptions(**vars(given))  # those that the command does not have are as if they were not given
         self.suffix = suffix
-        self.paths = paths
-        self.output = output
-        self.profile = profile_of(release)
-        self.limit = limit
-        self.is_strict = strict_stderr
-        self.from_offset = from_offset
-        self.to_offset = to_offset
-        self.from_time = None if from_time is None else _milliseconds(from_time, is_end=False)
-        self.to_time = None if to_time is None else _milliseconds(to_time, is_end=True)
-        self.from_position = from_position
-        self.tail = tail
-        self.offset = offset
-        self._take_one_offset(limit)
-        self.skips_metadata = skips_metadata
-        self._take_decoders(decode, key_decoder, value_decoder)
-        asks_for_data = prints_data or decode not in (None, decoder_names.NONE)
-        self.is_deep = is_deep or asks_for_data
+        self.paths: Sequence[str] = options.paths
+        self.output = options.output
+        self.profile = profile_of(options.release)
+        self.limit = options.limit
+        self.is_strict = options.is_strict
+        self.from_offset = options.from_offset
+        self.to_offset = options.to_offset
+        self.from_time = None if options.from_time is None else _milliseconds(options.from_time, is_end=False)
+        self.to_time = None if options.to_time is None else _milliseconds(options.to_time, is_end=True)
+        self.from_position = options.from_position
+        self.tail = options.tail
+        self.offset = options.offset
+        self._take_one_offset(options.limit)
+        self.skips_metadata = options.skips_metadata
+        self._take_decoders(options.decode, options.key_decoder, options.value_decoder)
+        asks_for_data = options.prints_data or options.decode not in (None, decoder_names.NONE)
+        self.is_deep = options.is_deep or asks_for_data
         self.prints_data = asks_for_data
-        self.keep_going = keep_going
+        self.keep_going = options.keep_going
 
     def _take_one_offset(self, limit: int | None) -> None:
-        """`offset` is a range of its own, and `tail` has none. Raises UsageError where there are others beside them."""
+        """Make `offset` a range. Raises UsageError if `offset` or `tail` is given beside a range."""
         for name, value in (("--tail", self.tail), ("--offset", self.offset)):
             if value is not None and (self.has_range or self.from_position is not None or name == "--tail" and limit is not None):
                 raise UsageError(f"{name} says what is listed", remedy="leave out --from-..., --to-... and --limit")
@@ -81,7 +58,7 @@ class Request:
             self.from_offset = self.to_offset = self.offset
 
     def _take_decoders(self, decode: str | None, key_decoder: str | None, value_decoder: str | None) -> None:
-        """What keys and values go through: `decode` is a name of decoder_names.NAMES, `decoders` are the plain ones beneath.
+        """Choose the decoders: `decode` is a name in decoder_names.NAMES, `decoders` are those of keys and values.
 
         Kafka's lines have keys and values as they are unless something else is asked for, as in Kafka; other forms of output
         show what the records of an internal topic say.
@@ -101,17 +78,17 @@ class Request:
 
     @property
     def has_range(self) -> bool:
-        """Whether only a part of what there is by offset or time is asked for."""
+        """Whether only a range of offsets or times is asked for."""
         return any(bound is not None for bound in (self.from_offset, self.to_offset, self.from_time, self.to_time))
 
     def holds_offsets(self, first: int | None, last: int) -> bool:
-        """Whether something with these offsets may hold what is asked for; None is not known."""
+        """Whether something with these offsets may hold what is asked for; a `first` of None is unknown."""
         return (self.from_offset is None or last >= self.from_offset) and (
             self.to_offset is None or first is None or first <= self.to_offset
         )
 
     def holds_times(self, first: int | None, last: int) -> bool:
-        """Whether something with these timestamps may hold what is asked for; None is not known.
+        """Whether something with these timestamps may hold what is asked for; a `first` of None is unknown.
 
         What has no timestamp is of no time.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump import exit_codes
 from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import Source
-from kdump.cli.listing.request import EXPORTS
+from kdump.cli.listing.options import EXPORTS
 from kdump.output.kafka.lines import KafkaText, Template
 from kdump.output.rows.formats import output_of
 from kdump.tables import Table
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class Enough(Exception):
-    """The listing ends here: the limit of rows is reached, or damage is to end it."""
+    """Ends the listing: the limit is reached, or damage was found and the listing is to stop there."""
 
 
 class Run:
-    """Writes what listers find, in the form and up to the limit that a request asks for.
+    """Writes what is listed, in the form and up to the limit of the request.
 
     `output` is None for Kafka's lines, and where rows go into a file. Control characters are escaped for each stream that is a
     terminal.
@@ -54,7 +54,7 @@ class Run:
 
     @property
     def status(self) -> int:
-        """The exit code of what was seen so far."""
+        """The exit code for what was seen so far."""
         if self.is_unexamined:
             return exit_codes.NOT_EXAMINED
         return exit_codes.FINDINGS if self.finding_count else exit_codes.CLEAN
@@ -70,13 +70,13 @@ class Run:
             self.output.end()
 
     def opened(self, path: str) -> Source:
-        """A file, which is called by the name that it is shown under. Raises Unreadable."""
+        """Open a file, under the name that it is shown with. Raises Unreadable."""
         source = Source(path)
         source.path = self.names.get(path, path)
         return source
 
     def head(self, path: str) -> None:
-        """Begin a file: Kafka's lines name it."""
+        """Start a file: Kafka's lines name it."""
         if self.output is None:
             self.out.write(f"Dumping {escaped(path) if self._is_terminal else path}\n")
 
@@ -85,7 +85,7 @@ class Run:
         return rows if self._left is None else min(rows, self._left)
 
     def count(self, rows: int) -> None:
-        """Take note of rows listed. Raises Enough when the limit is reached."""
+        """Count listed rows. Raises Enough when the limit is reached."""
         self._has_rows = True
         if self._left is not None:
             self._left -= rows
@@ -105,12 +105,12 @@ class Run:
         self.count(len(rows))
 
     def hold(self, directory: str, first: int, last: int) -> None:
-        """Take note of offsets that a log holds, asked for or not."""
+        """Note the offsets of a log, asked for or not."""
         known_first, known_last = self.held.get(directory, (first, last))
         self.held[directory] = min(known_first, first), max(known_last, last)
 
     def say_what_is_held(self) -> None:
-        """Where a range of offsets has nothing in it, say which there are."""
+        """Say which offsets there are, if none is in the range."""
         request = self.request
         if (
             self._has_rows
@@ -129,7 +129,7 @@ class Run:
         self.say(message if path is None else f"{path}: {message}")
 
     def say_once(self, message: str) -> None:
-        """Write a line to stderr that was not written yet."""
+        """Write a line to stderr unless it was written before."""
         if message not in self._said:
             self._said.add(message)
             self.say(message)

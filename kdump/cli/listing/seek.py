@@ -1,4 +1,4 @@
-"""Where in a log to start for a range, by the offset index as far as it proves sound."""
+"""Finds where in a log to start for a range, with the offset index where it proves sound."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from kdump.cli.listing.request import Request
 
-_NEAR = 16 << 10  # bytes that mostly hold the batch an index points to
+_WINDOW_SIZE = 16 << 10  # bytes that mostly hold the batch an index points to
 
 
 def start_position(log: Source, request: Request) -> int:
-    """A position before all that is asked for by offset or position; 0 where the index does not help.
+    """A position before all that is asked for by offset or position; 0 if the index does not help.
 
     The entry before the last one in question is taken, so that what a batch is worth that begins a range is known from those
     before it. It counts only if a batch with a CRC that fits stands where it points, before the range.
@@ -45,13 +45,13 @@ def start_position(log: Source, request: Request) -> int:
             if request.from_position is not None:
                 after = max(after, bisect_right(rows, request.from_position, key=lambda row: entry(row)[1]))
             position = entry(after - 2)[1] if after >= 2 else 0
-        return position if position > 0 and _is_in_front(log, position, request) else 0
+        return position if position > 0 and _may_start_here(log, position, request) else 0
     except KdumpError:
         return 0  # without an index, or with a broken one, the log is read from its start
 
 
 def starts_from_the_end(log: Source) -> Iterator[int]:
-    """Positions of sound batches by the index: that of its last entry, of the 2nd, 4th, 8th from the end, and at last 0."""
+    """Positions of sound batches from the index: of the last entry, of the 2nd, 4th and 8th from the end, and finally 0."""
     folder, name = os.path.split(log.path)
     try:
         base_offset = file_name.base_offset(name)
@@ -67,19 +67,19 @@ def starts_from_the_end(log: Source) -> Iterator[int]:
     yield 0
 
 
-def _is_in_front(log: Source, position: int, request: Request) -> bool:
-    """Whether a sound batch stands here, and what stands before it is not asked for."""
+def _may_start_here(log: Source, position: int, request: Request) -> bool:
+    """Whether a sound batch is here, and nothing before it is asked for."""
     first = _first_offset(log, position)
     if first is None:
         return False
-    is_behind_start = request.from_position is not None and position <= request.from_position
-    return is_behind_start or request.from_offset is not None and 0 <= first <= request.from_offset
+    is_before_position = request.from_position is not None and position <= request.from_position
+    return is_before_position or request.from_offset is not None and 0 <= first <= request.from_offset
 
 
 def _first_offset(log: Source, position: int) -> int | None:
-    """The first offset of the sound batch that stands here, of old messages the last; None where there is none."""
+    """The first offset of the sound batch here, or the last of old messages; None if there is no such batch."""
     try:
-        chunk = next(Log(log, position, window_size=_NEAR).chunks())
+        chunk = next(Log(log, position, window_size=_WINDOW_SIZE).chunks())
     except (CorruptData, StopIteration):
         return None
     if not chunk.batches["isvalid"][0]:

@@ -1,4 +1,4 @@
-"""Where the last batches or records of a log begin, for `--tail`: found from the end on, by the offset index where that helps."""
+"""Finds where the last batches or records of a log start, for `--tail`: from its end, with the offset index where it helps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Begin(NamedTuple):
-    """Where the listing of a segment begins: at the batch at `position`, whose first `skipped` records are left out.
+    """Where the listing of a segment starts: at the batch at `position`, without its first `skipped` records.
 
     `start` is where a walk has to start so that it comes to this batch as one through all of the log does.
     """
@@ -31,7 +31,7 @@ class Begin(NamedTuple):
 
 
 def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> dict[str, Begin]:
-    """Where to begin in each segment that holds some of the last `count` batches, or records, of its directory.
+    """Where to start in each segment that has some of the last `count` batches, or records, of its directory.
 
     A segment that cannot be read begins at 0: whoever lists it learns why.
     """
@@ -55,7 +55,7 @@ def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> d
 
 
 def _begin_in(source: Source, wanted: int, *, is_deep: bool) -> tuple[Begin, int]:
-    """Where the last rows of a segment begin, and how many its batches have from there on."""
+    """Where the last rows of a segment start, and how many rows there are from that batch on."""
     for start in starts_from_the_end(source):
         last = _last_rows(source, start, wanted, is_deep=is_deep)
         if last is not None:
@@ -64,7 +64,7 @@ def _begin_in(source: Source, wanted: int, *, is_deep: bool) -> tuple[Begin, int
 
 
 def _last_rows(source: Source, start: int, wanted: int, *, is_deep: bool) -> tuple[Begin, int] | None:
-    """The same by a walk from here on; None where that is not enough, or where there is damage, which a walk from 0 judges."""
+    """The same, by a walk from here; None if that has too few rows, or if there is damage, which only a walk from 0 can judge."""
     batches: deque[tuple[int, int]] = deque()  # the position and rows of each that may be among the last
     total, is_cut = 0, False
     for item in salvage.walk(source, start):
@@ -85,7 +85,7 @@ def _last_rows(source: Source, start: int, wanted: int, *, is_deep: bool) -> tup
 
 
 def _record_counts(source: Source, section: salvage.Section) -> list[int]:
-    """How many records the batches of a section have; those that cannot be read are one row."""
+    """The number of records in each batch of a section; a batch that cannot be read counts as one row."""
     chunk = section.chunk
     if chunk.is_legacy or not section.is_intact:
         return [_read_count(source, chunk.slice(row, row + 1)) for row in range(len(chunk))]

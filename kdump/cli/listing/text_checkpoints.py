@@ -1,4 +1,4 @@
-"""Lists checkpoints in lines of text: offsets of all partitions of a log directory, leader epochs of one."""
+"""Lists text checkpoints: the offsets of all partitions of a log directory, the leader epochs of one partition."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 
 from kdump.binary import system
 from kdump.binary.source import Source
+from kdump.cli.listing.options import EXPORTS
 from kdump.cli.listing.paths import files
-from kdump.cli.listing.request import EXPORTS
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, text_checkpoint
 from kdump.formats.text_checkpoint import TextCheckpoint
@@ -35,7 +35,7 @@ _LOOKS_LIKE_ONE = re.compile(rb"\d+\s*\n\s*\d+\s*(\n|$)")
 
 
 class _Kind:
-    """What the lines of a checkpoint say: their fields, the rows they become, and how they are told in Kafka's manner."""
+    """The lines of a kind of checkpoint: their fields, the rows they become, and their words in the manner of Kafka."""
 
     __slots__ = ("fields", "line", "row_class")
 
@@ -52,7 +52,7 @@ _EPOCHS = _Kind(text_checkpoint.EPOCH_FIELDS, listing.ListedLeaderEpoch, "epoch:
 
 
 def text_files(paths: Sequence[str]) -> list[str]:
-    """The files that paths name, where these are checkpoints in lines of text; none where they are KRaft's snapshots.
+    """The text checkpoints that paths name; none if they are KRaft snapshots.
 
     A directory stands for its checkpoints of that kind if it holds no snapshots. Raises UsageError where both are named.
     """
@@ -66,7 +66,7 @@ def text_files(paths: Sequence[str]) -> list[str]:
 
 
 def start(run: Run, paths: Sequence[str]) -> None:
-    """Begin the output with the rows that these files hold. Raises UsageError where they hold different ones."""
+    """Start the output with the kind of row that these files have. Raises UsageError if they have different kinds."""
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         raise UsageError("some of these files hold offsets and some leader epochs", remedy="list them one after the other")
@@ -75,7 +75,7 @@ def start(run: Run, paths: Sequence[str]) -> None:
 
 
 def refuse_options_of_logs(request: Request) -> None:
-    """Raise UsageError for what only batches and records have."""
+    """Raise UsageError for options that only apply to batches and records."""
     given = {
         "--deep": request.is_deep,
         "--from-time or --to-time": request.from_time is not None or request.to_time is not None,
@@ -88,7 +88,7 @@ def refuse_options_of_logs(request: Request) -> None:
 
 
 def list_text_checkpoint(run: Run, path: str) -> None:
-    """List the entries of a checkpoint. A line that is no entry is a row that says so, and a finding that says why."""
+    """List the entries of a checkpoint. A line that is not an entry becomes a damaged row, and a finding that says why."""
     kind = _kind(path)
     with Source(path) as source:
         run.head(path)
@@ -123,7 +123,7 @@ def _write(run: Run, kind: _Kind, rows: list[list[Any]]) -> None:
 
 
 def _shown(run: Run, value: int | str) -> int | str:
-    """A value as Kafka's lines have it, where no terminal may obey it."""
+    """A value as Kafka's lines have it, escaped for terminals."""
     return run.show(value.encode()) if isinstance(value, str) else value
 
 
@@ -132,7 +132,7 @@ def _numbered(number: int, message: str) -> str:
 
 
 def _found(path: str) -> list[str]:
-    """The checkpoints in lines of text that a path names."""
+    """The text checkpoints that a path names."""
     if system.is_directory(path):
         snapshots = [found for found in files([path], file_name.CHECKPOINT) if isinstance(found, str)]
         inside = [os.path.join(path, name) for name in _NAMES]
@@ -143,7 +143,7 @@ def _found(path: str) -> list[str]:
 
 
 def _is_text(path: str) -> bool:
-    """By its name, or by how it begins: a KRaft snapshot begins with an offset of eight bytes."""
+    """Whether a file is text, by its name or its start: a KRaft snapshot starts with an offset of eight bytes."""
     name = os.path.basename(path)
     if any(known in name for known in _NAMES):
         return True

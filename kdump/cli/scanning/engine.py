@@ -1,4 +1,4 @@
-"""Which engine does a scan: Spark where somebody asked for it, or else processes of this machine."""
+"""Chooses the engine of a scan: Spark, or worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ENGINES = (SPARK, LOCAL)
 
 
 class Engine(NamedTuple):
-    """The name of an engine, and what is said of it: which it is, and how to get the other one."""
+    """An engine: its name, and a line that says which it is and how to get the other one."""
 
     name: str
     line: str
 
 
 def chosen(asked_for: str | None, *, master: str | None, conf: Collection[str], cores: int) -> Engine:
-    """The engine that is asked for; Spark where a setting of it is given, or where its package is installed and Java is there.
+    """The engine that is asked for; otherwise Spark if one of its settings is given, or if Spark and Java are installed.
 
     That takes a moment: Java is asked for its version.
     """
@@ -44,7 +44,7 @@ def _spark(master: str | None, cores: int) -> Engine:
 
 
 def _why_no_java() -> str:
-    """Why Spark finds no Java here, and what helps; empty if it does."""
+    """Why Spark finds no Java here, and what helps; empty if it finds one."""
     from kdump.spark.session import NoJava, java_home
 
     try:

@@ -1,4 +1,4 @@
-"""How far a scan has come, on a terminal, where it takes long."""
+"""Shows on a terminal how far a long scan has got."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ScanProgress(PatientBar):
         self._names: list[str] = []
 
     def show(self, table: str, done: int, total: int) -> None:
-        """So many of the tasks of a table are done."""
+        """Show how many tasks of a table are done."""
         if table not in self._names:
             self._names.append(table)
         share = len(self._names) - 1 + (done / total if total else 0)

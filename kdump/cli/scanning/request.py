@@ -1,4 +1,4 @@
-"""What `kdump scan` is asked for: which paths, which tables, by which engine."""
+"""What `kdump scan` is asked for: which paths, which tables, which engine."""
 
 from __future__ import annotations
 
@@ -9,83 +9,60 @@ from typing import TYPE_CHECKING
 
 from kdump.checks.finding import SEVERITIES
 from kdump.cli.scanning.engine import LOCAL, Engine, chosen
+from kdump.cli.scanning.options import SAVINGS
 from kdump.errors import UsageError
 from kdump.output.arrow.rows import TABLES
 from kdump.pipeline.fleet import questions
 from kdump.workers.cores import jobs_here
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from kdump.cli.scanning.options import ScanOptions
     from kdump.pipeline.fleet.query import Query
 
 RECORDS = "records"
 BATCHES = "batches"
-SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
-"""Of which compressed batches a scan measures what they hold uncompressed, as the option of the pipeline."""
 
 
 class ScanRequest:
-    """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and where DIR does.
+    """One invocation of `kdump scan`. Raises UsageError for tables that do not exist, and if DIR exists.
 
     Without `out`, the tables are made for the summary alone.
     """
 
-    def __init__(
-        self,
-        *,
-        paths: Sequence[str],
-        out: str | None,
-        engine: str | None,
-        master: str | None,
-        conf: Sequence[str],
-        tables: str | None,
-        with_records: bool,
-        topics: str | None,
-        partitions: str | None,
-        broker: str | None,
-        include_deleted: bool,
-        target_bytes: str,
-        level: str,
-        cleanup_policy: str,
-        fail_on: str,
-        savings: str,
-        jobs: int,
-        output: str,
-    ) -> None:
-        self.paths = list(paths)
-        self.out = None if out is None else out.rstrip("/") or out
+    def __init__(self, options: ScanOptions) -> None:
+        self.paths = list(options.paths)
+        self.out = None if options.out is None else options.out.rstrip("/") or options.out
         if self.out is not None and os.path.lexists(self.out):
-            raise UsageError(f"--out {out} exists, and is not overwritten")
-        self.master = master
-        self.conf = dict(_setting(text) for text in conf)
-        self.cores = jobs or jobs_here()
-        self._asked_for = engine
-        if engine == LOCAL and (master is not None or conf):
+            raise UsageError(f"--out {options.out} exists, and is not overwritten")
+        self.master = options.master
+        self.conf = dict(_setting(text) for text in options.conf)
+        self.cores = options.jobs or jobs_here()
+        self._asked_for = options.engine
+        if options.engine == LOCAL and (options.master is not None or options.conf):
             raise UsageError("--master and --conf are for --engine spark")
-        if self.out is None and (tables is not None or with_records):
+        if self.out is None and (options.tables is not None or options.with_records):
             raise UsageError("--tables and --records say which tables are kept", remedy="--out DIR says where")
         if self.out is None and self.is_on_cluster:
             raise UsageError("a scan by a cluster needs a directory that its processes find", remedy="--out DIR names it")
-        self.tables = _tables(tables, with_records)
-        self.failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-        self.output = output
-        self.savings = SAVINGS[savings]
+        self.tables = _tables(options.tables, options.with_records)
+        self.failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
+        self.output = options.output
+        self.savings = SAVINGS[options.savings]
         given = {
-            "topics": topics,
-            "partitions": partitions,
-            "broker": broker,
-            "includeDeleted": str(include_deleted).lower(),
-            "targetBytes": target_bytes,
-            "level": level,
-            "cleanupPolicy": cleanup_policy,
+            "topics": options.topics,
+            "partitions": options.partitions,
+            "broker": options.broker,
+            "includeDeleted": str(options.include_deleted).lower(),
+            "targetBytes": options.target_bytes,
+            "level": options.level,
+            "cleanupPolicy": options.cleanup_policy,
             "now": str(int(time.time() * 1000)),
         }
         self.given = {name: value for name, value in given.items() if value is not None}
-        self.questions = self._questions(include_deleted)
+        self.questions = self._questions(options.include_deleted)
 
     def _questions(self, include_deleted: bool) -> list[Query]:
-        """What is asked of the tables: nothing where they hold what is about to be deleted, beside what took its place."""
+        """The questions to the tables; none if the tables also hold deleted files, beside those that replaced them."""
         if include_deleted:
             return []
         found = questions.of_scan(int(self.given["now"]), reads_records=RECORDS in self.tables)
@@ -93,17 +70,17 @@ class ScanRequest:
 
     @cached_property
     def engine(self) -> Engine:
-        """Which engine does it."""
+        """The engine that scans."""
         return chosen(self._asked_for, master=self.master, conf=self.conf, cores=self.cores)
 
     @property
     def is_on_cluster(self) -> bool:
-        """Whether other processes than those of this command do the work."""
+        """Whether a cluster does the work."""
         return self.master is not None and not self.master.startswith("local")
 
 
 def _tables(names: str | None, with_records: bool) -> list[str]:
-    """The tables to write, in their order. Findings and segments are always among them, for the summary is of these."""
+    """The tables to write, in their order. Findings and segments are always among them, because the summary is made of these."""
     if names is None:
         return [table for table in TABLES if table != RECORDS or with_records]
     chosen = {name.strip() for name in names.split(",")}

@@ -1,4 +1,4 @@
-"""What `kdump scan` does: writes tables beside their place, puts them there when all are complete, and sums them up."""
+"""Runs `kdump scan`: writes the tables, moves them to their place when all are complete, and sums them up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MANIFEST = "kdump.json"
 
 
 def scan_paths(request: ScanRequest) -> int:
-    """Write the tables of a request, and tell on stdout what they hold. Returns the exit code."""
+    """Write the tables of a request, and report on stdout what they hold. Returns the exit code."""
     started = time.monotonic()
     is_json = request.output == "json"
     if not is_json:
@@ -76,7 +76,7 @@ def scan_paths(request: ScanRequest) -> int:
 
 
 def _new_folder(out: str | None) -> str:
-    """A folder for tables that are being written: beside their place, or where temporary files go."""
+    """A new folder for unfinished tables: beside their place, or where temporary files go."""
     if out is None:
         return tempfile.mkdtemp(prefix="kdump-scan-")
     parent = os.path.dirname(os.path.abspath(out))
@@ -87,7 +87,7 @@ def _new_folder(out: str | None) -> str:
 
 
 def _show(text: str) -> None:
-    """Write to stdout; if its reader has gone, the tables stand all the same, and so does the verdict."""
+    """Write to stdout; if its reader has gone, the tables and the verdict remain valid."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -136,7 +136,7 @@ def _write(request: ScanRequest, folder: str) -> list[str]:
 def _write_with_spark(
     request: ScanRequest, given: list[dict[str, str]], folder: str, reconciliation: Reconciliation, progress: ScanProgress
 ) -> list[pyarrow.Table]:
-    """The same with Spark; gives back the findings that only a fleet shows. Raises UsageError where it cannot be had."""
+    """The same with Spark; returns the findings that only a fleet shows. Raises UsageError if Spark is not available."""
     from kdump.spark.session import SessionFailed, embedded, last_line
 
     try:

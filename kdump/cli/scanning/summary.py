@@ -1,4 +1,4 @@
-"""What a scan has found, in numbers, read from its tables."""
+"""Sums up what a scan found, from its tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORST = 1000  # findings of a severity that are looked at for people
 
 
 class ScanSummary:
-    """The sums of a scan, from the tables in a folder. `exit_code` is that which `kdump check` would end with."""
+    """The summary of a scan, from the tables in a folder. `exit_code` is the one that `kdump check` would return."""
 
     def __init__(self, folder: str, tables: Sequence[str], failing: Sequence[str], incomplete: Sequence[str] = ()) -> None:
         self.incomplete = list(incomplete)
@@ -59,7 +59,7 @@ class ScanSummary:
         self.exit_code = self._verdict.exit_code
 
     def json(self, out: str | None, engine: str, seconds: float) -> dict[str, Any]:
-        """All of it as one object."""
+        """The summary as one object."""
         return {
             "out": out,
             "engine": engine,
@@ -84,7 +84,7 @@ class ScanSummary:
         }
 
     def text(self, out: str | None, seconds: float) -> str:
-        """All of it for people."""
+        """The summary for people."""
         what = (
             f"{counted(self.files, 'file')}, {size_text(self.bytes)}, {counted(self.batches, 'batch', 'batches')},"
             f" {counted(self.records, 'record')} in {seconds:.1f} s"
@@ -127,7 +127,7 @@ def _columns(folder: str, table: str, columns: list[str]) -> pa.Table:
 
 
 def _worst(folder: str) -> list[dict[str, Any]]:
-    """Findings to tell people: the first errors, and warnings after them."""
+    """The findings for people: errors first, then warnings."""
     columns = ["broker", "topic", "partition", "path", "code", "severity", "offsetFirst", "offsetLast", "message"]
     found: dict[str, list[dict[str, Any]]] = {ERROR: [], WARNING: []}
     for batch in written.rows(folder, "findings", columns):

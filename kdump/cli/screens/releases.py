@@ -13,24 +13,24 @@ from kdump.releases.unknown import unknown_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from kdump.cli.screens.options import ReleasesOptions
 
 _RANGE = ".."
 _WIDTH = 100  # of lines that go to no terminal
 
 
 class ReleasesRequest:
-    """One invocation: no release for all, one for what it changed, two for how they differ. Raises UsageError."""
+    """One invocation: without a release for all, with one for its changes, with two for their differences. Raises UsageError."""
 
-    def __init__(self, words: Sequence[str], *, output: str) -> None:
-        releases = [release for word in words for release in word.split(_RANGE)]
+    def __init__(self, options: ReleasesOptions) -> None:
+        releases = [release for word in options.releases for release in word.split(_RANGE)]
         if len(releases) > 2:
             raise UsageError("kdump releases takes one release, or two")
         for release in releases:
             if release not in RELEASES:
                 raise unknown_release(release, "release ")
         self.releases = releases
-        self.output = output
+        self.output = options.output
 
 
 def list_releases(request: ReleasesRequest) -> int:

@@ -1,0 +1,78 @@
+"""The options of `kdump log`, `kdump index` and the other commands that list files."""
+
+from __future__ import annotations
+
+from kdump.cli.listing import decoder_names
+from kdump.cli.options import CommandOptions, choice, flag, integer, text
+from kdump.cli.release_options import RELEASE
+from kdump.cli.shared_options import FILE, NICE, PATHS, RATE, STRICT_STDERR, output_option
+
+_FORMS = ("kafka", "ndjson", "csv", "table")
+_FORMS_HELP = (
+    "kafka: Kafka's lines. ndjson, csv: one JSON object or CSV line per row."
+    " table: aligned columns, as wide as the terminal, or uncut in a pipe."
+)
+
+EXPORTS = ("parquet", "arrow")
+"""Forms of output that are files, not text."""
+
+
+class ListingOptions(CommandOptions):
+    """What all of these commands take."""
+
+    paths: tuple[str, ...] = PATHS
+    output: str = output_option(_FORMS, _FORMS_HELP)
+    file: str | None = FILE
+    release: str = RELEASE
+    limit: int | None = integer("--limit", "Stop after N rows.", minimum=1)
+    is_strict: bool = STRICT_STDERR
+    is_nice: bool = NICE
+    rate: str = RATE
+
+
+class OffsetRangeOptions(ListingOptions):
+    """What the commands take whose rows have offsets."""
+
+    from_offset: int | None = integer("--from-offset", "List only what has this offset or a later one.")
+    to_offset: int | None = integer("--to-offset", "List only what has this offset or an earlier one.")
+
+
+class TimeRangeOptions(OffsetRangeOptions):
+    """What the commands take whose rows have timestamps, too."""
+
+    from_time: str | None = text(
+        "--from-time", "List only what may be of this time or later: a date, a date and time (UTC), or milliseconds since 1970."
+    )
+    to_time: str | None = text("--to-time", "List only what may be of this time or earlier.")
+
+
+class LogOptions(TimeRangeOptions):
+    """What `kdump log` and `kdump checkpoint` take."""
+
+    output: str = output_option((*_FORMS, *EXPORTS), f"{_FORMS_HELP} parquet, arrow: a file of that format, with -o FILE.")
+    from_position: int | None = integer("--from-position", "List only batches that start at this byte or later.", minimum=0)
+    tail: int | None = integer(
+        "--tail",
+        "List only the last N batches of each partition, or with --deep the last N records.",
+        minimum=1,
+        metavar="N",
+    )
+    offset: int | None = integer(
+        "--offset", "List only the batch or record that holds offset N; if there is none, say what is around it.", metavar="N"
+    )
+    is_deep: bool = flag("--deep --deep-iteration", "List records, not only batches.")
+    prints_data: bool = flag("--print-data-log", "Also print keys and values in Kafka's lines; implies --deep.")
+    skips_metadata: bool = flag("--skip-record-metadata", "Print only the keys and values of records.")
+    decode: str | None = choice(
+        "--decode",
+        decoder_names.NAMES,
+        f"How to decode keys and values: {', '.join(decoder_names.NAMES)}. 'auto' chooses by the name of the directory; it is"
+        " the default, except for Kafka's lines. All except 'none' imply --deep and --print-data-log.",
+        spelling=decoder_names.named,
+        metavar="NAME",
+    )
+    key_decoder: str | None = choice("--key-decoder", decoder_names.PLAIN, "How to decode keys; overrides --decode.")
+    value_decoder: str | None = choice("--value-decoder", decoder_names.PLAIN, "How to decode values; overrides --decode.")
+    keep_going: bool = flag(
+        "--keep-going", "Go on after damage, or stop at the first damage with exit code 1.", off_name="--no-keep-going"
+    )

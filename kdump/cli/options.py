@@ -1,0 +1,195 @@
+"""The notation of options: what a command takes is a class, and each option an attribute of it.
+
+    class CheckOptions(CommandOptions):
+        level: str = choice("--level", LEVELS, "How deep to check.", default=FULL)
+
+`CheckOptions.OPTIONS["level"]` is the option, and `CheckOptions(level="quick").level` its value. The parsers, help screens,
+completions, man pages and docs/cli.md are all made from these classes. Nothing is imported here: where start-up time counts, a
+command line is read without Click.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, ClassVar
+
+FLAG, TEXT, TEXTS, CHOICE, INTEGER, SECONDS = "flag", "text", "texts", "choice", "integer", "seconds"
+"""Kinds of values: on or off, any text, several texts, one of some words, a whole number, a number."""
+
+FILES, DIRECTORIES, CODES, RELEASES, TABLES, ROWS = "files", "directories", "codes", "releases", "tables", "rows"
+"""What shells complete values with; `kdump.cli.completion` knows how."""
+
+
+class Option:
+    """An option, or without `names` an argument.
+
+    `metavar` is what help screens call its value. `off_name` is the name that turns off a flag that is on by default.
+    `completes` says what shells offer as a value: one of the words above, or the values themselves. `spelling` brings what
+    was typed into the form in which `choices` are written.
+    """
+
+    __slots__ = (
+        "choices",
+        "completes",
+        "default",
+        "help",
+        "is_required",
+        "kind",
+        "metavar",
+        "minimum",
+        "name",
+        "names",
+        "off_name",
+        "shows_default",
+        "spelling",
+    )
+
+    def __init__(
+        self,
+        names: str,
+        help: str,
+        kind: str,
+        *,
+        default: object = None,
+        choices: Sequence[str] = (),
+        spelling: Callable[[str], str] | None = None,
+        minimum: int | None = None,
+        metavar: str | None = None,
+        shows_default: bool = False,
+        completes: str | Sequence[str] = (),
+        off_name: str = "",
+        is_required: bool = False,
+    ) -> None:
+        self.name = ""
+        self.names = tuple(names.split())
+        self.help = help
+        self.kind = kind
+        self.default = default
+        self.choices = choices
+        self.spelling = spelling
+        self.minimum = minimum
+        self.metavar = metavar
+        self.shows_default = shows_default
+        self.completes = completes
+        self.off_name = off_name
+        self.is_required = is_required
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self.name = name
+
+    @property
+    def value_name(self) -> str:
+        """What pages call the value: empty for a flag."""
+        if self.kind == FLAG:
+            return ""
+        last_word = self.names[-1].lstrip("-").rpartition("-")[2].upper() if self.names else self.name.upper()
+        return self.metavar or {CHOICE: last_word, INTEGER: "N", SECONDS: "SECONDS"}.get(self.kind, "TEXT")
+
+
+class CommandOptions:
+    """What one command line asks for: a value for each option, its default where it was not given."""
+
+    OPTIONS: ClassVar[dict[str, Option]] = {}
+    """The options by the names of their attributes, in the order of the help screen."""
+
+    def __init_subclass__(cls) -> None:
+        cls.OPTIONS = {**cls.OPTIONS, **{name: value for name, value in vars(cls).items() if isinstance(value, Option)}}
+
+    def __init__(self, **values: Any) -> None:  # of the types that the attributes are annotated with
+        if values.keys() - self.OPTIONS:
+            raise TypeError(f"there are no options {', '.join(values.keys() - self.OPTIONS)}")
+        vars(self).update({name: values.get(name, option.default) for name, option in self.OPTIONS.items()})
+
+
+class Command:
+    """A command: the options it takes, and the function that runs it, whose docstring is the help text."""
+
+    __slots__ = ("options", "run")
+
+    def __init__(self, options: type[CommandOptions], run: Callable[[Any], int]) -> None:  # each takes its own options
+        self.options = options
+        self.run = run
+
+    @property
+    def help(self) -> str:
+        return self.run.__doc__ or ""
+
+
+# The functions below return an Option where the attribute is annotated with the type of its value, hence Any.
+
+
+def flag(names: str, help: str, *, off_name: str = "") -> Any:
+    """On or off: without `off_name` off by default, with it on."""
+    return Option(names, help, FLAG, default=bool(off_name), off_name=off_name, shows_default=bool(off_name))
+
+
+def text(
+    names: str,
+    help: str,
+    *,
+    default: str | None = None,
+    metavar: str | None = None,
+    shows_default: bool = False,
+    completes: str | Sequence[str] = (),
+) -> Any:
+    """Any text."""
+    return Option(names, help, TEXT, default=default, metavar=metavar, shows_default=shows_default, completes=completes)
+
+
+def texts(names: str, help: str, *, metavar: str, completes: str | Sequence[str] = ()) -> Any:
+    """A tuple of texts: the option may be given several times."""
+    return Option(names, help, TEXTS, default=(), metavar=metavar, completes=completes)
+
+
+def choice(
+    names: str,
+    choices: Sequence[str],
+    help: str,
+    *,
+    default: str | None = None,
+    spelling: Callable[[str], str] | None = None,
+    metavar: str | None = None,
+) -> Any:
+    """One of `choices`; the help screen shows the default if there is one."""
+    return Option(
+        names,
+        help,
+        CHOICE,
+        choices=choices,
+        default=default,
+        spelling=spelling,
+        metavar=metavar,
+        shows_default=default is not None,
+        completes=choices,
+    )
+
+
+def integer(
+    names: str,
+    help: str,
+    *,
+    minimum: int | None = None,
+    default: int | None = None,
+    metavar: str | None = None,
+    shows_default: bool = False,
+) -> Any:
+    """A whole number."""
+    return Option(names, help, INTEGER, minimum=minimum, default=default, metavar=metavar, shows_default=shows_default)
+
+
+def seconds(names: str, help: str) -> Any:
+    """A length of time, as a number."""
+    return Option(names, help, SECONDS, minimum=0, metavar="SECONDS")
+
+
+def argument(metavar: str, *, is_required: bool = False, choices: Sequence[str] = (), completes: str | Sequence[str] = ()) -> Any:
+    """A text that follows the command without an option."""
+    kind = CHOICE if choices else TEXT
+    return Option("", "", kind, metavar=metavar, is_required=is_required, choices=choices, completes=completes or choices)
+
+
+def arguments(metavar: str, *, is_required: bool = False, completes: str | Sequence[str] = ()) -> Any:
+    """A tuple of all texts that follow the command without an option."""
+    return Option("", "", TEXTS, default=(), metavar=metavar, is_required=is_required, completes=completes)

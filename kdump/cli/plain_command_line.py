@@ -1,0 +1,48 @@
+"""Reads plain command lines without Click, which takes longer to load than a small check."""
+
+from __future__ import annotations
+
+from kdump.cli.options import CHOICE, FLAG, INTEGER, SECONDS, TEXTS
+from kdump.cli.shared_options import FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from kdump.cli.options import Option
+
+
+def read_plain(options: Mapping[str, Option], arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The values that a command line gives to these options, and its `paths`.
+
+    None for one that is not plain, or is wrong: Click knows what it means, or what is to be said of it.
+    """
+    by_name = {name: option for option in options.values() if option is not FILE for name in option.names}
+    values: dict[str, Any] = {}  # of the types that the options have
+    paths: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("-"):
+            paths.append(argument)
+            continue
+        option = by_name.get(argument)
+        if option is None:
+            return None
+        value = True if option.kind == FLAG else _value_of(option, next(rest, "-"))
+        if value is None:
+            return None
+        values[option.name] = (*values.get(option.name, ()), value) if option.kind == TEXTS else value
+    return {"paths": tuple(paths), **values} if paths else None
+
+
+def _value_of(option: Option, text: str) -> object | None:
+    """The value that stands after an option, None if it is not valid."""
+    if text.startswith("-"):
+        return None
+    if option.kind == CHOICE:
+        return text if text in option.choices else None
+    if option.kind in (INTEGER, SECONDS):
+        is_number = text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= (option.minimum or 0)
+        return None if not is_number else int(text) if option.kind == INTEGER else float(text)
+    return text

@@ -1,0 +1,62 @@
+"""The options of `kdump scan`."""
+
+from __future__ import annotations
+
+from kdump.checks.finding import ERROR, SEVERITIES
+from kdump.checks.settings import CLEANUP_POLICIES, FULL, LEVELS, UNKNOWN
+from kdump.cli.options import DIRECTORIES, TABLES, CommandOptions, choice, flag, text, texts
+from kdump.cli.scanning.engine import ENGINES
+from kdump.cli.shared_options import FILE, PATHS, jobs_option, output_option
+
+SAVINGS = {"sample": "sample", "all": "true", "none": "false"}
+"""Of which compressed batches a scan measures what they hold uncompressed, as the option of the pipeline."""
+
+
+class ScanOptions(CommandOptions):
+    """What `kdump scan` takes."""
+
+    paths: tuple[str, ...] = PATHS
+    out: str | None = text(
+        "--out",
+        "Write the tables to DIR, which must not exist yet. Without it, print only the summary.",
+        metavar="DIR",
+        completes=DIRECTORIES,
+    )
+    engine: str | None = choice(
+        "--engine",
+        ENGINES,
+        "spark: in this process or on a cluster. local: worker processes on this machine. By default spark if --master or --conf"
+        " is given, or if both Spark and Java are installed; otherwise local.",
+    )
+    master: str | None = text(
+        "--master",
+        "The Spark cluster, such as spark://host:7077. PATH and DIR must be the same there as on this machine.",
+        metavar="URL",
+    )
+    conf: tuple[str, ...] = texts("--conf", "A Spark setting.", metavar="NAME=VALUE")
+    tables: str | None = text(
+        "--tables", "The tables to write; by default all except records.", metavar="NAME,...", completes=TABLES
+    )
+    with_records: bool = flag("--records", "Also write the table of records, with all keys and values.")
+    savings: str = choice(
+        "--savings",
+        list(SAVINGS),
+        "Which compressed batches to decompress, to measure what codecs save.",
+        default="sample",
+        metavar="WHICH",
+    )
+    topics: str | None = text("--topics", "Examine only these topics.", metavar="GLOB,...")
+    partitions: str | None = text("--partitions", "Examine only these partitions.", metavar="0,4-7")
+    broker: str | None = text(
+        "--broker", "The name of the broker that PATH belongs to; by default taken from its directories.", metavar="NAME"
+    )
+    include_deleted: bool = flag("--include-deleted", "Also examine files that are about to be deleted.")
+    target_bytes: str = text("--target-bytes", "How much one task reads.", default="64m", metavar="SIZE", shows_default=True)
+    level: str = choice("--level", LEVELS, "How deep to check, as for `kdump check`.", default=FULL)
+    cleanup_policy: str = choice("--cleanup-policy", CLEANUP_POLICIES, "The topics' cleanup policy.", default=UNKNOWN)
+    fail_on: str = choice(
+        "--fail-on", SEVERITIES, "Exit with code 1 for findings of this severity or worse.", default=ERROR, metavar="SEVERITY"
+    )
+    jobs: int = jobs_option("Use N cores")
+    output: str = output_option(("text", "json"), "The form of the summary: for people, or for programs.")
+    file: str | None = FILE

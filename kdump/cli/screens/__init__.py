@@ -1,0 +1,1 @@
+"""Commands that print what kdump knows, and examine nothing."""

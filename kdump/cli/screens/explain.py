@@ -1,0 +1,34 @@
+"""The command `kdump explain`: what is known of a fault."""
+
+from __future__ import annotations
+
+import shutil
+
+import click
+
+from kdump.checks import catalogue
+from kdump.cli.checking.request import suggestion
+from kdump.errors import UsageError
+from kdump.output.text import explanation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SIZE = (100, 24)  # of what is no terminal
+
+
+def explain_fault(words: Sequence[str]) -> int:
+    """Print what is known of a code, an exception or a line of a log, or without words all codes. Raises UsageError."""
+    width = shutil.get_terminal_size(_SIZE).columns
+    text = " ".join(words)
+    code = text.strip().lower()
+    if not words:
+        click.echo(explanation.contents(width), nl=False)
+    elif code in catalogue.FAULTS:
+        click.echo(explanation.explanation(code, width), nl=False)
+    elif meaning := explanation.meaning(text, width):
+        click.echo(meaning, nl=False)
+    else:
+        raise UsageError(f"there is no fault {text}", remedy=suggestion(text))
+    return 0

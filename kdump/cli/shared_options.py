@@ -1,0 +1,44 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from kdump.cli.options import FILES, arguments, choice, flag, integer, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+STDIN = "-"
+"""The path that means stdin."""
+
+PATHS = arguments("PATH...", is_required=True, completes=FILES)
+
+FILE = text("-o", "Write the output to FILE instead of stdout; FILE must not exist yet.", metavar="FILE", completes=FILES)
+"""Only Click reads it: see `kdump.cli.click_parser`."""
+
+STRICT_STDERR = flag("--strict-stderr", "Print only Kafka's own words on stderr.")
+
+NICE = flag(
+    "--nice", "Run at the lowest CPU and I/O priority and leave the page cache as it was, for use beside a running broker."
+)
+
+RATE = text("--rate", "Read no faster than this, for example 50MB/s, with one process.", default="", metavar="RATE")
+
+
+def jobs_option(what: str) -> Any:
+    """The option for the number of processes; `what` says what they are for."""
+    return integer("--jobs", f"{what}; 0, the default, means as many as suit the machine.", minimum=0, default=0)
+
+
+def output_option(forms: Sequence[str], help: str) -> Any:
+    """The option for the form of the output; the first of `forms` is the default."""
+    return choice("--output", forms, help, default=forms[0])
+
+
+def throttle_reading(rate: str, *, is_nice: bool) -> None:
+    """Throttle this process if `--rate` or `--nice` asks for it. Raises UsageError for a rate that is none."""
+    if is_nice or rate:
+        from kdump.binary.throttle import throttle
+
+        throttle(rate, is_nice=is_nice)

@@ -1,0 +1,172 @@
+"""One declaration of an option is what every reader of command lines, and every page, goes by."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from kdump.binary import throttle
+from kdump.binary.source import Source
+from kdump.checks.settings import Settings
+from kdump.cli import command_names
+from kdump.cli.checking.options import CheckOptions
+from kdump.cli.checking.request import CheckRequest
+from kdump.cli.click_parser import Invocation, parser_of
+from kdump.cli.commands import COMMANDS, main
+from kdump.cli.dropin import DropinOptions, all_options, read_dropin
+from kdump.cli.options import FILES, Command, CommandOptions, arguments, choice, flag, integer, text
+from kdump.cli.plain_command_line import read_plain
+from kdump.exit_codes import USAGE
+from kdump.releases.profile import profile_of
+from tools import docs
+
+
+class _Base(CommandOptions):
+    paths: tuple[str, ...] = arguments("PATH...", is_required=True, completes=FILES)
+    colour: str = choice("--colour", ("red", "green"), "The colour of the pencil.", default="red")
+
+
+class _PencilOptions(_Base):
+    colour: str = choice("--colour", ("red", "blue"), "Another colour.", default="blue")
+    depth: int = integer("--depth", "How deep to write.", minimum=1, default=8, shows_default=True)
+    is_sharp: bool = flag("--sharp --pointed", "Sharpen it first.")
+    erases: bool = flag("--erase", "Erase what was written.", off_name="--no-erase")
+    brand: str | None = text("--brand", "Who made it.", metavar="NAME", completes=("acme", "best"))
+
+
+def _write(_options: _PencilOptions) -> int:
+    """Write with a pencil."""
+    return 0
+
+
+def _nothing(_options: CommandOptions) -> int:
+    """Nothing."""
+    return 0
+
+
+PENCIL = Command(_PencilOptions, _write)
+PARSER = parser_of(Command(CommandOptions, _nothing), {"write": PENCIL}, help_screen="")
+
+
+def _read(line: str) -> dict[str, Any]:
+    read = PARSER.main(["write", *line.split()], standalone_mode=False)
+    assert isinstance(read, Invocation)
+    return vars(read.options)
+
+
+def test_options_that_are_not_given_have_their_defaults() -> None:
+    defaults = {"paths": ("x",), "colour": "blue", "depth": 8, "is_sharp": False, "erases": True, "brand": None}
+    assert vars(_PencilOptions(paths=("x",))) == defaults
+    assert _read("x") == defaults
+
+
+def test_options_are_read_with_click_and_without_it() -> None:
+    line = "x --depth 3 --pointed --brand acme y --colour red"
+    wanted = {"paths": ("x", "y"), "colour": "red", "depth": 3, "is_sharp": True, "brand": "acme"}
+    assert read_plain(_PencilOptions.OPTIONS, line.split()) == wanted
+    assert _read(line) == {**wanted, "erases": True}
+    assert _read("x --no-erase")["erases"] is False
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "Missing argument 'PATH...'."),
+        ("x --colour green", "Invalid value for '--colour': 'green' is not one of 'red', 'blue'."),
+        ("x --depth 0", "Invalid value for '--depth': 0 is not in the range x>=1."),
+    ],
+)
+def test_values_are_checked_as_they_are_declared(line: str, message: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        _read(line)
+    assert caught.value.format_message() == message
+
+
+def test_a_class_has_the_options_of_its_base_in_their_places_and_may_declare_one_again() -> None:
+    assert list(_Base.OPTIONS) == ["paths", "colour"]
+    assert list(_PencilOptions.OPTIONS) == ["paths", "colour", "depth", "is_sharp", "erases", "brand"]
+
+
+def test_an_option_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(TypeError, match="colours"):
+        _PencilOptions(colours="red")
+
+
+def test_the_help_screen_and_the_page_say_what_the_declaration_says(capsys: pytest.CaptureFixture[str]) -> None:
+    PARSER.main(["write", "--help"], standalone_mode=False)
+    screen = capsys.readouterr().out
+    assert "Write with a pencil." in screen
+    assert "--depth INTEGER RANGE" in screen and "How deep to write.  [default: 8; x>=1]" in screen
+    page = list(docs._command("write", PENCIL))
+    assert "kdump write [OPTIONS] PATH..." in page
+    assert "| `--colour COLOUR` | `blue` | Another colour. One of `red`, `blue`. |" in page
+    assert "| `--sharp`, `--pointed` |  | Sharpen it first. |" in page
+    assert "| `--erase`, `--no-erase` | `--erase` | Erase what was written. |" in page
+    assert "| `--brand NAME` |  | Who made it. |" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [("write --brand b", ["best"]), ("write --colour ", ["red", "blue"]), ("write --shar", ["--sharp"])],
+)
+def test_shells_complete_what_is_declared(words: str, values: list[str]) -> None:
+    *given, incomplete = words.split(" ")
+    shell = ShellComplete(PARSER, {}, "pencil", "_PENCIL")
+    assert [item.value for item in shell.get_completions(given, incomplete)] == values
+
+
+# --- the commands of kdump
+
+
+def test_the_commands_are_known_by_their_names_before_their_options_are_loaded() -> None:
+    assert tuple(COMMANDS) == command_names.COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_says_in_a_sentence_what_it_does(name: str) -> None:
+    for option in COMMANDS[name].options.OPTIONS.values():
+        assert not option.names or option.help.endswith("."), option.names
+
+
+def test_the_drop_in_form_has_no_option_that_kafkas_tool_has() -> None:
+    names = [name for option in all_options(profile_of("4.3.1")) for name in option.names]
+    assert len(names) == len(set(names)) == 22
+
+
+def test_options_of_the_drop_in_form_are_told_from_values_of_kafkas() -> None:
+    options, kafkas = read_dropin(["--files", "--nice", "--rate=5MB/s", "--jobs", "2", "--deep-iteration", "--", "--nice"])
+    assert vars(options) == {"release": "4.3.1", "is_strict": False, "jobs": 2, "is_nice": False, "rate": "5MB/s"}
+    assert kafkas == ["--files", "--nice", "--deep-iteration", "--", "--nice"]
+    assert vars(DropinOptions()) == {"release": "4.3.1", "is_strict": False, "jobs": 0, "is_nice": False, "rate": ""}
+
+
+def test_an_option_of_a_check_that_is_named_as_a_setting_sets_it() -> None:
+    shared = {name for name in CheckOptions.OPTIONS if name in Settings.__slots__}
+    given = {
+        "level": "deep",
+        "cleanup_policy": "compact",
+        "is_pedantic": True,
+        "max_findings": 3,
+        "max_message_bytes": 4,
+        "time_limit": 5.0,
+        "follows_links": True,
+        "file_type": "log",
+    }
+    assert shared == given.keys()
+    settings = CheckRequest(CheckOptions(paths=(), **given)).settings
+    assert {name: getattr(settings, name) for name in given} == given
+
+
+@pytest.mark.parametrize("command", ["log", "check"])
+def test_a_command_reads_as_slowly_as_it_is_asked_to(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered = []
+    monkeypatch.setattr(throttle, "lower_priority", lambda: lowered.append(True))
+    monkeypatch.setattr(Source, "throttle", None)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"")
+    assert main([command, str(path), "--rate", "5MB/s", "--nice"]) == 0
+    assert isinstance(Source.throttle, throttle.Throttle)
+    assert (Source.throttle._rate, lowered) == (5_000_000, [True])
+    assert main([command, str(path), "--rate", "fast"]) == USAGE
