@@ -111,7 +111,8 @@ def _keep_byte_code(config: pytest.Config) -> None:
     Tests start hundreds of processes, and each would compile all of `kdump` again.
     """
     if sys.dont_write_bytecode:
-        sys.pycache_prefix = str(config.rootpath / config.getini("cache_dir") / "byte-code")
+        cache = config.getini("cache_dir") if config.pluginmanager.hasplugin("cacheprovider") else ".pytest_cache"
+        sys.pycache_prefix = str(config.rootpath / cache / "byte-code")
         sys.dont_write_bytecode = False
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdump.binary import system
 from kdump.binary.source import Source
+from kdump.binary.system import unreadable
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, properties, tree
 
@@ -217,7 +218,7 @@ def write_list(items: Iterable[FileItem], path: str) -> None:
 
 
 def read_list(path: str) -> Iterator[FileItem]:
-    """The files of a list that `write_list` wrote. Raises UsageError where it is none."""
+    """The files of a list that `write_list` wrote. Raises UsageError where it is none, Unreadable where it cannot be read."""
     number = 0
     try:
         with open(path, encoding="ascii") as file:
@@ -225,7 +226,9 @@ def read_list(path: str) -> Iterator[FileItem]:
                 number += 1
                 yield FileItem(**json.loads(line))
     except OSError as error:
-        raise UsageError(f"filelist {path}: {(error.strerror or str(error)).lower()}")
+        if isinstance(error, FileNotFoundError):
+            raise UsageError(f"filelist {path}: no such file") from error
+        raise unreadable(path, error) from error
     except (ValueError, TypeError) as error:
         raise UsageError(f"filelist {path}, line {number}: is no file of a list ({error})")
 

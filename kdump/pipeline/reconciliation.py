@@ -22,6 +22,7 @@ from kdump.errors import KdumpError, Unreadable
 from kdump.output.arrow.builder import Constant, record_batch
 from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
+from kdump.pipeline.discovery import FileItem
 from kdump.pipeline.planning import Piece
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.planning import CheckPiece
     from kdump.pipeline.tasks import Task, TaskReport
 
@@ -92,6 +92,11 @@ class _LogAccount:
         return ""
 
 
+def _item_of(piece: Piece | CheckPiece) -> FileItem:
+    """The file that a piece is of; of a check, what it looks into."""
+    return piece.item if isinstance(piece, Piece) else FileItem(piece.path, None, None, None, None, "directory")
+
+
 def _times(start: int, position: int) -> str:
     return "by no task" if start > position else "twice"
 
@@ -123,7 +128,7 @@ class Reconciliation:
                 suffix = f"-{part}" if part else ""
                 self._place(task, report, os.path.join(directory, f"part-{task.number:05d}{suffix}.parquet"))
         self._compare_with_plan(task, slices)
-        items = {piece.path: piece.item for piece in task.work if isinstance(piece, Piece)}
+        items = {piece.path: _item_of(piece) for piece in task.work}
         for account in slices:
             for skipped in account.skipped:
                 self.skipped.append((items[account.path], task.table, skipped))

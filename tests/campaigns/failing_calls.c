@@ -97,7 +97,10 @@ static int is_file_below(int descriptor) {
     return is_below(path);
 }
 
-static int is_output(int descriptor) { return descriptor == 1 || (descriptor != 2 && is_file_below(descriptor)); }
+/* Only a pipe is closed by its reader: EPIPE is for standard output alone. */
+static int is_output(int descriptor) {
+    return descriptor == 1 || (descriptor != 2 && error != EPIPE && is_file_below(descriptor));
+}
 
 static int of_path(const char *name, const char *path) { return is_below(path) ? outcome(name) : AS_ASKED; }
 
