@@ -1,14 +1,14 @@
 """A row class declares a schema; a table holds such rows as columns.
 
-The annotations of a row class are the types of its columns, its field names in Kafka's camel case are the keys of every
-output, and its docstring is their documentation.
+The annotations of a row class are the types of its columns, and its docstring documents them. Its field names in Kafka's camel
+case are the keys of every output. All formats of `output/rows` and `output/arrow` follow from the schema alone.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
     RowType = TypeVar("RowType", bound="Row", covariant=True)
@@ -27,7 +27,8 @@ else:  # the plain tool starts without the module `typing`
         return lambda row_class: row_class
 
 
-# The types of columns, as row classes name them. Their names are what an output with types of its own goes by.
+# The types of columns, by the names that row classes use. Outputs that have types (JSON Schema, Arrow) map these names. A column
+# may also be a list of these types, such as `list[Text]`.
 Bool = bool
 Int8 = int
 Int16 = int
@@ -37,6 +38,7 @@ UInt32 = int
 Float64 = float
 Text = str
 Binary = bytes
+Pair = list[int]  # of two numbers
 
 
 class Column:
@@ -59,14 +61,17 @@ class Column:
 class Row:
     """One row of a table. Subclasses only declare fields: the constructor takes their values in that order, or by name.
 
+    `class Finding(Row, kind="finding")` also says what a row is called in outputs that hold rows of several classes.
     Rows are equal if they are of one class and have the same values.
     """
 
     schema: ClassVar[tuple[Column, ...]] = ()
+    row_kind: ClassVar[str] = ""
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # equal by values that may change
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, kind: str = "") -> None:
+        cls.row_kind = kind
         declared = tuple(Column(name, str(annotation)) for name, annotation in cls.__annotations__.items())
         cls.schema = cls.schema + declared  # after those of the class it extends
 
@@ -133,6 +138,12 @@ class Table(Generic[RowType]):
     def slice(self, start: int, end: int) -> Table[RowType]:
         """The rows from `start` up to but not including `end`."""
         return Table(self.row_class, {name: values[start:end] for name, values in self.columns.items()})
+
+    @classmethod
+    def of_rows(cls, row_class: type[RowType], rows: Iterable[RowType]) -> Table[RowType]:
+        """A table of these rows, which are all of this class."""
+        names = [column.name for column in row_class.schema]
+        return cls.of(row_class, [[getattr(row, name) for name in names] for row in rows])
 
     @classmethod
     def of(cls, row_class: type[RowType], rows: Sequence[Sequence[Any]]) -> Table[RowType]:

@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     Emit = Callable[[Row], None]
     """Takes a finding, a report about a file or another row of a check."""
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Texts = list[str]
-
 ERROR, WARNING, INFO = "error", "warning", "info"
 SEVERITIES = (ERROR, WARNING, INFO)
 """The worst first."""
@@ -33,7 +29,7 @@ MAP_CELLS = 256
 NO_OFFSET = -1
 
 
-class Finding(Row):
+class Finding(Row, kind="finding"):
     """One thing that is wrong, or worth knowing.
 
     `code` is a fault of the catalogue and never changes its meaning. `start` and `end` are a range of bytes of the file, `end`
@@ -62,7 +58,7 @@ class Finding(Row):
     message: Text
 
 
-class FileReport(Row):
+class FileReport(Row, kind="file"):
     """What became of a file: each of its bytes is counted once, so that the last five add up to `size`.
 
     Batches are intact, salvaged (whole, but found after damage and not beyond doubt) or lost; for files of entries, an entry
@@ -87,7 +83,7 @@ class FileReport(Row):
     last_offset = NO_OFFSET
 
 
-class Start(Row):
+class Start(Row, kind="start"):
     """What a start of a broker does to a partition directory: one that may be its next.
 
     `after` and `recovery_point` as in a forecast. `verdict` is the first word that holds of fails, loss, trap, damage, trims and
@@ -106,7 +102,7 @@ class Start(Row):
     message: Text
 
 
-class Summary(Row):
+class Summary(Row, kind="summary"):
     """The sum of a run. Known findings, which stand in a baseline, are counted apart from all others.
 
     `verdict` is what it comes to, in the words of verdicts.WORDS, the worst first; `reasons` say why.
@@ -122,7 +118,7 @@ class Summary(Row):
     seconds: Float64
     exit_code: Int32
     verdict: Text
-    reasons: Texts
+    reasons: list[Text]
 
 
 class Accounts:

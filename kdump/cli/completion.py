@@ -61,7 +61,7 @@ def _tables(incomplete: str) -> Items:
 
 def _kinds_of_rows(incomplete: str) -> Items:
     """The kinds of rows that have a schema."""
-    from kdump.output.rows import schemas
+    from kdump.output import schemas
 
     return _beginning(incomplete, ((kind, "") for kind in schemas.ROWS))
 

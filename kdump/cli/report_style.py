@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kdump.output.text.report_style import ReportStyle
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
+from kdump.output.text.style import ReportStyle
 
 _WIDTH = 100  # where there is no terminal
 
@@ -30,6 +26,15 @@ def report_style_of(
         fail_on=fail_on,
         has_baseline=has_baseline,
         proves_logs=proves_logs,
+    )
+
+
+def style_of_rows(*, is_terminal: bool) -> ReportStyle:
+    """The style of tables, which have all the width they need if a terminal does not say how wide it is."""
+    return ReportStyle(
+        width=os.get_terminal_size(1).columns if is_terminal else 0,
+        has_colors=is_terminal and "NO_COLOR" not in os.environ,
+        is_terminal=is_terminal,
     )
 
 

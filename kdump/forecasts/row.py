@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from kdump.forecasts import outcome, places
 from kdump.forecasts.events import Events
-from kdump.tables import Bool, Int64, Row, Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Texts = list[str]
-    Pairs = list[list[int]]
-    Changes = list[dict[str, str | int | None]]
+from kdump.tables import Bool, Int64, Pair, Row, Text
 
 
 class Change:
@@ -44,11 +38,11 @@ def _no_topic_id() -> bytes | None:
     return None
 
 
-def _no_names() -> Texts:
+def _no_names() -> list[str]:
     return []
 
 
-class Forecast(Row):
+class Forecast(Row, kind="forecast"):
     """What a broker of this release does with a directory at its next start.
 
     `after` is the kind of stop before it, `recovery_point` the offset up to which segments count as flushed; where nobody has
@@ -72,22 +66,22 @@ class Forecast(Row):
     recovery_point: Int64
     recovery_point_is_assumed: Bool
     outcome: Text
-    also: Texts
+    also: list[Text]
     log_start: Int64 | None
     log_end: Int64 | None
     data_end: Int64 | None
     end_differs: Bool
     bytes_lost: Int64
-    lost_offsets: Pairs
+    lost_offsets: list[Pair]
     lost_records: Int64
     damaged_batches: Int64
     consumers_stop_at: Int64 | None
-    segments: Pairs | None
-    segments_gone: Texts
-    files: Changes
+    segments: list[Pair] | None
+    segments_gone: list[Text]
+    files: list[dict[Text, Text | Int64 | None]]
     exception: Text | None
     reason: Text | None
-    conditions: Texts
+    conditions: list[Text]
 
     # Not columns, for they have no annotation: what only the text for people tells.
     events = Events()

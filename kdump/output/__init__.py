@@ -1,1 +1,1 @@
-"""Tables as text for people and programs."""
+"""What is printed: Kafka's lines, rows for programs, reports for people."""

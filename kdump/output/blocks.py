@@ -1,4 +1,4 @@
-"""Text on its way out, in large blocks."""
+"""Buffered output: text is written in large blocks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ BLOCK_SIZE = 64 << 10
 class Blocks:
     """Collects text and writes it to a stream in blocks of at least BLOCK_SIZE characters.
 
-    If `needs_reader` is false, text is dropped once the reader of a pipe has gone: a verdict is due whether or not anybody reads
-    on. Otherwise that raises BrokenPipeError.
+    If the reader of a pipe has gone, BrokenPipeError is raised. If `needs_reader` is false, text is dropped instead: the command
+    goes on to its verdict, whether or not anybody reads on.
     """
 
     __slots__ = ("_has_reader", "_left_out", "_needs_reader", "_size", "_stream", "_texts")
@@ -33,17 +33,17 @@ class Blocks:
             self._drain()
 
     def write_bytes(self, text: memoryview) -> None:
-        """Write text that is UTF-8 already, at once; it may change afterwards."""
+        """Write UTF-8 text at once; the memory may be reused afterwards."""
         self._drain()
         self._put(text)
 
     def leave_out(self, size: int) -> None:
-        """Take the next so many bytes without writing them: they were written already."""
+        """Drop the next `size` bytes: they were written already."""
         self._drain()
         self._left_out = size
 
     def flush(self) -> None:
-        """Write what is left, whatever its size."""
+        """Write what is held, whatever its size."""
         self._drain()
         self._stream.flush()
 
@@ -51,7 +51,7 @@ class Blocks:
 
     def _drain(self) -> None:
         if self._texts:
-            # names of files may hold bytes that are no UTF-8: they go out as they came in
+            # names of files may hold bytes that are not UTF-8: they go out as they came in
             data = "".join(self._texts).encode("utf-8", "surrogateescape")
             self._texts.clear()
             self._size = 0

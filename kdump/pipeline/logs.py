@@ -23,7 +23,7 @@ from kdump.formats.log import Chunk
 from kdump.formats.record import bytes_of
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.output.arrow.builder import Constant
-from kdump.output.arrow.contents import batch_columns, record_columns
+from kdump.output.arrow.log_columns import batch_columns, record_columns
 from kdump.pipeline.planning import Piece
 from kdump.reading import salvage
 from kdump.reading.headers import HeaderWindow

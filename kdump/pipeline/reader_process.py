@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kdump.errors import KdumpError, MissingPackage
-from kdump.output.arrow.builder import bounded, is_few, joined
+from kdump.output.arrow.builder import bounded, is_small, joined
 from kdump.pipeline.slice_report import CRASHED, Skipped, SliceReport
 from kdump.workers.last_position import LastPosition
 from kdump.workers.process import fork, how_it_ended, kill, write_all
@@ -280,7 +280,7 @@ def _send(
         report = SliceReport.of(piece)
         parts = read_piece(piece, options, report)
         first = list(islice(parts, 1))
-        waits = all(is_few(*part) for part in first)
+        waits = all(is_small(*part) for part in first)
         if waits:
             first += islice(parts, 1)
             waits = len(first) < 2  # so all its rows are here

@@ -116,14 +116,14 @@ def test_commands_for_many_segments_are_few_and_the_rest_is_counted(tmp_path: Pa
     assert "# and 3 more indexes likewise; --all names each" in commands
 
 
-def test_no_advice_tells_to_run_the_check_that_has_just_been_run() -> None:
+def test_no_advice_is_to_run_the_check_that_has_just_been_run() -> None:
     for section, faults in catalogue.SECTIONS.items():
         if section not in ("Tables of a scan", "Files, and limits of a run"):
             for fault in faults:
                 assert "kdump check" not in fault.remedy, fault.code
 
 
-def test_what_a_running_broker_meets_is_told_of_known_faults_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_running_broker_meets_is_said_of_known_faults_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     assert set(catalogue.RUNNING) <= set(catalogue.FAULTS)
     main(["explain", "crc-mismatch"])
     out = " ".join(capfd.readouterr().out.split())

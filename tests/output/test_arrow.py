@@ -15,7 +15,7 @@ import pyarrow.parquet as pq  # what needs Arrow
 
 from kdump.formats import records
 from kdump.formats.log import Log
-from kdump.output.arrow import builder, contents, files
+from kdump.output.arrow import builder, files, log_columns
 from kdump.output.arrow.builder import Constant, Spread, Spreading
 from kdump.output.arrow.rows import columns_of
 from kdump.output.arrow.schemas import table_schema
@@ -31,7 +31,7 @@ def _table(data: bytes, *, limit: int = 1 << 20, keys: Sequence[str] = ()) -> li
         for chunk in Log(source).chunks():
             statuses = dict.fromkeys(chunk.batches["position"], "intact")
             for part in records.read(source, chunk):
-                columns = contents.record_columns(part, statuses, limit)
+                columns = log_columns.record_columns(part, statuses, limit)
                 made = builder.record_batch(
                     columns_of("records", keys), {**places, "path": Constant("x"), **columns}, len(part.records)
                 )
@@ -296,7 +296,7 @@ def test_rows_with_other_columns_are_not_put_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "count", "is_few"),
+    ("columns", "count", "is_small"),
     [
         ({"key": [b""] * 64}, 64, True),
         ({"key": [b""] * 65}, 65, False),
@@ -306,8 +306,8 @@ def test_rows_with_other_columns_are_not_put_together() -> None:
         ({"headers": [((b"k", bytes(65_536)),), None]}, 2, False),
     ],
 )
-def test_rows_are_few_by_their_number_and_their_bytes(columns: dict[str, Any], count: int, is_few: bool) -> None:
-    assert builder.is_few(columns, count) == is_few
+def test_rows_are_small_by_their_number_and_their_bytes(columns: dict[str, Any], count: int, is_small: bool) -> None:
+    assert builder.is_small(columns, count) == is_small
 
 
 def test_the_schema_of_a_table_says_what_may_be_null() -> None:

@@ -1,4 +1,4 @@
-"""What each form of `kdump check` makes of the same findings, word for word, and with which exit code a run ends."""
+"""The same findings in each format of `kdump check`, word for word, and the exit code of a run."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -11,9 +11,9 @@ import pytest
 from kdump.checks import catalogue
 from kdump.checks.finding import Accounts, FileReport, Finding, Start, Summary
 from kdump.cli.commands import main
-from kdump.output.findings import form_of
-from kdump.output.findings.sizes import size_text
-from kdump.output.text.report_style import ReportStyle
+from kdump.output.check import formatter_of
+from kdump.output.text.sizes import size_text
+from kdump.output.text.style import ReportStyle
 from tests.builders.files import file_name, write_partition
 from tests.builders.records import batch, record
 
@@ -86,14 +86,14 @@ def _text(
     **style: Any,
 ) -> str:
     pieces: list[str] = []
-    form = form_of(name, pieces.append, ReportStyle(**style))
+    formatter = formatter_of(name, pieces.append, ReportStyle(**style))
     for finding, group, *is_known in findings:
-        form.finding(finding, group, is_known=bool(is_known))
+        formatter.finding(finding, group, is_known=bool(is_known))
     for report, group in reports:
-        form.file(report, group)
+        formatter.file(report, group)
     for start, group in starts:
-        form.start(start, group)
-    form.end(summary)
+        formatter.start(start, group)
+    formatter.end(summary)
     return "".join(pieces)
 
 
@@ -326,7 +326,7 @@ def test_junit_holds_no_character_that_xml_has_not() -> None:
 A, B = "/data/a-0", "/data/b-0"
 
 
-def test_the_text_tells_the_worst_first_and_folds_what_is_alike() -> None:
+def test_the_text_shows_the_worst_first_and_folds_what_is_alike() -> None:
     findings = [
         (_finding("zero-tail", "warning", f"{A}/5.log", 0, 1, offsets=(None, None), skipped=0, forecast="ignore"), A),
         (_finding(start=0, end=100), A),
@@ -437,7 +437,7 @@ def _lines(*findings: tuple[Finding, str] | tuple[Finding, str, bool], **more: A
     return _text("text", findings, **more).splitlines()
 
 
-def test_what_a_baseline_knows_is_counted_and_not_told() -> None:
+def test_what_a_baseline_knows_is_counted_and_not_shown() -> None:
     summary = Summary(1, 10, 0, 0, 0, 2, True, 0.0, 0, "clean, but for known findings", [])
     assert _lines((_finding(), A, True), reports=[(_report(f"{A}/{LOG}", ("intact", 10, 1)), A)], summary=summary) == [
         "a-0   1 segment, 10 bytes   clean",
@@ -460,7 +460,7 @@ def test_what_a_baseline_knows_is_counted_and_not_told() -> None:
         (8, 5, "5 more findings of crc-mismatch in 3 other files"),
     ],
 )
-def test_findings_of_a_code_are_told_of_five_files(files: int, told: int, more: str | None) -> None:
+def test_findings_of_a_code_are_shown_for_five_files(files: int, told: int, more: str | None) -> None:
     findings = [(_finding(path=f"{A}/{number}.log"), A) for number in range(files)]
     if files == 8:
         findings += [(_finding(path=f"{A}/7.log", start=5), A), (_finding(path=f"{A}/7.log", start=9), A)]
@@ -513,7 +513,7 @@ def test_directories_are_ranked_by_errors_then_warnings_then_the_rest() -> None:
         (1000, 3000, ", bytes 1,000 to 2,999"),
     ],
 )
-def test_a_range_of_bytes_is_told_with_its_last_byte(start: int, end: int, where: str) -> None:
+def test_a_range_of_bytes_is_shown_with_its_last_byte(start: int, end: int, where: str) -> None:
     assert f"error    crc-mismatch  {LOG}{where}" in _lines((_finding(start=start, end=end), A))
 
 
@@ -531,7 +531,7 @@ def test_a_range_of_bytes_is_told_with_its_last_byte(start: int, end: int, where
         ((("not_examined", 5, 0),), "0 %", "not examined"),
     ],
 )
-def test_a_map_tells_how_much_is_intact(pieces: Any, percent: str, note: str) -> None:
+def test_a_map_shows_how_much_is_intact(pieces: Any, percent: str, note: str) -> None:
     lines = _lines((_finding(), A), reports=[(_report(f"/data/a-0/{LOG}", *pieces), A)])
     (line,) = (line for line in lines if line.startswith(f"{LOG}  "))
     cells, _, rest = line.removeprefix(f"{LOG}  ").partition("  ")
@@ -573,7 +573,7 @@ def _restarts(*findings: Finding, reports: Sequence[FileReport] = ()) -> list[st
     return [line.strip() for line in lines[start : lines.index("", start)]]
 
 
-def test_a_restart_is_told_where_it_does_something_worst_first() -> None:
+def test_restarts_that_do_something_are_shown_worst_first() -> None:
     cut = "cut      when the segment is scanned: cut at the first bad batch, and all later segments deleted"
     for nothing in (_finding(forecast="ignore"), _finding(forecast="cut", severity="info")):
         assert "If this broker restarts" not in _lines((nothing, A))
@@ -600,7 +600,7 @@ def _start(after: str, recovery_point: int, verdict: str, message: str) -> Start
     return Start(A, "4.3.1", after, recovery_point, True, verdict, 0, 0, None, message)
 
 
-def test_starts_are_told_in_the_order_in_which_they_come_and_what_is_alike_once() -> None:
+def test_starts_are_shown_in_the_order_in_which_they_come_and_once_if_alike() -> None:
     starts = [
         _start("unclean", 0, "loss", "all is cut"),
         _start("clean", 0, "safe", "nothing is lost"),
@@ -631,7 +631,7 @@ def test_a_place_stands_beside_its_code_where_there_is_room(width: int, lines: i
     assert (f"         {where}" in text) == (lines == 2)
 
 
-def test_directories_of_one_name_are_told_by_where_they_part() -> None:
+def test_directories_of_one_name_are_shown_with_their_paths() -> None:
     findings = [(_finding(path=f"/{broker}/a-0/{LOG}"), f"/{broker}/a-0") for broker in ("x/data/b1", "x/data/b2")]
     assert [line.split()[0] for line in _lines(*findings)[:2]] == ["b1/a-0", "b2/a-0"]
     assert [line.split()[0] for line in _lines(findings[0])[:1]] == ["a-0"]
@@ -814,7 +814,7 @@ def test_what_is_ignored_does_not_count(partition: Path, capfd: pytest.CaptureFi
         assert _summary(capfd, *options, partition) == _expected(FINDINGS, 8, size, 1, 0, 0)
 
 
-def test_the_offsets_of_all_findings_that_were_folded_are_told() -> None:
+def test_the_offsets_of_all_folded_findings_are_shown() -> None:
     found = [(_finding(start=1000 * n, end=1000 * n + 100, offsets=(10 * n, 10 * n + 2)), A) for n in range(30)]
     reports = [(_report(f"{A}/{LOG}", ("damaged", 30_000, 30)), A)]
     text = " ".join(_text("text", found, reports).split())
@@ -825,7 +825,7 @@ def test_the_offsets_of_all_findings_that_were_folded_are_told() -> None:
     assert ", 230 to 232 and 6 more ranges; --all shows each." in text
 
 
-def test_where_no_offsets_are_known_bytes_are_told_and_the_total_is_at_least() -> None:
+def test_where_no_offsets_are_known_bytes_are_shown_and_the_total_is_at_least() -> None:
     found = [(_finding(offsets=(3, 4)), A), *((_finding(start=n, end=n + 5, offsets=(None, None)), A) for n in (200, 300))]
     text = " ".join(_text("text", found).split())
     assert "Consumers cannot read at least 2 offsets: 3 to 4." in text
@@ -840,7 +840,7 @@ def test_offsets_that_damaged_bytes_cannot_hold_are_not_counted() -> None:
 
 
 @pytest.mark.parametrize("code", ["batch-length-absurd", "batch-length-negative", "zero-hole", "garbage-region"])
-def test_behind_a_length_that_leads_nowhere_consumers_may_lack_more(code: str) -> None:
+def test_after_a_length_that_leads_nowhere_consumers_may_miss_more(code: str) -> None:
     text = _text("text", [(_finding(code, offsets=(3, 4)), A)], [(_report(f"{A}/{LOG}", offsets=(0, 9)), A)])
     assert "Consumers cannot read at least 2 of 10 offsets: 3 to 4." in text
 

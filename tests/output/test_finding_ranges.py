@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.output.findings.ranges import Ranges
+from kdump.output.text.check.ranges import Ranges
 
 PAIRS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)).map(lambda pair: (pair[0], pair[0] + pair[1])), min_size=1)
 
@@ -28,7 +28,7 @@ def test_ranges_hold_each_number_once_in_order(pairs: list[tuple[int, int]]) -> 
     assert [number for first, last in ranges.merged() for number in range(first, last + 1)] == sorted(numbers)
 
 
-def test_ranges_are_told_in_a_line_and_what_is_not_named_is_counted() -> None:
+def test_ranges_are_shown_on_a_line_and_what_is_not_named_is_counted() -> None:
     assert _ranges((5, 5)).text("offset", 3) == "offset 5"
     assert _ranges((5, 1200)).text("offset", 3) == "offsets 5 to 1,200"
     assert _ranges((1, 1), (3, 4), (6, 6)).text("byte", 3) == "bytes 1, 3 to 4, 6"

@@ -1,4 +1,4 @@
-"""The words of forecasts: each sentence, the word before them, and what to do instead."""
+"""The text of forecasts: each sentence, the verdict before them, and what to do instead."""
 
 import json
 from typing import Any
@@ -10,8 +10,9 @@ from kdump.forecasts.events import Events
 from kdump.forecasts.recovery import Cut
 from kdump.forecasts.row import Change, Forecast, Remedy
 from kdump.forecasts.sentences import sentences, summary, verdict
-from kdump.output.forecast import FORMS, Run, form_of
-from kdump.output.text.report_style import ReportStyle
+from kdump.output.forecast import FORMATS, formatter_of
+from kdump.output.rows.forecast_summary import ForecastTotals
+from kdump.output.text.style import ReportStyle
 from kdump.verdicts.verdict import Verdict
 
 Values = dict[str, Any]  # of columns of several types
@@ -330,13 +331,13 @@ def test_a_forecast_is_summed_up_in_a_line(events: Values, changes: Values, told
 
 def _report(
     *directories: list[Forecast], style: ReportStyle | None = None, **run: Any
-) -> list[str]:  # what Run takes, of several types
+) -> list[str]:  # what ForecastTotals takes, of several types
     texts: list[str] = []
-    form = form_of("text", texts.append, style or ReportStyle(width=200))
+    formatter = formatter_of("text", texts.append, style or ReportStyle(width=200))
     for number, rows in enumerate(directories):
-        form.directory(rows, f"orders-{number}")
+        formatter.directory(rows, f"orders-{number}")
     values = {"release": "4.3.1", "asked": "4.3.1", "failed": 0, "seconds": 1.25, "verdict": Verdict(), "stops": set(), **run}
-    form.end(Run(**values))
+    formatter.end(ForecastTotals(**values))
     *lines, last = "".join(texts).splitlines()
     assert last == "Verdict: not examined. Exit status 3."  # none was taken; other tests have the verdicts
     return lines
@@ -359,7 +360,7 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     ]
 
 
-def test_starts_from_assumed_recovery_points_are_told_once_where_they_are_alike() -> None:
+def test_starts_from_assumed_recovery_points_are_shown_once_if_they_are_alike() -> None:
     assumed = [_row(recovery_point_is_assumed=True), _row(recovery_point_is_assumed=True, recovery_point=10)]
     lines = _report(assumed)
     assert lines[1:3] == ["safe   after an unclean stop, recovery point 0 or 10 (assumed)", *SAFE_LINES]
@@ -375,7 +376,7 @@ def test_starts_from_assumed_recovery_points_are_told_once_where_they_are_alike(
     assert "assumed" not in "".join(_report(clean))
 
 
-def test_a_directory_that_loses_records_is_told_with_what_to_do() -> None:
+def test_a_directory_that_loses_records_is_shown_with_what_to_do() -> None:
     rows = [_row(after="clean"), _row(**LOST)]
     assert _report(rows) == [
         "orders-0   1 segment, 700 bytes",
@@ -520,7 +521,7 @@ def test_of_many_directories_the_safe_ones_are_counted_and_the_others_come_first
     assert not any("One directory that fails" in line for line in lines)
 
 
-def test_twenty_directories_that_are_not_safe_are_told_and_the_others_counted() -> None:
+def test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted() -> None:
     bad = [_row(**LOST)]
     assert not any("not safe" in line for line in _report(*[bad] * 20))
     lines = _report(*[bad] * 21)
@@ -573,10 +574,10 @@ def test_only_a_terminal_gets_escapes_and_colours_where_they_are_wanted() -> Non
 
 def _written(name: str, *directories: list[Forecast]) -> str:
     texts: list[str] = []
-    form = form_of(name, texts.append, ReportStyle(width=250))
+    formatter = formatter_of(name, texts.append, ReportStyle(width=250))
     for rows in directories:
-        form.directory(rows, "orders-0")
-    form.end(Run(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))
+        formatter.directory(rows, "orders-0")
+    formatter.end(ForecastTotals(release="4.3.1", asked="4.3.1", failed=0, seconds=1.0, verdict=Verdict(), stops=set()))
     return "".join(texts)
 
 
@@ -608,5 +609,5 @@ def test_a_table_shows_the_class_of_an_exception_and_what_is_assumed() -> None:
 
 
 def test_every_form_has_a_name() -> None:
-    assert list(FORMS) == ["text", "ndjson", "json", "csv", "table"]
+    assert list(FORMATS) == ["text", "ndjson", "json", "csv", "table"]
     assert _written("csv", [_row()]).splitlines()[0].startswith("path,release,after,recoveryPoint,")

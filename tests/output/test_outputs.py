@@ -1,4 +1,4 @@
-"""The forms of output: their schemas do not depend on data, and nothing that is listed gets lost in them."""
+"""The formats of rows: their schemas do not depend on data, and nothing that is listed gets lost in them."""
 
 import base64
 import csv
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kdump.formats.record import Record
 from kdump.output.rows import listing
-from kdump.output.rows.csv_rows import CsvOutput
-from kdump.output.rows.formats import OUTPUTS
-from kdump.output.rows.ndjson import NdjsonOutput
-from kdump.output.rows.table import TerminalOutput
+from kdump.output.rows.csv import CsvFormatter
+from kdump.output.rows.formatters import FORMATTERS
+from kdump.output.rows.ndjson import NdjsonFormatter
+from kdump.output.rows.table import TableFormatter
 from kdump.tables import Row, Table
 
 Json = dict[str, Any]  # what json.loads makes of an object
@@ -46,28 +46,28 @@ def _listed(contents: Contents, file: str = "x.log") -> Table[listing.ListedReco
 
 def _ndjson(table: Table[Row]) -> str:
     pieces: list[str] = []
-    output = NdjsonOutput(pieces.append)
-    output.start(table.row_class)
-    output.write(table)
-    output.end()
+    formatter = NdjsonFormatter(pieces.append)
+    formatter.start(table.row_class)
+    formatter.write(table)
+    formatter.end()
     return "".join(pieces)
 
 
 def _csv(table: Table[Row], *, is_terminal: bool = False) -> str:
     pieces: list[str] = []
-    output = CsvOutput(pieces.append, is_terminal=is_terminal)
-    output.start(table.row_class)
-    output.write(table)
-    output.end()
+    formatter = CsvFormatter(pieces.append, is_terminal=is_terminal)
+    formatter.start(table.row_class)
+    formatter.write(table)
+    formatter.end()
     return "".join(pieces)
 
 
 def _table(table: Table[Row], *, width: int | None = None, has_colors: bool = False) -> str:
     pieces: list[str] = []
-    output = TerminalOutput(pieces.append, width=width, has_colors=has_colors)
-    output.start(table.row_class)
-    output.write(table)
-    output.end()
+    formatter = TableFormatter(pieces.append, width=width, has_colors=has_colors)
+    formatter.start(table.row_class)
+    formatter.write(table)
+    formatter.end()
     return "".join(pieces)
 
 
@@ -237,4 +237,4 @@ def test_a_long_table_is_shown_in_pages() -> None:
 
 
 def test_all_outputs_are_known_by_name() -> None:
-    assert list(OUTPUTS) == ["ndjson", "csv", "table"]
+    assert list(FORMATTERS) == ["ndjson", "json", "csv", "table"]

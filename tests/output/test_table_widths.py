@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.output.findings.rows import FindingLine
-from kdump.output.forecast import ForecastLine
 from kdump.output.rows import listing
-from kdump.output.rows.table import TerminalOutput
+from kdump.output.rows.finding_line import FindingLine
+from kdump.output.rows.forecast_line import ForecastLine
+from kdump.output.rows.table import TableFormatter
 from kdump.tables import Row, Table
 
 WIDTHS = st.integers(60, 200)
@@ -36,7 +36,7 @@ def _cells(text: str) -> int:
 
 def _shown(rows: list[Row], width: int | None) -> list[str]:
     pieces: list[str] = []
-    output = TerminalOutput(pieces.append, width=width)
+    output = TableFormatter(pieces.append, width=width)
     output.start(type(rows[0]))
     names = [column.name for column in rows[0].schema]
     output.write(Table.of(type(rows[0]), [[getattr(row, name) for name in names] for row in rows]))

@@ -29,7 +29,7 @@ from tests.builders.records import batch, commit_record, message, message_set, r
 
 pa = pytest.importorskip("pyarrow", reason="tables need the package pyarrow")
 
-from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, is_few, joined, record_batch  # noqa: E402  # what needs Arrow
+from kdump.output.arrow.builder import Constant, Spread, Spreading, bounded, is_small, joined, record_batch  # noqa: E402  # what needs Arrow
 from kdump.output.arrow.rows import TABLES, columns_of  # noqa: E402
 from kdump.output.arrow.schemas import table_schema  # noqa: E402
 from kdump.pipeline import discovery, planning, reader_process, reading  # noqa: E402
@@ -639,11 +639,11 @@ def test_a_crash_among_files_of_few_and_of_many_rows_costs_one_file(tmp_path: Pa
 
 
 def test_large_values_are_not_held_until_there_are_more(tmp_path: Path) -> None:
-    assert is_few({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2)
-    assert not is_few({"key": [b"k"], "value": [b"v" * 70_000]}, 1)
-    assert not is_few({"headers": [((b"h", bytes(70_000)),)]}, 1)
-    assert not is_few({"offset": range(65)}, 65)
-    assert is_few({"offset": range(64)}, 64)
+    assert is_small({"key": [None, b"k"], "value": [b"v" * 60_000, None], "headers": [((b"h", b"x"),), None]}, 2)
+    assert not is_small({"key": [b"k"], "value": [b"v" * 70_000]}, 1)
+    assert not is_small({"headers": [((b"h", bytes(70_000)),)]}, 1)
+    assert not is_small({"offset": range(65)}, 65)
+    assert is_small({"offset": range(64)}, 64)
 
 
 @pytest.mark.slow

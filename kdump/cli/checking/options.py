@@ -6,7 +6,7 @@ from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
 from kdump.cli.options import CODES, FILES, CommandOptions, choice, flag, integer, seconds, text, texts
 from kdump.cli.shared_options import FILE, NICE, PATHS, RATE, jobs_option, output_option
-from kdump.output.findings import FORMS
+from kdump.output.check import FORMATS
 
 
 class CheckOptions(CommandOptions):
@@ -58,6 +58,6 @@ class CheckOptions(CommandOptions):
     jobs: int = jobs_option("Use N processes and threads")
     is_nice: bool = NICE
     rate: str = RATE
-    output: str = output_option(FORMS, "text is for people; the others are for programs.")
+    output: str = output_option(FORMATS, "text is for people; the others are for programs.")
     shows_all: bool = flag("--all", "Show every finding; do not fold similar ones.")
     file: str | None = FILE

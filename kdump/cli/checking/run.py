@@ -14,8 +14,8 @@ from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
 from kdump.cli.shared_options import throttle_reading
 from kdump.output.blocks import Blocks
-from kdump.output.findings import form_of
-from kdump.output.findings.sizes import size_text
+from kdump.output.check import formatter_of
+from kdump.output.text.sizes import size_text
 from kdump.verdicts.check import run
 from kdump.verdicts.surroundings import Surroundings
 from kdump.verdicts.verdict import Verdict
@@ -24,7 +24,7 @@ from kdump.workers.cores import jobs_here
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kdump.cli.checking.request import CheckRequest
-    from kdump.output.findings.form import Form
+    from kdump.output.check import CheckFormatter
     from kdump.tables import Row
 
 
@@ -41,7 +41,7 @@ def check_paths(request: CheckRequest) -> int:
             proves_logs=request.proves_logs,
         )
         out = Blocks(stdout, needs_reader=False)
-        session = _Run(request, form_of(options.output, out.write, style), out)
+        session = _Run(request, formatter_of(options.output, out.write, style), out)
         try:
             return session.to_end()
         except KeyboardInterrupt:
@@ -51,9 +51,9 @@ def check_paths(request: CheckRequest) -> int:
 class _Run:
     """Counts the findings that it passes to the output."""
 
-    def __init__(self, request: CheckRequest, form: Form, out: Blocks) -> None:
+    def __init__(self, request: CheckRequest, formatter: CheckFormatter, out: Blocks) -> None:
         self._request = request
-        self._form = form
+        self._formatter = formatter
         self._out = out
         self._counts = dict.fromkeys(SEVERITIES, 0)
         self._files = self._bytes = self._known = 0
@@ -88,7 +88,7 @@ class _Run:
                 results.close()  # ends the other processes
         code = self._verdict.exit_code
         seconds = round(time.monotonic() - started, 3)
-        self._form.end(
+        self._formatter.end(
             Summary(
                 files=self._files,
                 bytes=self._bytes,
@@ -126,11 +126,11 @@ class _Run:
                 self._files += 1
                 self._bytes += row.size
                 self._verdict.take_file(row)
-                self._form.file(row, group)
+                self._formatter.file(row, group)
             elif isinstance(row, Start):
                 if group in self._failing_groups:
                     self._verdict.take_start(row)
-                self._form.start(row, group)
+                self._formatter.start(row, group)
 
     def _take_finding(self, finding: Finding, group: str) -> None:
         is_known = self._request.is_known(finding)
@@ -141,4 +141,4 @@ class _Run:
             if finding.severity in self._request.failing:
                 self._failing_groups.add(group)
         self._verdict.take_finding(finding, is_known=is_known)
-        self._form.finding(finding, group, is_known=is_known)
+        self._formatter.finding(finding, group, is_known=is_known)

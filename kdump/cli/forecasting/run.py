@@ -17,7 +17,8 @@ from kdump.forecasts.sentences import rank
 from kdump.forecasts.settings import CLEAN, UNCLEAN
 from kdump.formats import tree
 from kdump.output.blocks import Blocks
-from kdump.output.forecast import Run, form_of
+from kdump.output.forecast import formatter_of
+from kdump.output.rows.forecast_summary import ForecastTotals
 from kdump.verdicts.verdict import Verdict
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kdump.cli.forecasting.request import ForecastRequest
     from kdump.errors import KdumpError
     from kdump.forecasts.row import Forecast
-    from kdump.output.forecast import Form
+    from kdump.output.forecast import ForecastFormatter
 
 
 def forecast_paths(request: ForecastRequest) -> int:
@@ -33,15 +34,15 @@ def forecast_paths(request: ForecastRequest) -> int:
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(is_terminal=stdout.isatty())
         out = Blocks(stdout, needs_reader=False)
-        return _Run(request, form_of(request.output, out.write, style), out).to_end()
+        return _Run(request, formatter_of(request.output, out.write, style), out).to_end()
 
 
 class _Run:
     """Counts the forecasts that it passes to the output."""
 
-    def __init__(self, request: ForecastRequest, form: Form, out: Blocks) -> None:
+    def __init__(self, request: ForecastRequest, formatter: ForecastFormatter, out: Blocks) -> None:
         self._request = request
-        self._form = form
+        self._formatter = formatter
         self._out = out
         self._verdict = Verdict()
         self._failed = 0
@@ -59,8 +60,8 @@ class _Run:
         for path, of_path in found:
             if not self._take_all(of_path):
                 self._fail(nothing_in(path))
-        self._form.end(
-            Run(
+        self._formatter.end(
+            ForecastTotals(
                 release=self._request.request.release,
                 asked=self._request.broker,
                 failed=self._failed,
@@ -121,7 +122,7 @@ class _Run:
         self._verdict.take_forecasts(rows)
         if self._request.output == "text":
             rows = _in_order(rows, log_directory)
-        self._form.directory(rows, os.path.relpath(os.path.abspath(path), self._above))
+        self._formatter.directory(rows, os.path.relpath(os.path.abspath(path), self._above))
 
     def _fail(self, error: KdumpError, path: str = "") -> None:
         self._failed += 1

@@ -10,9 +10,9 @@ from kdump.cli.shared_options import STDIN
 from kdump.decoders import plain
 from kdump.errors import CorruptData
 from kdump.formats import file_name
-from kdump.output import decoded
-from kdump.output.decoded import Decoded
 from kdump.output.kafka.record_contents import contents
+from kdump.output.rows import decoded
+from kdump.output.rows.decoded import Decoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

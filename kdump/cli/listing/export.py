@@ -21,8 +21,8 @@ except ImportError as missing:
 from kdump.binary.source import Source
 from kdump.formats import file_name
 from kdump.output.arrow.builder import BATCH_BYTES, BATCH_ROWS, bounded
-from kdump.output.arrow.contents import batch_columns, record_columns
 from kdump.output.arrow.files import TableFile
+from kdump.output.arrow.log_columns import batch_columns, record_columns
 from kdump.output.arrow.schemas import schema_of
 from kdump.output.blocks import Blocks
 from kdump.pipeline import discovery, reading

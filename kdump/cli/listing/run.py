@@ -6,8 +6,9 @@ from kdump import exit_codes
 from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import Source
 from kdump.cli.listing.options import EXPORTS
+from kdump.cli.report_style import style_of_rows
 from kdump.output.kafka.lines import KafkaText, Template
-from kdump.output.rows.formats import output_of
+from kdump.output.rows.formatters import formatter_of
 from kdump.tables import Table
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kdump.cli.listing.request import Request
     from kdump.cli.listing.tail import Begin
     from kdump.output.blocks import Blocks
-    from kdump.output.rows.formats import Output
+    from kdump.output.rows.formatters import Formatter
     from kdump.tables import Row
 
 
@@ -38,9 +39,9 @@ class Run:
         self.err = err
         self.finding_count = 0
         self.is_unexamined = False  # whether a file could not be examined
-        self.output: Output | None = None
+        self.output: Formatter | None = None
         if request.output not in ("kafka", *EXPORTS):
-            self.output = output_of(request.output, out.write, is_terminal=is_terminal)
+            self.output = formatter_of(request.output, out.write, style_of_rows(is_terminal=is_terminal))
         self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from kdump.checks.finding import ERROR, SEVERITIES, WARNING
 from kdump.checks.wording import counted
-from kdump.output.findings.sizes import size_text
-from kdump.output.text.fleet import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.text.sizes import size_text
 from kdump.pipeline.fleet import written
 from kdump.verdicts.verdict import Verdict
 

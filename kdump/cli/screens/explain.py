@@ -9,7 +9,7 @@ import click
 from kdump.checks import catalogue
 from kdump.cli.checking.request import suggestion
 from kdump.errors import UsageError
-from kdump.output.text import explanation
+from kdump.output.text import explain as explanation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

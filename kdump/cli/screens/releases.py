@@ -6,7 +6,8 @@ import os
 
 from kdump.errors import UsageError
 from kdump.output.blocks import Blocks
-from kdump.output.text import releases as output
+from kdump.output.rows.releases import changes_ndjson, groups_ndjson
+from kdump.output.text.releases import changes_text, groups_text
 from kdump.releases import changes
 from kdump.releases.history import RELEASES
 from kdump.releases.unknown import unknown_release
@@ -47,15 +48,15 @@ def _list(request: ReleasesRequest, out: Blocks, width: int) -> None:
     groups = changes.groups()
     if not request.releases:
         if is_text:
-            out.write(output.groups_text(groups, width))
+            out.write(groups_text(groups, width))
         else:
-            output.groups_ndjson(groups, out.write)
+            groups_ndjson(groups, out.write)
         return
     *before, new = request.releases
     old = before[0] if before else RELEASES[max(RELEASES.index(new) - 1, 0)]
     changed = changes.changes(old, new)
     if is_text:
         alike = next(group for group in groups if new in group.releases)
-        out.write(output.changes_text(old, new, changed, alike, width))
+        out.write(changes_text(old, new, changed, alike, width))
     else:
-        output.changes_ndjson(old, new, changed, out.write)
+        changes_ndjson(old, new, changed, out.write)

@@ -7,7 +7,7 @@ import json
 import click
 
 from kdump.errors import UsageError
-from kdump.output.rows import schemas
+from kdump.output import schemas
 
 
 def print_schema(name: str | None) -> int:

@@ -1,1 +1,1 @@
-"""Tables as Arrow's: schemas from the row classes, and record batches (`pa.RecordBatch`) straight from our columns."""
+"""Tables for Arrow: schemas made from the row classes, and record batches (`pa.RecordBatch`) made from our columns."""

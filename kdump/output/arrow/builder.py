@@ -1,4 +1,4 @@
-"""Columns of ours become record batches of Arrow: bounded in rows and in bytes, long values cut."""
+"""Turns our columns into Arrow record batches, with bounds on rows and bytes; long values are cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from itertools import accumulate, chain, pairwise, repeat
 
 import pyarrow as pa
 
-from kdump.output.arrow.schemas import TYPES, schema_of
+from kdump.output.arrow.schemas import TYPES, arrow_type, is_json, schema_of
+from kdump.output.rows.json_text import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ BATCH_ROWS = 16384
 BATCH_BYTES = 8 << 20
 MAX_VALUE_BYTES = 1 << 20
 
-_FEW = 64  # rows of which an array takes longer to make than to fill
-_SMALL = 64 << 10  # bytes of what of variable size such rows hold
-_SMALL_PART = 4  # what has less than this part of the rows and of the bytes that a batch may have is joined with others
+_SMALL_ROWS = 64  # an array of fewer rows takes longer to make than to fill
+_SMALL_BYTES = 64 << 10  # of keys, values and headers in these rows
+_SMALL_PART = 4  # batches with less than this part of the allowed rows and bytes are joined
 
 
 class Constant:
@@ -35,7 +36,7 @@ class Constant:
 
 
 class Spread:
-    """A column in which the first value stands `counts[0]` times, the next one `counts[1]` times, and so on."""
+    """A column that repeats its first value `counts[0]` times, the next one `counts[1]` times, and so on."""
 
     __slots__ = ("counts", "values")
 
@@ -45,7 +46,7 @@ class Spread:
 
 
 class Spreading:
-    """How often each value of a column stands in it. `rows` says for each row which value that is; it is made once."""
+    """How often each value of a column is repeated. `rows` has the number of the value for each row; it is made once."""
 
     __slots__ = ("_rows", "counts", "total")
 
@@ -56,7 +57,7 @@ class Spreading:
 
     @property
     def is_one_each(self) -> bool:
-        """Whether each value stands there once."""
+        """Whether no value is repeated."""
         return self.total == len(self.counts) == self.counts.count(1)
 
     @property
@@ -71,11 +72,13 @@ class Spreading:
 
 def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
     """A column of this type and length; `values` is a sequence, a Constant or a Spread."""
-    arrow_type = TYPES[type_name]
+    if is_json(type_name):
+        return arrow_array("Text", _as_json(values), count)
+    found_type = arrow_type(type_name)
     if isinstance(values, Constant):
         if values.value is None:
-            return pa.nulls(count, arrow_type)
-        return pa.repeat(pa.scalar(_text(values.value) if type_name == "Text" else values.value, arrow_type), count)
+            return pa.nulls(count, found_type)
+        return pa.repeat(pa.scalar(_text(values.value) if type_name == "Text" else values.value, found_type), count)
     if isinstance(values, Spread):
         first = values.values[0] if len(values.values) else None
         if values.values.count(first) == len(values.values):
@@ -87,18 +90,25 @@ def arrow_array(type_name: str, values: Any, count: int) -> pa.Array:
         return binary_array(values)
     if type_name == "Headers":
         return _headers_array(values)
-    if count and type_name != "Objects" and values.count(values[0]) == count:
+    if count and type_name in TYPES and type_name != "Objects" and values.count(values[0]) == count:
         return arrow_array(type_name, Constant(values[0]), count)
-    if type_name == "Text":
-        try:
-            return pa.array(values, arrow_type)
-        except UnicodeEncodeError:  # paths may hold bytes that are no text
-            return pa.array([_text(value) for value in values], arrow_type)
-    return pa.array(values, arrow_type)
+    try:
+        return pa.array(values, found_type)
+    except UnicodeEncodeError:  # paths may hold bytes that are not text
+        return pa.array([_text(value) for value in values], found_type)
+
+
+def _as_json(values: Any) -> Any:
+    """A column of the same form with JSON text for each value that is not null."""
+    if isinstance(values, Constant):
+        return Constant(_as_json([values.value])[0])
+    if isinstance(values, Spread):
+        return Spread(_as_json(values.values), values.counts)
+    return [None if value is None else json_text(value) for value in values]
 
 
 def binary_array(values: Sequence[bytes | bytearray | None]) -> pa.Array:
-    """Bytes, null where they are None, in one buffer."""
+    """A binary array whose bytes are in one buffer; None is null."""
     count = len(values)
     if None not in values:
         offsets = array("i", [0])
@@ -130,9 +140,9 @@ def _headers_array(values: Sequence[Any]) -> pa.Array:
 def record_batch(
     columns: Sequence[Column], values: dict[str, Any], count: int, schema: pa.Schema | None = None
 ) -> pa.RecordBatch:
-    """A record batch of these columns, given by our names; those that are not given are null. `schema` is that of the columns.
+    """A record batch of these columns, from `values` by our names; columns without values are null. `schema` is theirs.
 
-    Raises ValueError where a column is null that must not be.
+    Raises ValueError for a null in a column that may have none.
     """
     nothing = Constant(None)
     arrays = [arrow_array(column.type, values.get(column.name, nothing), count) for column in columns]
@@ -143,17 +153,17 @@ def record_batch(
 
 
 def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROWS) -> Iterator[tuple[dict[str, Any], int]]:
-    """The same columns with their counts of rows, few rows put together with those after them: it is arrays that cost.
+    """The same columns with their numbers of rows; small parts are joined with those after them, because each array costs time.
 
-    For tables of numbers and short texts: what is held is bounded in rows only.
+    For tables of numbers and short texts: only the number of rows held is bounded.
     """
     held: dict[str, list[Any]] = {}
     held_rows = 0
     for columns, count in parts:
-        if held_rows and (count > _FEW or held_rows + count > rows or held.keys() != columns.keys()):
+        if held_rows and (count > _SMALL_ROWS or held_rows + count > rows or held.keys() != columns.keys()):
             yield held, held_rows
             held, held_rows = {}, 0
-        if count > _FEW:
+        if count > _SMALL_ROWS:
             yield columns, count
         elif count:
             for name, values in columns.items():
@@ -163,18 +173,18 @@ def joined(parts: Iterable[tuple[dict[str, Any], int]], *, rows: int = BATCH_ROW
         yield held, held_rows
 
 
-def is_few(columns: dict[str, Any], count: int) -> bool:
-    """Whether rows are so few and so small that they are better put together with others, as `joined` does."""
-    if count > _FEW:
+def is_small(columns: dict[str, Any], count: int) -> bool:
+    """Whether there are so few and so small rows that `joined` should put them together with others."""
+    if count > _SMALL_ROWS:
         return False
     headers = columns.get("headers", ())
     sizes = [_size(value) for name in ("key", "value") for value in columns.get(name, ())]
     sizes += [_size(key) + _size(value) for of_record in headers for key, value in of_record or ()]
-    return sum(sizes) <= _SMALL
+    return sum(sizes) <= _SMALL_BYTES
 
 
 def _spread(values: Any, count: int) -> Iterable[Any]:
-    """Each value of a column of so many rows."""
+    """The values of a column, one for each of its rows."""
     if isinstance(values, Constant):
         return repeat(values.value, count)
     if isinstance(values, Spread):
@@ -183,7 +193,7 @@ def _spread(values: Any, count: int) -> Iterable[Any]:
 
 
 def cut(values: Sequence[Any], sizes: Sequence[int | None], limit: int) -> tuple[Sequence[Any], Any]:
-    """Keys or values of at most `limit` bytes, and which of them were cut. `sizes` are those of these at least, or None."""
+    """Keys or values cut to `limit` bytes, and which of them were cut. `sizes` has at least their sizes, or None if unknown."""
     if not sizes or None not in sizes and max(sizes) <= limit:  # type: ignore[operator, type-var]  # there is no None
         return values, Constant(False)
     is_cut = [_size(value) > limit for value in values]
@@ -191,14 +201,14 @@ def cut(values: Sequence[Any], sizes: Sequence[int | None], limit: int) -> tuple
 
 
 def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of at most so many rows and about so many bytes: large ones are cut, small ones joined.
+    """The same rows in batches of at most `rows` rows and about `size` bytes: large ones are cut, small ones joined.
 
-    What is neither goes on as it is, for to join is to copy.
+    All others stay as they are, because joining copies.
     """
     held: list[pa.RecordBatch] = []
     held_rows = held_size = 0
     for whole in batches:
-        for batch in _pieces(whole, rows, size):
+        for batch in _parts(whole, rows, size):
             batch_size = batch.nbytes
             is_small = _SMALL_PART * batch.num_rows < rows and _SMALL_PART * batch_size < size
             if held and (not is_small or held_rows + batch.num_rows > rows or held_size + batch_size > size):
@@ -214,8 +224,8 @@ def bounded(batches: Iterable[pa.RecordBatch], *, rows: int = BATCH_ROWS, size: 
         yield _joined(held)
 
 
-def _pieces(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:
-    """A batch cut in halves until each has at most so many rows and bytes; a single row is never cut."""
+def _parts(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBatch]:
+    """A batch, halved until each part has at most `rows` rows and `size` bytes; a single row is never cut."""
     if batch.num_rows <= 1 or batch.num_rows <= rows and batch.nbytes <= size:
         if batch.num_rows:
             yield batch
@@ -227,8 +237,8 @@ def _pieces(batch: pa.RecordBatch, rows: int, size: int) -> Iterator[pa.RecordBa
             yield batch.slice(start, end - start)
         return
     half = batch.num_rows // 2
-    yield from _pieces(batch.slice(0, half), rows, size)
-    yield from _pieces(batch.slice(half), rows, size)
+    yield from _parts(batch.slice(0, half), rows, size)
+    yield from _parts(batch.slice(half), rows, size)
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
@@ -244,5 +254,7 @@ def _size(value: object) -> int:
 
 
 def _text(value: object) -> object:
-    """Text that UTF-8 can hold: of bytes in paths that are no text, what stands for them."""
+    """Text that UTF-8 can hold: bytes in paths that are not text are replaced."""
+    if isinstance(value, list):
+        return list(map(_text, value))
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Tables as files of Arrow and Parquet: written beside their place, and put there when they are complete."""
+"""Tables as Arrow and Parquet files: written under a temporary name, renamed when they are complete."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ROW_GROUP_ROWS = 1 << 20
 
 
 class TableFile:
-    """A file of one table, of the form `parquet` (zstd) or `arrow`. It takes its place at the end of the block, if all went well.
+    """A file of one table, in the format `parquet` (zstd) or `arrow`. It gets its name at the end of the block, if all went well.
 
-    Raises FileExistsError where something stands in its place: nothing is overwritten.
+    Raises FileExistsError if there is a file of this name: nothing is overwritten.
     """
 
     def __init__(self, path: str, schema: pa.Schema, form: str = PARQUET) -> None:
@@ -41,7 +41,7 @@ class TableFile:
             self._writer = pa.ipc.new_file(self._temporary, schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take more rows."""
+        """Add rows."""
         self._held.append(batch)
         self._held_bytes += batch.nbytes
         self._held_rows += batch.num_rows

@@ -1,6 +1,6 @@
-"""The tables of the pipeline: which row classes stand side by side in each, and where a row is from.
+"""The tables of the pipeline: the row classes whose columns make up each table, and where a row is from.
 
-This module needs no Arrow, so that a table's columns can be told without it.
+This module does not import Arrow, so the columns of a table are known without it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Place(Row):
 
 
 class FileDetails(Row):
-    """A file as its directory tells it: `kind` is its suffix without the dot, or all of its name where it has none.
+    """A file as its directory lists it: `kind` is its suffix without the dot, or its whole name if it has no suffix.
 
     `state` is what a broker is about to do with it (deleted, cleaned, swap, delete, future, stray), or why it is not read
-    (not-regular, link-outside); null for all others. `allocated` is what it takes on its disk.
+    (not-regular, link-outside); null for all others. `allocated` is the space it takes on disk.
     """
 
     kind: Text
@@ -47,9 +47,9 @@ class FileDetails(Row):
 
 
 class BatchDetails(Row):
-    """What the header of a batch also says, and what became of it (intact, salvaged, damaged).
+    """Further fields of a batch header, and the status of the batch (intact, salvaged, damaged).
 
-    `uncompressed_size` is that of its records, where it was asked for; `isvalid` and `status` are null where checksums were not.
+    `uncompressed_size` is the size of its records, if it was asked for; `isvalid` and `status` are null if checksums were not.
     """
 
     isvalid: Bool | None
@@ -66,7 +66,7 @@ class BatchPosition(Row):
 
 
 class RecordDetails(Row):
-    """What the batch of a record says, and what became of both. Keys and values that are too long are cut."""
+    """Fields of the batch of a record, and the status of both. Keys and values that are too long are cut."""
 
     is_key_truncated: Bool
     is_value_truncated: Bool
@@ -89,18 +89,18 @@ class EntryNumber(Row):
 
 
 class Checkpoint(Row):
-    """An offset of a partition that a broker wrote down for all partitions of a log directory; `kind` is the file's name."""
+    """The offset of a partition in a checkpoint file of a log directory; `kind` is the name of the file."""
 
     kind: Text
     offset: Int64
 
 
 class Segment(Row):
-    """What a log says in all: a row for each.
+    """Totals of a log: one row for each.
 
-    Offsets, timestamps and epochs are those of batches that are not damaged; `records` is what headers say, null where old
-    messages do not tell. `digest` is of offsets, leader epochs, checksums and whether they fit: where it is the same for two
-    replicas, so are their batches. Batches and bytes add up to all that there are, as `kdump check` counts them.
+    Offsets, timestamps and epochs are those of batches that are not damaged. `records` is counted in headers, and null if old
+    messages do not say. `digest` is a hash of offsets, leader epochs, checksums and whether these are right: if it is the same
+    for two replicas, so are their batches. Batches and bytes add up to the whole file, as `kdump check` counts them.
     """
 
     size: Int64
@@ -126,7 +126,7 @@ class Segment(Row):
 
 
 class Unread(Row):
-    """Why there are no rows in place of this one: what could not be read, and from which byte on. Null in all other rows."""
+    """What could not be read and from which byte on, in a row that stands for it; null in all other rows."""
 
     error: Text | None
 
@@ -143,14 +143,15 @@ TABLES: dict[str, tuple[type[Row], ...]] = {
     "checkpoints": (Place, Checkpoint),
     "findings": (Place, Finding),
 }
-"""What stands side by side in each table. A column that several classes have is there once, as the last of them declares it."""
+"""The row classes of each table. A column that several of them have is there once, as the last of them declares it."""
 
 
 def columns_of(table: str, keys: Sequence[str] = (), *, with_error: bool = False) -> tuple[Column, ...]:
-    """The columns of a table, or those with these names, in any case, in the order given.
+    """The columns of a table, or those with these names (upper or lower case), in the order given.
 
-    With `with_error`, the table has a column `error`, and all but where a row is from may be null: some rows stand for what could
-    not be read. Raises UsageError for a table or a column that does not exist, and for names without `error` where it has to be.
+    With `with_error`, some rows stand for what could not be read: the table has a column `error`, and all columns may be null
+    but those that say where a row is from. Raises UsageError for an unknown table or column, and if `error` is needed but not
+    among the names.
     """
     if table not in TABLES:
         raise UsageError(f"there is no table {table!r}", remedy=f"there are {', '.join(TABLES)}")

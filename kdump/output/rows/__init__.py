@@ -1,1 +1,1 @@
-"""Tables as rows for programs and people: NDJSON, JSON, CSV, aligned columns; and the schemas of these rows."""
+"""Rows of any class in each format: NDJSON, JSON, CSV, aligned columns; and the row classes that commands list."""

@@ -1,4 +1,4 @@
-"""Columns of text, aligned by terminal cells: wide characters take two, combining ones none."""
+"""Columns of text, aligned by the cells of a terminal: wide characters take two, combining ones none."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MOST_CHARACTERS_A_CELL = 4  # that are looked at of a text to be cut: more are combining ones, or nonsense
+_MAX_CHARACTERS_PER_CELL = 4  # of a text to be cut; more would be combining characters, or nonsense
 _ELLIPSIS = "…"
 
 
-class Column:
+class TextColumn:
     """A heading and the cells beneath it.
 
-    Numbers stand to the right. Free text may be shortened (`is_text`), all else is whole or not shown.
+    Numbers are aligned to the right. Free text (`is_text`) may be shortened; all else is shown whole or not at all.
     """
 
     __slots__ = ("cells", "heading", "is_right", "is_text", "width")
@@ -30,11 +30,11 @@ class Column:
         """Whether no row has a value here."""
         return all(cell in ("-", "") for cell in self.cells)
 
-    def shortened(self, width: int) -> Column:
+    def shortened(self, width: int) -> TextColumn:
         """The same column, its cells cut to this width."""
         if width >= self.width:
             return self
-        return Column(self.heading, [cut(cell, width) for cell in self.cells], is_right=self.is_right, is_text=True)
+        return TextColumn(self.heading, [cut(cell, width) for cell in self.cells], is_right=self.is_right, is_text=True)
 
     def padded(self) -> list[str]:
         """Heading and cells, all as wide as the column."""
@@ -45,7 +45,7 @@ class Column:
 
 
 def width_of(text: str) -> int:
-    """How many cells of a terminal a text takes."""
+    """The number of terminal cells that a text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # slow to load, and most text is ASCII
@@ -54,40 +54,40 @@ def width_of(text: str) -> int:
 
 
 def widest(texts: Sequence[str]) -> int:
-    """How many cells the widest of some texts takes."""
+    """The number of terminal cells that the widest of some texts takes."""
     measure = len if "".join(texts).isascii() else width_of
     return max(map(measure, texts), default=0)
 
 
 def padded(text: str, width: int, *, is_right: bool = False) -> str:
-    """The text with blanks after it, or before it, so that it takes so many cells."""
+    """The text with blanks after it, or before it, up to this width."""
     gap = " " * (width - width_of(text))
     return gap + text if is_right else text + gap
 
 
 def cut(text: str, size: int) -> str:
-    """The text in at most so many cells; one that is cut ends in an ellipsis."""
+    """The text in at most `size` cells; a text that is cut ends in an ellipsis."""
     if width_of(text) <= size:
         return text
     from rich.cells import set_cell_size
 
-    return set_cell_size(text[: size * _MOST_CHARACTERS_A_CELL], size - 1).rstrip() + _ELLIPSIS
+    return set_cell_size(text[: size * _MAX_CHARACTERS_PER_CELL], size - 1).rstrip() + _ELLIPSIS
 
 
 def chopped(text: str, width: int) -> list[str]:
-    """The text in lines of at most so many cells; one that is empty for an empty text."""
+    """The text in lines of at most `width` cells; an empty line for an empty text."""
     from rich.cells import chop_cells
 
     return chop_cells(text, width) or [""]
 
 
-def total_width(columns: Sequence[Column], gap: int) -> int:
-    """How wide a table of these columns is."""
+def total_width(columns: Sequence[TextColumn], gap: int) -> int:
+    """The width of a table of these columns."""
     return sum(column.width for column in columns) + gap * (len(columns) - 1)
 
 
-def fitted(columns: Sequence[Column], gap: int, width: int, least: int) -> list[Column] | None:
-    """The columns with their free text shortened to fit a width, the longest first; None where that is not enough.
+def fitted(columns: Sequence[TextColumn], gap: int, width: int, least: int) -> list[TextColumn] | None:
+    """The columns with their free text shortened to fit a width, the longest first; None if that is not enough.
 
     No column becomes narrower than `least` or its heading.
     """
@@ -104,7 +104,7 @@ def fitted(columns: Sequence[Column], gap: int, width: int, least: int) -> list[
 
 
 def _common_limit(bounds: Sequence[tuple[int, int]], room: int) -> int:
-    """The largest width that no column need exceed if all together are to fit; each has a least and a natural width."""
+    """The largest width to cut columns to so that all of them fit. `bounds` has the least and the natural width of each."""
     low, high = 0, max(natural for _, natural in bounds)
     while low < high:
         middle = (low + high + 1) // 2
@@ -115,8 +115,8 @@ def _common_limit(bounds: Sequence[tuple[int, int]], room: int) -> int:
     return low
 
 
-def lines_of(columns: Sequence[Column], gap: int) -> Iterator[str]:
-    """Headings, then each row, as lines that end where their text does."""
+def lines_of(columns: Sequence[TextColumn], gap: int) -> Iterator[str]:
+    """The line of headings, then a line for each row, without blanks at their ends."""
     between = " " * gap
     for cells in zip(*(column.padded() for column in columns), strict=True):
         yield between.join(cells).rstrip()

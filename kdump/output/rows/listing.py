@@ -1,6 +1,6 @@
-"""The tables that commands list: those of the formats, with where each row is from and what became of it.
+"""The rows that commands list: those of the file formats, with the status of each and the file it is from.
 
-Rows of a table have one schema, whatever the data: what a row does not have is null.
+All rows of a table have one schema, whatever the data: what a row does not have is null.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from kdump.formats.producer_snapshot import ProducerState
     from kdump.formats.record import Record
     from kdump.messages.kafka_json import Json
-    from kdump.output.decoded import Decoded
+    from kdump.output.rows.decoded import Decoded
 
     Object = dict[str, str | None]
     Objects = list[Object]
 
 
-class ListedBatch(RecordBatch):
+class ListedBatch(RecordBatch, kind="batch"):
     """A batch with its `status` (intact, salvaged, damaged) and its file; a damaged range has a position and a size at least."""
 
     status: Text
     file: Text
 
 
-class ListedRecord(Row):
+class ListedRecord(Row, kind="record"):
     """A record with its `status` and its file; keys and values that are no UTF-8 stand in the Base64 columns.
 
     Each header is an object with `key`, `keyBase64`, `value` and `valueBase64`. What a decoder made of key and value stands in
@@ -60,7 +60,7 @@ class ListedRecord(Row):
     file: Text
 
 
-class ListedIndexEntry(OffsetIndexEntry):
+class ListedIndexEntry(OffsetIndexEntry, kind="index-entry"):
     """An entry of an offset index; `log_offset` is the last offset of the batch there, `status` says whether they agree."""
 
     log_offset: Int64 | None
@@ -68,7 +68,7 @@ class ListedIndexEntry(OffsetIndexEntry):
     file: Text
 
 
-class ListedTimeIndexEntry(TimeIndexEntry):
+class ListedTimeIndexEntry(TimeIndexEntry, kind="timeindex-entry"):
     """An entry of a time index; `log_timestamp` is the largest of the batch that ends at its offset, if one does."""
 
     log_timestamp: Int64 | None
@@ -76,14 +76,14 @@ class ListedTimeIndexEntry(TimeIndexEntry):
     file: Text
 
 
-class ListedTransaction(AbortedTransaction):
+class ListedTransaction(AbortedTransaction, kind="transaction"):
     """An entry of a transaction index."""
 
     status: Text
     file: Text
 
 
-class ListedProducer(Row):
+class ListedProducer(Row, kind="producer"):
     """The state of a producer as Kafka's tool names it; without a known batch its fields are null."""
 
     producer_id: Int64
@@ -100,7 +100,7 @@ class ListedProducer(Row):
     file: Text
 
 
-class ListedCheckpointOffset(Row):
+class ListedCheckpointOffset(Row, kind="checkpoint-offset"):
     """An offset that a log directory has noted of a partition, with its line; a line that is no entry has nothing else.
 
     What the offset is, the file's name says: recovery point, high watermark, log start, or how far the cleaner has come.
@@ -114,7 +114,7 @@ class ListedCheckpointOffset(Row):
     file: Text
 
 
-class ListedLeaderEpoch(Row):
+class ListedLeaderEpoch(Row, kind="leader-epoch"):
     """A leader epoch and the first offset that was written in it, with its line; a line that is no entry has nothing else."""
 
     epoch: Int32 | None
@@ -130,7 +130,7 @@ def batches(table: Table[RecordBatch], statuses: Sequence[str], file: str) -> Ta
 
 
 def damaged_batch(row: Row | None, through: str, start: int, end: int, file: str) -> Table[ListedBatch]:
-    """A damaged range as one row, with the fields of the batch it begins with up to `through`."""
+    """A damaged range as one row. It has the fields of the batch at its start, up to `through`."""
     values: list[Any] = []
     is_sound = row is not None
     for column in RecordBatch.schema:
@@ -147,9 +147,9 @@ def records(
     file: str,
     decoded: Sequence[Decoded | None] | None = None,
 ) -> Table[ListedRecord]:
-    """Records with the positions of their batches, and their statuses unless a message is damaged itself.
+    """Records with the positions and statuses of their batches; a message that is damaged itself has that status.
 
-    `decoded` is what a decoder made of each record, None where none looked at it.
+    `decoded` has the decoded key and value of each record, None if no decoder was asked.
     """
     nothing = [None] * len(table)
     contents = zip(statuses, table["key"], table["value"], table["isvalid"], strict=True)
@@ -201,7 +201,7 @@ def producer(state: ProducerState, file: str) -> list[object]:
 
 
 def _texts(column: Sequence[bytes | CorruptData | None]) -> tuple[Sequence[str | None], Sequence[str | None]]:
-    """Bytes as text where they are UTF-8, and as Base64 where they are not."""
+    """Bytes as text if they are UTF-8, and as Base64 if they are not."""
     pairs = [_text(data) if isinstance(data, bytes | bytearray) else (None, None) for data in column]
     texts, encoded = zip(*pairs, strict=True) if pairs else ((), ())
     return texts, encoded
@@ -212,7 +212,7 @@ def _error(fault: CorruptData | None) -> str | None:
 
 
 def _is_unreadable(key: object, value: object, is_valid: bool | None) -> bool:
-    """Whether a message has a CRC of its own that does not fit, or a key or value that reaches past its end."""
+    """Whether the CRC of a message itself is wrong, or its key or value reaches past its end."""
     return is_valid is False or isinstance(key, Exception) or isinstance(value, Exception)
 
 

@@ -1,1 +1,1 @@
-"""Reports for people: what is found, what a fault is, what a release changed."""
+"""Texts for people: reports of checks, forecasts and scans, explanations of faults, changes of releases."""

@@ -1,49 +1,23 @@
-"""Releases and what they changed, for people and for programs."""
+"""What releases changed, as text for people."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 
-from kdump.output.rows.ndjson import NdjsonOutput
 from kdump.releases.changes import EXCEPTION, LINE, OPTION, TEXT, text_of
 from kdump.releases.history import RELEASES
-from kdump.tables import Int32, Row, Table, Text, camel_case
+from kdump.tables import camel_case
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from kdump.releases.changes import Change, Group, Plain
-
-    Texts = list[str]
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _INDENT = 25
 _MAX_LINES = 3  # of what a group changed; the rest is counted
-
-
-class ListedGroup(Row):
-    """Releases that print alike, and in phrases what the first of them changed."""
-
-    first: Text
-    last: Text
-    count: Int32
-    releases: Texts
-    changes: Texts
-
-
-class ListedChange(Row):
-    """Something that is not the same in two releases; `old` or `new` is null where one does not have it."""
-
-    old_release: Text
-    new_release: Text
-    kind: Text
-    name: Text
-    summary: Text
-    what: Text
-    old: Plain
-    new: Plain
 
 
 def groups_text(groups: Sequence[Group], width: int) -> str:
@@ -75,7 +49,7 @@ def _group_lines(group: Group, width: int) -> list[str]:
 
 
 def _overview(changes: Sequence[Change]) -> list[str]:
-    """The changes in phrases; options whose help is only worded in another way, and exceptions, are counted."""
+    """The changes in phrases; exceptions, and options whose help only has other words, are counted."""
     is_minor = [change.kind == EXCEPTION or change.kind == OPTION and change.old is not None for change in changes]
     phrases = [change.summary for change, minor in zip(changes, is_minor, strict=True) if not minor]
     for kind, what in ((OPTION, "help of {} reworded"), (EXCEPTION, "{} changed")):
@@ -105,7 +79,7 @@ def changes_text(old: str, new: str, changes: Sequence[Change], alike: Group, wi
 
 
 def _shown(value: Plain, kind: str) -> str:
-    """A value on one line, with the names of fields as Kafka spells them; quotes show where blanks stand at an end."""
+    """A value on one line, with the names of fields as Kafka spells them; quoted if it begins or ends with a blank."""
     if not isinstance(value, str) or kind not in (LINE, TEXT):
         return text_of(value)
     text = _FIELD.sub(lambda field: "{" + camel_case(field[1]) + "}", value.removesuffix("\n")).replace("\n", "\\n")
@@ -113,7 +87,7 @@ def _shown(value: Plain, kind: str) -> str:
 
 
 def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
-    """A text in lines; a word is never cut, and a blank at its start is kept."""
+    """A text in lines; words are never cut, and a blank at its start is kept."""
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     ) or [first.rstrip()]
@@ -122,25 +96,3 @@ def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
 def _span(group: Group) -> str:
     first, last = group.releases[0], group.releases[-1]
     return first if first == last else f"{first} - {last}"
-
-
-def groups_ndjson(groups: Sequence[Group], write: Callable[[str], None]) -> None:
-    """One object a group."""
-    rows = [
-        [group.releases[0], group.releases[-1], len(group.releases), group.releases, [change.summary for change in group.changes]]
-        for group in groups
-    ]
-    _write(ListedGroup, rows, write)
-
-
-def changes_ndjson(old: str, new: str, changes: Sequence[Change], write: Callable[[str], None]) -> None:
-    """One object a change."""
-    rows = [[old, new, *(getattr(change, column.name) for column in ListedChange.schema[2:])] for change in changes]
-    _write(ListedChange, rows, write)
-
-
-def _write(row_class: type[Row], rows: Iterable[list[object]], write: Callable[[str], None]) -> None:
-    output = NdjsonOutput(write)
-    output.start(row_class)
-    output.write(Table.of(row_class, list(rows)))
-    output.end()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, LOG_OVERHEAD
-from kdump.output.fleet import CodecUse, KeyUse, LargeRecord, PartitionSize, TopicSize, TopicSpan
+from kdump.output.rows.fleet import CodecUse, KeyUse, LargeRecord, PartitionSize, TopicSize, TopicSpan
 from kdump.pipeline.fleet.query import PLACE, Query
 
 

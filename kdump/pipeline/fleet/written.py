@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from kdump.binary.batch_header import BATCH_HEADER_SIZE, LOG_OVERHEAD
 from kdump.output.arrow.files import TableFile
 from kdump.output.arrow.schemas import table_schema
-from kdump.output.fleet import CodecUse, TopicSize, uncompressed_of_all
+from kdump.output.rows.fleet import CodecUse, TopicSize, uncompressed_of_all
 from kdump.pipeline.fleet import local, statistics
 
 if TYPE_CHECKING:

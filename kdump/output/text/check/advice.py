@@ -1,4 +1,4 @@
-"""Commands that mend what was found, filled in and quoted for a shell: given only where they help."""
+"""Commands that repair what was found, with their arguments, quoted for a shell: given only where they help."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
     from kdump.checks.finding import FileReport, Finding
 
-_MOST_COMMANDS = 5  # of a kind
+_MAX_COMMANDS = 5  # of a kind
 _LOG = "log"
 _WITNESSES = ("index-position-past-log", "timeindex-offset-not-found", "index-orphan", "offset-gap")
-"""The log may lack batches, of which its indexes then are witnesses: these have to stay."""
+"""Findings that suggest that the log lacks batches: its indexes are evidence of these, and have to stay."""
 
 
 class Advice:
-    """Takes all findings and files of a check, then says what to type."""
+    """Collects the findings and files of a check, then says what to type."""
 
     def __init__(self, *, proves_logs: bool = True) -> None:
-        """`proves_logs`: whether the check reads all bytes of logs, so that one without findings is sound."""
+        """`proves_logs` says that the check reads all bytes of logs, so that a log without findings is sound."""
         self._proves_logs = proves_logs
         self._with_findings: set[str] = set()  # paths of segments, without a suffix, whose log has findings
-        self._lacking: set[str] = set()  # whose log may lack batches
+        self._lacking: set[str] = set()  # segments whose log may lack batches
         self._whole: dict[str, bool] = {}  # whether all bytes of a log are intact
-        self._indexes: dict[str, str] = {}  # by segment: its offset index, that has to be made again
+        self._indexes: dict[str, str] = {}  # by segment: its offset index, which has to be rebuilt
         self._transactions: dict[tuple[str, int, int], None] = {}  # topic, partition, first offset
 
     def finding(self, finding: Finding, *, is_known: bool = False) -> None:
@@ -57,13 +57,13 @@ class Advice:
             self._whole[_segment(report.path)] = report.bytes_intact == report.size
 
     def steps(self) -> Iterator[str]:
-        """Commands, each a line with what it does after it."""
+        """Commands, one a line, each with a comment on what it does."""
         whole = [segment for segment in self._indexes if self._is_sound(segment)]
-        for segment in whole[:_MOST_COMMANDS]:
+        for segment in whole[:_MAX_COMMANDS]:
             index = shlex.quote(os.path.join(".", self._indexes[segment]) if segment.startswith("-") else self._indexes[segment])
             yield f"rm {index}   # with the broker stopped; the log is sound, the next start makes its indexes again"
         yield from _more(whole, "index", "indexes")
-        for topic, partition, offset in list(self._transactions)[:_MOST_COMMANDS]:
+        for topic, partition, offset in list(self._transactions)[:_MAX_COMMANDS]:
             tool = "kafka-transactions.sh --bootstrap-server HOST:9092"
             where = f"--topic {shlex.quote(topic)} --partition {partition}"
             yield f"{tool} find-hanging {where}   # if it names the transaction that starts at {offset}, then"
@@ -71,7 +71,7 @@ class Advice:
         yield from _more(list(self._transactions), "transaction", "transactions")
 
     def rebuild(self) -> str:
-        """What is to be done about indexes, where it is the same for all that were found; empty where it differs."""
+        """What to do about indexes, if it is the same for all that were found; empty if it differs."""
         if not self._indexes:
             return ""
         if all(map(self._is_sound, self._indexes)):
@@ -100,6 +100,6 @@ def _segment(path: str) -> str:
 
 
 def _more(found: Sequence[object], one: str, several: str) -> Iterator[str]:
-    more = len(found) - _MOST_COMMANDS
+    more = len(found) - _MAX_COMMANDS
     if more > 0:
         yield f"# and {more:,} more {one if more == 1 else several} likewise; --all names each"

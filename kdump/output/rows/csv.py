@@ -1,4 +1,4 @@
-"""Tables as CSV (RFC 4180, but lines end as in Unix) with a heading."""
+"""Rows as CSV (RFC 4180, but lines end as in Unix) with a heading."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from kdump.binary.java_strings import escaped
 from kdump.output.kafka.lines import Template
-from kdump.output.rows.ndjson import json_text
+from kdump.output.rows.json_text import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,27 +14,31 @@ if TYPE_CHECKING:
 
     from kdump.tables import Row, Table
 
+_AS_JSON = (list, dict)
 _NEEDS_QUOTES = re.compile('[,"\r\n]|^$')
 
 
-class CsvOutput:
-    """Writes a heading and one record a row: null is an empty field, empty text is quoted, headers of records are JSON.
+class CsvFormatter:
+    """Writes a heading and one record a row: null is an empty field, empty text is quoted, lists and objects are JSON.
 
-    On a terminal control characters are escaped, so that a row is one line there; elsewhere text with line ends is quoted.
+    Only rows of the first class are written. On a terminal, control characters are escaped, so that a row is one line there;
+    elsewhere text with line ends is quoted.
     """
 
     def __init__(self, write: Callable[[str], None], *, is_terminal: bool = False) -> None:
         self._write = write
         self._is_terminal = is_terminal
+        self._row_class: type[Row] | None = None
         self._line = Template([""], [])
 
-    def start(self, row_class: type[Row]) -> None:
+    def start(self, row_class: type[Row], *_others: type[Row]) -> None:
+        self._row_class = row_class
         literals = ["," if number else "" for number in range(len(row_class.schema))]
         self._line = Template([*literals, "\n"], [column.name for column in row_class.schema])
         self._write(",".join(column.key for column in row_class.schema) + "\n")
 
     def write(self, table: Table[Row]) -> None:
-        if len(table):
+        if table.row_class is self._row_class and len(table):
             self._write("".join(self._line.lines(lambda name: self._fields(table[name]), len(table))))
 
     def end(self) -> None:
@@ -52,11 +56,9 @@ class CsvOutput:
             return ""
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(value, list):
-            value = json_text(value)
-        text = str(value)
+        text = json_text(value) if isinstance(value, _AS_JSON) else str(value)
         if not text.isascii():
-            # names of files may hold bytes that are no UTF-8, which the fields of a table may not
+            # file names may hold bytes that are not UTF-8, which the fields of a CSV file may not
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         if self._is_terminal:
             text = escaped(text)

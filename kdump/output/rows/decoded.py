@@ -1,7 +1,7 @@
-"""Keys and values of records as JSON objects, of one form whatever the release: what the forms of output for programs show.
+"""Decoded keys and values of records as JSON objects, which are the same whatever the release: for NDJSON, CSV and tables.
 
 Records of internal topics have Kafka's JSON form, as its newest tool prints it: the type and the data of a key, the version and
-the data of a value. Where a value is null, so is its object: a tombstone.
+the data of a value. The object of a null value (a tombstone) is null.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Decoded:
-    """What a key and a value say; `fault` is why one of them could not be read, which is None then."""
+    """A key and a value decoded. One that could not be decoded is None, and `fault` says why."""
 
     __slots__ = ("fault", "key", "value")
 
@@ -40,7 +40,7 @@ def decoder_of(topic: str) -> Decoder:
 
 
 def plain_decoder(key_kind: str, value_kind: str) -> Decoder | None:
-    """A decoder of numbers, `integer` or `long`; None where both are strings, which need none."""
+    """A decoder of numbers, `integer` or `long`; None if both are strings, which need no decoder."""
     if key_kind == value_kind == "string":
         return None
 
@@ -63,7 +63,7 @@ def plain_decoder(key_kind: str, value_kind: str) -> Decoder | None:
 
 
 def control_record_of(key: bytes | None, value: bytes | None) -> Decoded:
-    """What a control record says: `{"controlType":"COMMIT"}`, and the message of its value."""
+    """A control record decoded: `{"controlType":"COMMIT"}`, and the message of its value."""
     decoded = Decoded()
     try:
         type_id = control_record.type_of(key)
@@ -184,4 +184,4 @@ TOPICS: dict[str, Callable[[], Decoder]] = {
     "remote-log-metadata": _remote_log_metadata,
     "share-group-state": _share_group_state,
 }
-"""What makes a decoder, by the topic's name without the underscores in front, and with hyphens inside."""
+"""What makes a decoder, by the name of the topic with hyphens, without the underscores at its start."""

@@ -1,14 +1,16 @@
-"""JSON Schemas of the rows that commands list, made from the row classes: name, type, whether null is possible, description."""
+"""JSON Schemas of rows, made from the row classes: name, type, whether null is possible, description."""
 
 from __future__ import annotations
 
-from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, FileReport, Finding, Start, Summary
+from kdump.checks.finding import DESCRIPTIONS, SEVERITIES, Finding
 from kdump.forecasts import forecast
 from kdump.forecasts.outcome import OUTCOMES
 from kdump.forecasts.row import Forecast
 from kdump.forecasts.settings import STOPS
-from kdump.output.forecast import SUMMARY_DESCRIPTIONS, ForecastSummary
-from kdump.output.rows import listing
+from kdump.output import check
+from kdump.output import forecast as forecast_output
+from kdump.output.rows import forecast_summary, listing
+from kdump.output.rows.forecast_summary import ForecastSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,26 +18,27 @@ if TYPE_CHECKING:
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
-ROWS: dict[str, type[Row]] = {
-    "finding": Finding,
-    "file": FileReport,
-    "start": Start,
-    "summary": Summary,
-    "batch": listing.ListedBatch,
-    "record": listing.ListedRecord,
-    "index-entry": listing.ListedIndexEntry,
-    "timeindex-entry": listing.ListedTimeIndexEntry,
-    "transaction": listing.ListedTransaction,
-    "producer": listing.ListedProducer,
-    "checkpoint-offset": listing.ListedCheckpointOffset,
-    "leader-epoch": listing.ListedLeaderEpoch,
-    "forecast": Forecast,
-    "forecast-summary": ForecastSummary,
-}
-"""What there are schemas of: lines of `kdump check --output ndjson` by their `kind`, and those of the other commands."""
+_REPORTS: tuple[type[Row], ...] = (*check.ROW_CLASSES, *forecast_output.ROW_CLASSES)
+"""Rows of outputs with several classes: each line of NDJSON has its `kind`."""
 
-_KINDS = ("finding", "file", "start", "summary", "forecast", "forecast-summary")
-_DESCRIPTIONS = {**DESCRIPTIONS, Forecast: forecast.DESCRIPTIONS, ForecastSummary: SUMMARY_DESCRIPTIONS}
+_LISTED: tuple[type[Row], ...] = (
+    listing.ListedBatch,
+    listing.ListedRecord,
+    listing.ListedIndexEntry,
+    listing.ListedTimeIndexEntry,
+    listing.ListedTransaction,
+    listing.ListedProducer,
+    listing.ListedCheckpointOffset,
+    listing.ListedLeaderEpoch,
+)
+"""Rows of outputs with one class."""
+
+ROWS: dict[str, type[Row]] = {
+    row_class.row_kind: row_class for row_class in (*check.ROW_CLASSES, *_LISTED, *forecast_output.ROW_CLASSES)
+}
+"""The rows that have a schema, by their kind."""
+
+_DESCRIPTIONS = {**DESCRIPTIONS, Forecast: forecast.DESCRIPTIONS, ForecastSummary: forecast_summary.DESCRIPTIONS}
 _INTEGERS = {"Int8": 8, "Int16": 16, "Int32": 32, "Int64": 64}
 _ENUMS: dict[tuple[type[Row], str], list[str]] = {
     (Finding, "severity"): list(SEVERITIES),
@@ -48,7 +51,7 @@ def schema_of(name: str) -> dict[str, object]:
     """The JSON Schema of one line of NDJSON: an object with all columns, and no others."""
     row_class = ROWS[name]
     properties: dict[str, object] = {}
-    if name in _KINDS:
+    if row_class in _REPORTS:
         properties["kind"] = {"const": name, "description": "What this line is."}
     for column in row_class.schema:
         properties[column.key] = _property(row_class, column)
@@ -66,8 +69,8 @@ def schema_of(name: str) -> dict[str, object]:
 def _property(row_class: type[Row], column: Column) -> dict[str, object]:
     if column.type == "Json":  # what a decoder makes of bytes
         return {"type": ["object", "integer", "null"]}
-    json_type, bounds = _type(column.type)
-    property_: dict[str, object] = {"type": [json_type, "null"] if column.is_nullable else json_type, **bounds}
+    json_type, more = _type(column.type)
+    property_: dict[str, object] = {"type": [json_type, "null"] if column.is_nullable else json_type, **more}
     if (row_class, column.name) in _ENUMS:
         property_["enum"] = _ENUMS[row_class, column.name]
     description = _DESCRIPTIONS.get(row_class, {}).get(column.name)
@@ -86,13 +89,15 @@ def _type(name: str) -> tuple[str, dict[str, object]]:
         return "number", {}
     if name == "Bool":
         return "boolean", {}
-    if name == "Objects":
-        return "array", {"items": {"type": "object", "additionalProperties": {"type": ["string", "null"]}}}
-    if name == "Texts":
-        return "array", {"items": {"type": "string"}}
-    if name == "Pairs":
-        pair = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
-        return "array", {"items": pair}
-    if name == "Changes":
-        return "array", {"items": {"type": "object", "additionalProperties": {"type": ["string", "integer", "null"]}}}
+    if name == "Objects":  # headers of records
+        return _type("list[dict[Text, Text | None]]")
+    if name == "Pair":
+        return "array", {"items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+    if name.startswith("list["):
+        json_type, more = _type(name.removeprefix("list[").removesuffix("]"))
+        return "array", {"items": {"type": json_type, **more}}
+    if name.startswith("dict["):
+        values = name.partition(", ")[2].removesuffix("]").split(" | ")
+        types = ["null" if value == "None" else _type(value)[0] for value in values]
+        return "object", {"additionalProperties": {"type": types}}
     return "string", {}

@@ -1,4 +1,4 @@
-"""Ranges of offsets or bytes, put together and told in a line."""
+"""Ranges of offsets or bytes, merged and shown on one line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ranges:
 
     @property
     def total(self) -> int:
-        """How many numbers are in them."""
+        """The number of all numbers in them."""
         return sum(last - first + 1 for first, last in self.merged())
 
     def merged(self) -> Sequence[tuple[int, int]]:
@@ -47,7 +47,7 @@ class Ranges:
         return self._ranges
 
     def text(self, what: str, most: int) -> str:
-        """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most so many are named."""
+        """Such as `offsets 3, 11 to 1,200 and 4 more ranges`; at most `most` are named."""
         merged = self.merged()
         named = [f"{first:,}" if first == last else f"{first:,} to {last:,}" for first, last in merged[:most]]
         more = f" and {counted(len(merged) - most, 'more range')}" if len(merged) > most else ""

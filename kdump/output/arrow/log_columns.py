@@ -1,4 +1,4 @@
-"""The columns of batches and of records, as Arrow's tables have them, from the chunks that a log is read in."""
+"""The columns of batches and of records for Arrow, made from the chunks of a log."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _OF_BATCH = (
 )
 
 UNREADABLE = "damaged"
-"""The status of a record whose own checksum does not fit, or whose key or value reaches past its end."""
+"""The status of a record whose own checksum is wrong, or whose key or value reaches past its end."""
 
 
 def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Sequence[int | None] | None = None) -> Columns:
-    """The columns of batches, all but those that say where they are from."""
+    """All columns of batches but those that say where a batch is from."""
     base_timestamps: Any = Constant(None)
     if chunk.is_legacy:
         attributes = [header[MESSAGE_ATTRIBUTES] for header in chunk.headers]
@@ -49,7 +49,7 @@ def batch_columns(chunk: Chunk, statuses: Sequence[str], uncompressed_sizes: Seq
 
 
 def record_columns(part: RecordChunk, statuses: Mapping[int, str], max_value_bytes: int) -> Columns:
-    """The columns of records; `statuses` are those of their batches by position."""
+    """All columns of records but those that say where a record is from. `statuses` are those of batches, by position."""
     batches, records = part.batches, part.records
     spreading = Spreading(part.counts)
     keys, keys_cut = cut(records["key"], records["key_size"], max_value_bytes)
@@ -82,7 +82,7 @@ def _statuses_of_messages(part: RecordChunk, statuses: Mapping[int, str]) -> lis
 
 
 def _control_types(part: RecordChunk) -> object:
-    """What kind of control record each is: a name, or a number without one; None for all others."""
+    """The type of each control record: its name, or its number if it has none; None for all other records."""
     is_control = part.batches["is_control"]
     if True not in is_control:
         return Constant(None)

@@ -1,15 +1,15 @@
-"""What is said of a fault in general: cause, consequence, remedy; and which faults a line of a broker's log points to."""
+"""Explains faults: cause, consequence, remedy; and finds the faults that a line of a broker's log points to."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-from textwrap import wrap
 
 from kdump.binary.java_strings import escaped
 from kdump.checks import catalogue
 from kdump.checks.catalogue import broker_words
+from kdump.output.text.writer import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LABEL_WIDTH = 21
 _FILE = re.compile(r"(?<![^\s'\"(\[=])/\S*?/(\d{20}\.\w+|leader-epoch-checkpoint|partition\.metadata)(?!\w)")
-"""The path of a file of a partition, as log lines name it."""
+"""The path of a file of a partition in a log line."""
 
 
 def explanation(code: str, width: int) -> str:
@@ -40,15 +40,15 @@ def explanation(code: str, width: int) -> str:
 
 
 def meaning(text: str, width: int) -> str:
-    """What a line of a broker's or client's log says, or an exception's name, and the faults behind it; empty if unknown."""
-    said = list(_said(text))
-    if not said:
+    """What a line of a broker's or client's log means, or an exception's name, and the faults that cause it; empty if unknown."""
+    found = list(_meanings(text))
+    if not found:
         return ""
     lines: list[str] = []
-    for words, what, codes in said:
-        lines += [*([""] if lines else []), *_wrapped(f"{words}: {what}.", width)]
+    for words, what, codes in found:
+        lines += [*([""] if lines else []), *wrapped(f"{words}: {what}.", width)]
         lines += _listed((catalogue.FAULTS[code] for code in codes), max(map(len, codes), default=0) + 2, width)
-    named = {code for _, _, codes in said for code in codes}
+    named = {code for _, _, codes in found for code in codes}
     if len(named) == 1:
         return "\n".join(lines) + "\n\n" + explanation(named.pop(), width)
     more = ["kdump explain CODE tells more."] if named else []
@@ -59,8 +59,8 @@ def meaning(text: str, width: int) -> str:
     return "\n".join([*lines, *([""] if more else []), *more]) + "\n"
 
 
-def _said(text: str) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Words in a text, what they mean, and the faults behind them; exceptions only where no phrase is more exact."""
+def _meanings(text: str) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Words in a text, their meaning, and the faults that cause them; exceptions only if no phrase is more exact."""
     told: set[str] = set()
     for phrase in broker_words.phrases_in(text):
         found = phrase.pattern.search(text)
@@ -89,16 +89,12 @@ def _listed(faults: Iterable[catalogue.FaultKind], code_width: int, width: int) 
     """Faults with their severities and titles, a line each."""
     lines = []
     for fault in faults:
-        first, *others = _wrapped(fault.title, width - code_width - 11)
+        first, *others = wrapped(fault.title, width - code_width - 11)
         lines.append(f"  {fault.severity:9}{fault.code:{code_width}}{first}")
         lines += [" " * (code_width + 11) + line for line in others]
     return lines
 
 
 def _labelled(label: str, text: str, width: int) -> list[str]:
-    first, *others = _wrapped(text, width - _LABEL_WIDTH)
+    first, *others = wrapped(text, width - _LABEL_WIDTH)
     return [f"{label:{_LABEL_WIDTH}}{first}", *(" " * _LABEL_WIDTH + line for line in others)]
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)

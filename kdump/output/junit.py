@@ -1,4 +1,4 @@
-"""A check as JUnit XML, the form that build servers read: a suite for each directory, a test case for each file."""
+"""A check as JUnit XML, which build servers read: a suite for each directory, a test case for each file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
 
-_MAX_LINES = 100  # of one file; a suite is held until it is over
+_MAX_LINES = 100  # of one file; a suite is held in memory until its end
 
 
 class JunitReport:
-    """A file passes where nothing is as bad as `fail_on`; one that could not be examined is an error, as JUnit has them.
+    """A file passes if no finding is as bad as `fail_on`. One that could not be examined is an error in the sense of JUnit.
 
-    Findings that do not fail stand in `system-out`.
+    Findings that do not fail go to `system-out`.
     """
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
@@ -74,8 +74,8 @@ class _Case:
     def __init__(self, path: str) -> None:
         self._path = path
         self.fails = self.is_unexamined = False
-        self._failing = _Told()
-        self._others = _Told()
+        self._failing = _Findings()
+        self._others = _Findings()
 
     def add(self, finding: Finding, *, fails: bool, is_unexamined: bool) -> None:
         self.fails = self.fails or fails
@@ -96,8 +96,8 @@ class _Case:
         return f"{opening}>\n{inner}</testcase>\n" if inner else f"{opening}/>\n"
 
 
-class _Told:
-    """Findings of one file: the first of them as lines, the others counted."""
+class _Findings:
+    """Findings of one file: the first ones as lines, the others counted."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -122,7 +122,7 @@ def _attribute(text: str) -> str:
 
 
 def _legal(text: str) -> str:
-    """The text without what XML has no way to say."""
+    """The text without characters that XML cannot represent."""
     text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if text.isprintable():
         return text

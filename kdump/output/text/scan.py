@@ -1,4 +1,4 @@
-"""What a scan found, as lines for people: topics by size, then what is wrong, the worst first."""
+"""The results of a scan as lines for people: topics by size, then findings, the worst first."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from kdump.binary.codecs import CODECS, NONE
 from kdump.binary.java_strings import escaped
 from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
 from kdump.checks.wording import counted, time
-from kdump.output.findings.sizes import size_text
-from kdump.output.fleet import CodecLine, TopicLine, uncompressed_of_all
-from kdump.output.rows.columns import Column, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.columns import TextColumn, cut, fitted, lines_of, total_width, width_of
+from kdump.output.rows.fleet import CodecLine, TopicLine, uncompressed_of_all
+from kdump.output.text.sizes import size_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
-    from kdump.output.fleet import CodecUse, TopicSize
+    from kdump.output.rows.fleet import CodecUse, TopicSize
 
-_TOPICS = 20  # that get a line of their own
-_FINDINGS = 10  # that are told; all others are counted by code
-_OF_A_CODE = 3  # of these
-_CODES = 20  # that are counted by name
-_LEAST_NAME = 16  # cells that the name of a topic is not shortened below
+_MAX_TOPICS = 20  # that get a line each
+_MAX_FINDINGS = 10  # that are shown; all are counted by code
+_MAX_OF_A_CODE = 3  # of these
+_MAX_CODES = 20  # that get a line each
+_MIN_NAME = 16  # cells; the name of a topic is not shortened to fewer
 _GAP = 2
 _INDENT = 9
 _HEADINGS = ("topic", "partitions", "segments", "size", "records", "codec", "findings")
@@ -67,7 +67,7 @@ def topic_lines(
 
 
 def codec_lines(codecs: Sequence[CodecUse]) -> list[CodecLine]:
-    """A row for each codec, the one that holds most first. What was not measured of a topic is taken for what was of others."""
+    """A row for each codec, the one that holds most first. If a topic was not measured, the savings of the others are assumed."""
     uses: dict[str, list[CodecUse]] = {}
     for use in codecs:
         uses.setdefault(use.codec, []).append(use)
@@ -84,7 +84,7 @@ def codec_lines(codecs: Sequence[CodecUse]) -> list[CodecLine]:
 
 
 def text_of_codecs(lines: Sequence[CodecLine], *, width: int | None = None) -> list[str]:
-    """Codecs as aligned lines with what they save; empty where nothing is compressed."""
+    """Codecs as aligned lines with their savings; empty if nothing is compressed."""
     packed = [line for line in lines if line.codec != CODECS[NONE]]
     if not packed:
         return []
@@ -105,50 +105,50 @@ def _codec_cells(line: CodecLine) -> tuple[str, ...]:
 def _aligned(
     headings: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int], *, width: int | None = None
 ) -> list[str]:
-    """Rows of cells as lines under their headings, the columns in `right` to the right.
+    """Rows of cells as lines under their headings; the columns in `right` are aligned to the right.
 
-    Where a width is given, names in the first column are shortened to fit it; where that is not enough, each row becomes two or
-    more lines, of which those after the first are indented.
+    If a width is given, names in the first column are shortened to fit it. If that is not enough, each row becomes several
+    lines, indented after the first.
     """
     columns = [
-        Column(heading, cells, is_right=number in right, is_text=number == 0)
+        TextColumn(heading, cells, is_right=number in right, is_text=number == 0)
         for number, (heading, cells) in enumerate(zip(headings, zip(*rows, strict=True), strict=True))
     ]
     if width is None or total_width(columns, _GAP) <= width:
         return list(lines_of(columns, _GAP))
-    found = fitted(columns, _GAP, width, _LEAST_NAME)
+    found = fitted(columns, _GAP, width, _MIN_NAME)
     if found is not None:
         return list(lines_of(found, _GAP))
-    return [line for row in rows for line in _told_in_lines(headings, row, width)]
+    return [line for row in rows for line in _in_lines(headings, row, width)]
 
 
-def _told_in_lines(headings: Sequence[str], row: Sequence[str], width: int) -> list[str]:
-    """A row as its name, and beneath it what else is known, each with its heading."""
+def _in_lines(headings: Sequence[str], row: Sequence[str], width: int) -> list[str]:
+    """A row as its name, and below it all other cells, each with its heading."""
     lines = [cut(row[0], width)]
     for heading, cell in zip(headings[1:], row[1:], strict=True):
-        told = f"{heading} {cell}"
+        text = f"{heading} {cell}"
         is_first = len(lines) == 1
-        if is_first or width_of(f"{lines[-1]}, {told}") > width:
-            lines.append(f"{' ' * _GAP}{told}")
+        if is_first or width_of(f"{lines[-1]}, {text}") > width:
+            lines.append(f"{' ' * _GAP}{text}")
         else:
-            lines[-1] += f", {told}"
+            lines[-1] += f", {text}"
     return lines
 
 
 def text_of_topics(lines: Sequence[TopicLine], *, width: int | None = None, is_terminal: bool = False) -> list[str]:
-    """Topics as aligned lines, the largest first; after the first few all others in one. Without `width` nothing is shortened."""
-    shown = [_cells(line, is_terminal) for line in lines[:_TOPICS]]
+    """Topics as aligned lines, the largest first; further ones are counted. Without `width` nothing is shortened."""
+    shown = [_cells(line, is_terminal) for line in lines[:_MAX_TOPICS]]
     if not shown:
         return []
     found = _aligned(_HEADINGS, shown, _RIGHT, width=width)
-    if len(lines) > _TOPICS:
-        rest = lines[_TOPICS:]
+    if len(lines) > _MAX_TOPICS:
+        rest = lines[_MAX_TOPICS:]
         found.append(f"and {counted(len(rest), 'more topic')}, {size_text(sum(line.size for line in rest))}")
     return found
 
 
 def text_of_time(lines: Sequence[TopicLine]) -> str:
-    """From when to when the batches are; empty where none tells."""
+    """The span of time of the batches; empty if none has a timestamp."""
     oldest = [line.oldest for line in lines if line.oldest is not None]
     newest = [line.newest for line in lines if line.newest is not None]
     return f"Batches from {time(min(oldest))} to {time(max(newest))}." if oldest and newest else ""
@@ -157,9 +157,9 @@ def text_of_time(lines: Sequence[TopicLine]) -> str:
 def text_of_findings(
     findings: Iterable[Mapping[str, Any]], counts: Mapping[tuple[str, str], int], width: int, *, is_terminal: bool = False
 ) -> list[str]:
-    """The worst of some findings, a code of a partition once, and how many there are in all, by code and severity.
+    """The worst of some findings, one for each code of a partition, and how many there are in all, by code and severity.
 
-    A finding is a row of the table `findings`, by the names of its columns.
+    A finding is a row of the table `findings`: its values by the names of the columns.
     """
     if not counts:
         return ["No findings."]
@@ -169,12 +169,12 @@ def text_of_findings(
             folded.setdefault(
                 (finding["severity"], finding["code"], finding["broker"], os.path.dirname(finding["path"])), finding
             )
-    told: dict[tuple[str, str], int] = {}
+    shown: dict[tuple[str, str], int] = {}
     worst: list[Mapping[str, Any]] = []
     for finding in sorted(folded.values(), key=lambda finding: SEVERITIES.index(finding["severity"])):
         kind = finding["code"], finding["severity"]
-        told[kind] = told.get(kind, 0) + 1
-        if told[kind] <= _OF_A_CODE and len(worst) < _FINDINGS:
+        shown[kind] = shown.get(kind, 0) + 1
+        if shown[kind] <= _MAX_OF_A_CODE and len(worst) < _MAX_FINDINGS:
             worst.append(finding)
     code_width = max(len(code) for code, _ in counts)
     lines: list[str] = []
@@ -187,8 +187,8 @@ def text_of_findings(
             lines += [head.rstrip(), *(" " * _INDENT + line for line in wrap(where, max(width - _INDENT, 40)))]
         lines += [" " * _INDENT + line for line in wrap(finding["message"], max(width - _INDENT, 40), break_on_hyphens=False)]
     ordered = sorted(counts.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
-    table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in ordered[:_CODES]]
-    table += [f"and {counted(len(ordered) - _CODES, 'more code')}"] if len(ordered) > _CODES else []
+    table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in ordered[:_MAX_CODES]]
+    table += [f"and {counted(len(ordered) - _MAX_CODES, 'more code')}"] if len(ordered) > _MAX_CODES else []
     return [*lines, *([""] if lines else []), *table]
 
 

@@ -1,9 +1,9 @@
-"""What `kdump scan` tells people: topics by size, and what is wrong, the worst first."""
+"""What `kdump scan` prints for people: topics by size, and findings, the worst first."""
 
 from typing import Any
 
-from kdump.output.fleet import CodecUse, TopicSize
-from kdump.output.text.fleet import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
+from kdump.output.rows.fleet import CodecUse, TopicSize
+from kdump.output.text.scan import codec_lines, text_of_codecs, text_of_findings, text_of_time, text_of_topics, topic_lines
 
 GIB = 1 << 30
 
@@ -19,7 +19,7 @@ def _finding(code: str, severity: str, partition: int = 0, broker: str = "1", **
     return {**place, "code": code, "severity": severity, "offsetFirst": 5, "offsetLast": 9, "message": f"{code} it is.", **more}
 
 
-def test_topics_are_told_by_size_with_their_codecs_and_findings() -> None:
+def test_topics_are_shown_by_size_with_their_codecs_and_findings() -> None:
     sizes = [_size("small", 2048, records=None), _size("orders", 3 * GIB, records=4_100_000_000), _size(None, 0, records=0)]
     codecs = [
         CodecUse("orders", "zstd", 10, 10, 900, 900, 3690),
@@ -35,7 +35,7 @@ def test_topics_are_told_by_size_with_their_codecs_and_findings() -> None:
     ]
 
 
-def test_codecs_are_told_by_size_with_what_they_save() -> None:
+def test_codecs_are_shown_by_size_with_what_they_save() -> None:
     uses = [
         CodecUse("orders", "zstd", 1000, 10, 3 << 20, 1 << 20, 12 << 20),
         CodecUse("small", "zstd", 234, 1, 1 << 20, 0, None),
@@ -71,7 +71,7 @@ def test_the_name_of_a_topic_cannot_steer_a_terminal() -> None:
     assert "\x1b" not in "".join(text_of_topics(lines, is_terminal=True))
 
 
-def test_the_time_of_batches_is_told_where_there_is_one() -> None:
+def test_the_time_of_batches_is_shown_if_there_is_one() -> None:
     lines = topic_lines([_size("a", 1, oldest=1_700_000_000_000, newest=1_700_000_001_000), _size("b", 1)], [], {})
     assert text_of_time(lines) == "Batches from 2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:21.000 UTC."
     assert text_of_time(topic_lines([_size("b", 1)], [], {})) == ""
@@ -81,7 +81,7 @@ def test_no_findings_are_said_in_two_words() -> None:
     assert text_of_findings([], {}, 100) == ["No findings."]
 
 
-def test_the_worst_findings_are_told_once_for_each_partition_and_all_are_counted() -> None:
+def test_the_worst_findings_are_shown_once_for_each_partition_and_all_are_counted() -> None:
     findings = [
         _finding("timestamp-future", "warning"),
         *(_finding("crc-mismatch", "error") for _ in range(4)),
@@ -105,7 +105,7 @@ def test_the_worst_findings_are_told_once_for_each_partition_and_all_are_counted
     ]
 
 
-def test_a_finding_without_a_partition_is_told_by_its_path() -> None:
+def test_a_finding_without_a_partition_is_shown_with_its_path() -> None:
     finding = _finding("log-dir-file-bad", "error", topic=None, path="/data/1/meta.properties")
     assert text_of_findings([finding], {("log-dir-file-bad", "error"): 1}, 100)[0].endswith("  /data/1/meta.properties")
 

@@ -1,14 +1,14 @@
-"""How a report is to look."""
+"""Width, colours and other choices for what is printed."""
 
 from __future__ import annotations
 
 
 class ReportStyle:
-    """How a report is to look.
+    """Width, colours and other choices for what is printed.
 
-    `width` is that of the terminal; `has_colors` says whether colours are wanted, `is_terminal` whether control characters would
-    be obeyed. `shows_all` folds nothing, `fail_on` is the severity from which on findings fail, `has_baseline` whether there is
-    something that findings are compared with, `proves_logs` whether a log without findings is sound.
+    `width` is that of the terminal, 0 if it does not say. `has_colors` says whether colours are wanted, `is_terminal` whether
+    control characters would be obeyed. Of a check: `shows_all` folds nothing; `fail_on` is the least severity that fails;
+    `has_baseline` says whether findings are compared with a baseline, `proves_logs` whether a log without findings is sound.
     """
 
     __slots__ = ("fail_on", "has_baseline", "has_colors", "is_terminal", "proves_logs", "shows_all", "width")

@@ -1,4 +1,4 @@
-"""The rows that tell of a fleet: its topics, its codecs, its largest things."""
+"""Rows about a fleet: its topics, its codecs, its largest partitions and records."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from kdump.tables import Binary, Float64, Int32, Int64, Row, Text
 class TopicSize(Row):
     """What a topic holds. `size` counts every replica, `size_of_one_replica` the largest of each partition.
 
-    `batches` and `records` count once, on the replica with most; records are null where old messages do not tell. `oldest` and
-    `newest` are timestamps of batches, null where there are none.
+    `batches` and `records` count once, on the replica with most; records are null if old messages do not say. `oldest` and
+    `newest` are timestamps of batches, null if there are none.
     """
 
     topic: Text | None
@@ -25,10 +25,10 @@ class TopicSize(Row):
 
 
 class TopicLine(Row):
-    """A topic as the summary of a scan tells it: sizes and records as in TopicSize, and findings by severity.
+    """A topic in the summary of a scan: sizes and records as in TopicSize, and findings by severity.
 
-    `codec` is the one that holds most, `codec_share` its part of the bytes of batches. `saving` is how many times as large they
-    would be without, null where that was not measured.
+    `codec` is the one that holds most, `codec_share` its part of the bytes of batches. `saving` is how many times as large the
+    batches would be uncompressed, null if that was not measured.
     """
 
     topic: Text | None
@@ -51,8 +51,8 @@ class TopicLine(Row):
 class CodecUse(Row):
     """What a codec holds of a topic, in batches on all brokers.
 
-    `measured` is the bytes of those of which it was measured what they hold. `uncompressed` is what all would take without,
-    headers counted: where not all were measured, what they would if the others are like these; null where none was.
+    `measured` is the size of those batches whose uncompressed size was measured. `uncompressed` is the size of all of them
+    without compression, with headers; it is extrapolated if not all were measured, and null if none was.
     """
 
     topic: Text | None
@@ -65,14 +65,14 @@ class CodecUse(Row):
 
 
 def uncompressed_of_all(uncompressed: int, measured: int, size: int) -> int | None:
-    """What batches of `size` bytes take uncompressed, if those among them of `measured` bytes take so many."""
+    """The uncompressed size of batches of `size` bytes, if those among them of `measured` bytes take `uncompressed`."""
     if not measured:
         return None
     return uncompressed if measured == size else int(1.0 * uncompressed / measured * size)  # as SQL has it
 
 
 class CodecLine(Row):
-    """A codec as the summary of a scan tells it: sizes as in CodecUse, of all topics. `saved` is the part of `uncompressed`."""
+    """A codec in the summary of a scan: sizes as in CodecUse, of all topics. `saved` is a part of `uncompressed`."""
 
     codec: Text
     batches: Int64
@@ -93,7 +93,7 @@ class PartitionSize(Row):
 
 
 class TopicSpan(Row):
-    """What was written of a topic from the time `start` on, for as long as each row stands for."""
+    """What was written to a topic in the span of time that begins at `start`."""
 
     topic: Text
     start: Int64
@@ -103,7 +103,7 @@ class TopicSpan(Row):
 
 
 class KeyUse(Row):
-    """The records of a key in a topic, and the bytes of their keys and values."""
+    """The records with a key in a topic, and the size of their keys and values."""
 
     topic: Text | None
     key: Binary
@@ -113,7 +113,7 @@ class KeyUse(Row):
 
 
 class LargeRecord(Row):
-    """A record, where it stands, and how large it is."""
+    """A record, its place and its size."""
 
     broker: Text | None
     topic: Text | None

@@ -1,4 +1,4 @@
-"""A check as a log of SARIF 2.1.0, the form that code hosts and editors read: each fault of the catalogue is a rule."""
+"""A check as a SARIF 2.1.0 log, which code hosts and editors read: each fault of the catalogue is a rule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 from kdump import __version__
 from kdump.checks import catalogue
 from kdump.checks.finding import ERROR, INFO, WARNING
-from kdump.output.rows.ndjson import json_text
+from kdump.output.rows.json_text import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kdump.checks.catalogue import FaultKind
     from kdump.checks.finding import FileReport, Finding, Start, Summary
-    from kdump.output.text.report_style import ReportStyle
+    from kdump.output.text.style import ReportStyle
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}
@@ -24,7 +24,7 @@ _LOCATED = ("code", "severity", "path", "start", "end", "message")  # columns th
 
 
 class SarifLog:
-    """One run. Paths are URIs, relative as they were found; ranges are of bytes; all other columns stand in `properties`."""
+    """Writes one run. Paths are URIs, relative as they were found; ranges are in bytes; all other columns are `properties`."""
 
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._write = write

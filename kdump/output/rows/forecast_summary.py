@@ -1,0 +1,54 @@
+"""The row that sums up a run of `kdump forecast`, and the totals that it is made from."""
+
+from __future__ import annotations
+
+from kdump.tables import Float64, Int32, Int64, Row, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kdump.verdicts.verdict import Verdict
+
+
+class ForecastSummary(Row, kind="forecast-summary"):
+    """The sum of a run of `kdump forecast`: the verdict on all directories, and why."""
+
+    release: Text
+    directories_not_examined: Int64
+    seconds: Float64
+    exit_code: Int32
+    verdict: Text
+    reasons: list[Text]
+
+
+DESCRIPTIONS = {
+    "release": "The release of the broker whose starts these are.",
+    "directories_not_examined": "How many directories could not be examined.",
+    "seconds": "How long the run took.",
+    "exit_code": "The exit code of the command.",
+    "verdict": "What all this comes to: loses at start, damaged, not examined, the worst first; or clean.",
+    "reasons": "Why: a word of the verdict, and the start that it is about.",
+}
+"""What each column says, for schemas."""
+
+
+class ForecastTotals:
+    """What a run reports at its end: the release, how many directories could not be examined, the verdict.
+
+    `asked` is the release that the user named; `stops` has True if a log directory holds the mark of a clean stop, and False if
+    one does not.
+    """
+
+    __slots__ = ("asked", "failed", "release", "seconds", "stops", "verdict")
+
+    def __init__(self, *, release: str, asked: str, failed: int, seconds: float, verdict: Verdict, stops: set[bool]) -> None:
+        self.release = release
+        self.asked = asked
+        self.failed = failed
+        self.seconds = seconds
+        self.verdict = verdict
+        self.stops = stops
+
+    def summary(self) -> ForecastSummary:
+        """The same as a row."""
+        found = self.verdict
+        return ForecastSummary(self.release, self.failed, round(self.seconds, 3), found.exit_code, found.text, found.reasons)

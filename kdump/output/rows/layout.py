@@ -1,0 +1,99 @@
+"""How a table for people shows the rows of a class; by default, all columns as they are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from kdump.binary.java_strings import escaped
+from kdump.output.rows.json_text import json_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kdump.tables import Row
+
+_FILE = "file"  # the column that is shown above the rows, not in them
+_FREE_TEXT = ("headers", "key", "value", "broker_forecast")  # columns that may be shortened
+
+
+class Heading:
+    """The head of a column: numbers stand to the right; free text (`is_text`) may be shortened."""
+
+    __slots__ = ("is_right", "is_text", "text")
+
+    def __init__(self, text: str, *, is_right: bool = False, is_text: bool = False) -> None:
+        self.text = text
+        self.is_right = is_right
+        self.is_text = is_text
+
+
+class Layout:
+    """Headings, and what makes the cells of a row.
+
+    `expendable` are the headings of columns that may be left out, the first one first. `line_of` makes a row of another class, if
+    a table shows such rows in place of its own.
+    """
+
+    __slots__ = ("cells_of", "expendable", "headings", "line_of")
+
+    def __init__(
+        self,
+        headings: Sequence[Heading],
+        cells_of: Callable[[Row], list[str]],
+        *,
+        expendable: Sequence[str] = (),
+        line_of: Callable[[Row], Row] | None = None,
+    ) -> None:
+        self.headings = headings
+        self.cells_of = cells_of
+        self.expendable = expendable
+        self.line_of = line_of
+
+
+def layout_by_schema(row_class: type[Row], line_of: Callable[[Row], Row] | None = None) -> Layout:
+    """All columns in the order of the schema, but for the file."""
+    names = [column.name for column in row_class.schema if column.name != _FILE]
+
+    def cells_of(row: Row) -> list[str]:
+        return [cell(name, getattr(row, name)) for name in names]
+
+    return Layout(headings_of(row_class, names), cells_of, line_of=line_of)
+
+
+def headings_of(row_class: type[Row], names: Sequence[str]) -> list[Heading]:
+    """The headings of these columns of a row class."""
+    columns = {column.name: column for column in row_class.schema}
+    return [
+        Heading(columns[name].key, is_right=columns[name].type.startswith(("Int", "UInt")), is_text=name in _FREE_TEXT)
+        for name in names
+    ]
+
+
+def cell(name: str, value: object) -> str:
+    """A value as text on one line: `-` for null, a date for a timestamp."""
+    if value is None:
+        return "-"
+    if "timestamp" in name and isinstance(value, int):
+        return time_text(value)
+    if isinstance(value, list):
+        return escaped(",".join(map(_item, value))) or "-"
+    return escaped(str(value))
+
+
+def _item(item: object) -> str:
+    """An item of a list; the header of a record is shown as its key."""
+    if isinstance(item, dict) and "keyBase64" in item:
+        return item["key"] or item["keyBase64"] or ""
+    return item if isinstance(item, str) else json_text(item)
+
+
+def time_text(milliseconds: int) -> str:
+    """A time in UTC, to the millisecond; as a number where no calendar has it."""
+    if milliseconds == -1:
+        return "-"
+    try:
+        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"

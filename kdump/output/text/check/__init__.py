@@ -1,0 +1,1 @@
+"""The report of `kdump check` for people."""

@@ -1,0 +1,173 @@
+"""What a check found in one directory: its files, its findings, what consumers cannot read, what a restart would do."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.checks.catalogue import fault_kind
+from kdump.checks.finding import ESTIMATED, INFO, NO_OFFSET, SEVERITIES
+from kdump.checks.wording import counted
+from kdump.formats import file_name
+from kdump.output.text.check.ranges import Ranges
+from kdump.output.text.sizes import size_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kdump.checks.finding import FileReport, Finding, Start
+
+_LOG = "log"
+KINDS_WITH_MAP = (_LOG, "checkpoint")
+"""The types of files that are drawn even without findings."""
+
+_MAPS = 20  # files of one directory that are drawn
+_MAX_LOST_RANGES = 6  # of offsets that consumers cannot read
+_FLOOD = "finding-flood"
+_HIDE_WHAT_FOLLOWS = frozenset(
+    (
+        "batch-length-absurd",
+        "batch-length-mismatch",
+        "batch-length-negative",
+        "batch-length-too-small",
+        "garbage-region",
+        "zero-hole",
+    )
+)
+"""A broker finds no batch after these before the next entry of its index, so consumers may miss intact ones, too."""
+_MAX_OFFSETS_PER_BYTE = 100  # that damaged bytes may hold: records that are well compressed, or cleaned away
+_MAX_OFFSET = 1 << 60  # a header that claims a larger offset is not believed
+
+
+class Directory:
+    """What is known of one directory."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = os.path.basename(os.path.abspath(path)) or path
+        self.files = self.segments = self.batches = self.size = 0
+        self.first_offset = self.last_offset = NO_OFFSET
+        self.counts: dict[str, int] = {}
+        self.restarts: dict[str, list[Finding]] = {}
+        self.starts: list[Start] = []
+        self._unreadable = Ranges()
+        self._is_least = False  # whether consumers may miss more than that
+        self._logs: list[FileReport] = []
+        self._log_names: list[str] = []
+        self._with_findings: set[str] = set()
+        self._drawn: list[FileReport] = []
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """The larger, the worse."""
+        return tuple(self.counts.get(severity, 0) for severity in SEVERITIES)
+
+    def add_finding(self, finding: Finding) -> None:
+        self.counts[finding.severity] = self.counts.get(finding.severity, 0) + 1
+        self._add_unreadable(finding)
+        if len(self._with_findings) < _MAPS:
+            self._with_findings.add(finding.path)
+        word = finding.broker_forecast.partition(" ")[0].rstrip(":,;")
+        if finding.severity != INFO:
+            kept = self.restarts.setdefault(word, [])
+            if not any(known.path == finding.path for known in kept) and len(kept) < _MAPS:
+                kept.append(finding)
+
+    def _add_unreadable(self, finding: Finding) -> None:
+        """Record the offsets of batches that a check had to step over: consumers do not get them."""
+        if finding.code == _FLOOD:
+            self._is_least = True
+        if not finding.skipped or finding.severity == INFO or finding.file_type != _LOG:
+            return
+        self._is_least |= finding.code in _HIDE_WHAT_FOLLOWS
+        if finding.offset_first is None or finding.offset_last is None or _is_implausible(finding):
+            self._is_least = True
+        else:
+            self._unreadable.add(finding.offset_first, finding.offset_last)
+
+    @property
+    def unreadable(self) -> int:
+        """How many offsets consumers cannot read."""
+        return self._unreadable.total
+
+    def unreadable_text(self) -> str:
+        """How many offsets consumers cannot read, and which."""
+        ranges = self._unreadable.merged()
+        of_all = ""
+        if self.first_offset != NO_OFFSET:
+            first, last = min(self.first_offset, ranges[0][0]), max(self.last_offset, ranges[-1][1])
+            of_all = f" of {last - first + 1:,}"
+        least = "at least " if self._is_least else ""
+        offsets = self._unreadable.text("offset", _MAX_LOST_RANGES).partition(" ")[2]
+        noun = "offset" if self._unreadable.total == 1 and not of_all else "offsets"
+        return f"consumers cannot read {least}{self._unreadable.total:,}{of_all} {noun}: {offsets}."
+
+    def add_file(self, report: FileReport) -> None:
+        self.files += 1
+        self.size += report.size
+        if report.file_type == _LOG:
+            self.segments += 1
+            self.batches += report.batches_intact + report.batches_salvaged + report.batches_lost
+            self._log_names.append(report.path.rpartition("/")[2])
+            if report.first_offset != NO_OFFSET:
+                is_first = self.first_offset == NO_OFFSET or report.first_offset < self.first_offset
+                self.first_offset = report.first_offset if is_first else self.first_offset
+                self.last_offset = max(self.last_offset, report.last_offset)
+        has_finding = report.path in self._with_findings
+        if has_finding and (report.size or report.file_type in KINDS_WITH_MAP):
+            self._drawn.append(report)
+        elif report.file_type in KINDS_WITH_MAP and len(self._logs) < _MAPS:
+            self._logs.append(report)
+
+    def drawn(self) -> list[FileReport]:
+        """The files to draw, in the order of their names. Where there are too many, those with findings come first."""
+        kept = self._drawn[:_MAPS]
+        kept += self._logs[: _MAPS - len(kept)]
+        return sorted(kept, key=lambda report: report.path)
+
+    def about(self) -> str:
+        """What the directory holds, in a line."""
+        if not self.files:
+            return "not examined"
+        parts = [
+            counted(self.segments, "segment") if self.segments else counted(self.files, "file"),
+            size_text(self.size),
+        ]
+        if self.first_offset != NO_OFFSET:
+            parts.append(f"offsets {self.first_offset:,} to {self.last_offset:,}")
+        return ", ".join(parts)
+
+    def verdict(self) -> str:
+        """How many findings of each severity, the worst first."""
+        return ", ".join(counted(self.counts[word], word) for word in SEVERITIES if word in self.counts) or "clean"
+
+    def restart(self, word: str) -> str:
+        """Where a restart would do what this word says, and what that would cost if it is known."""
+        findings = sorted(self.restarts[word], key=lambda finding: (finding.path, finding.start))
+        first = findings[0]
+        name = first.path.rpartition("/")[2]
+        if word != fault_kind.CUT or not first.path.endswith(file_name.LOG):
+            more = f" and {counted(len(findings) - 1, 'more file')}" if len(findings) > 1 else ""
+            return name + more
+        text = f"{name} at byte {first.start:,}"
+        if first.offset_first is not None:
+            text += f", offset {first.offset_first:,}"
+            if self.last_offset >= first.offset_first:
+                text += f"; {counted(self.last_offset - first.offset_first + 1, 'offset')} from there on"
+        later = sum(other > name for other in self._log_names)
+        if later:
+            text += f"; {counted(later, 'later segment')}"
+        return text
+
+
+def worst_first(directories: Iterable[Directory]) -> list[Directory]:
+    """Directories by their findings, those with most of the worst severity first."""
+    return sorted(directories, key=lambda directory: directory.rank, reverse=True)
+
+
+def _is_implausible(finding: Finding) -> bool:
+    """Whether the header of damaged bytes claims more offsets than they can hold."""
+    assert finding.offset_first is not None and finding.offset_last is not None
+    count = finding.offset_last - finding.offset_first + 1
+    is_far = finding.offset_first < 0 or finding.offset_last > _MAX_OFFSET
+    return finding.offset_certainty == ESTIMATED and (is_far or count > (finding.end - finding.start) * _MAX_OFFSETS_PER_BYTE)

@@ -1,0 +1,81 @@
+"""A check as a report for people: the worst first, where exactly, what a restart would do, what to type next."""
+
+from __future__ import annotations
+
+import os
+
+from kdump.checks.wording import counted
+from kdump.output.text.check.advice import Advice
+from kdump.output.text.check.directory import Directory
+from kdump.output.text.check.folding import Folds
+from kdump.output.text.check.maps import write_maps
+from kdump.output.text.check.next_steps import write_next_steps, write_remedies
+from kdump.output.text.check.restarts import write_restarts
+from kdump.output.text.check.results import write_directories, write_findings, write_unreadable
+from kdump.output.text.sizes import size_text
+from kdump.output.text.writer import ReportWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdump.checks.finding import FileReport, Finding, Start, Summary
+    from kdump.output.text.style import ReportStyle
+
+
+class CheckReport:
+    """Collects what a check finds and writes it at the end, when it is known what is worst."""
+
+    def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
+        self._out = ReportWriter(write, style)
+        self._directories: dict[str, Directory] = {}
+        self._folds = Folds(shows_all=style.shows_all)
+        self._advice = Advice(proves_logs=style.proves_logs)
+
+    def finding(self, finding: Finding, group: str, *, is_known: bool) -> None:
+        self._advice.finding(finding, is_known=is_known)
+        if not is_known:
+            self._directory(group).add_finding(finding)
+            self._folds.add(finding, group)
+
+    def file(self, report: FileReport, group: str) -> None:
+        self._directory(group).add_file(report)
+        self._advice.file(report)
+
+    def start(self, start: Start, group: str) -> None:
+        self._directory(group).starts.append(start)
+
+    def end(self, summary: Summary) -> None:
+        out, directories = self._out, self._directories
+        self._name_directories()
+        if not directories:
+            out.line("There is nothing to check: no file of Kafka's is here.")
+        write_directories(out, directories.values())
+        write_unreadable(out, directories.values())
+        if not self._folds and summary.verdict == "clean":
+            return
+        if self._folds:
+            write_findings(out, self._folds, directories)
+            write_maps(out, directories.values())
+            write_restarts(out, directories.values())
+            write_remedies(out, self._folds, self._advice)
+            write_next_steps(out, self._folds, directories, self._advice)
+        known = f" {counted(summary.known, 'finding')} known from the baseline." if summary.known else ""
+        missing = "" if summary.is_complete else " Not everything could be examined."
+        examined = f"Examined {size_text(summary.bytes)} in {counted(summary.files, 'file')} in {summary.seconds:.1f} s."
+        out.wrapped(f"{examined}{known}{missing}")
+        out.wrapped(f"Verdict: {summary.verdict}. Exit status {summary.exit_code}.")
+
+    def _name_directories(self) -> None:
+        """If directories are in different places, show their paths below the directory that all of them share."""
+        paths = {directory.path: os.path.abspath(directory.path) for directory in self._directories.values()}
+        if len({os.path.dirname(path) for path in paths.values()}) > 1:
+            common = os.path.commonpath(paths.values())
+            for directory in self._directories.values():
+                directory.name = os.path.relpath(paths[directory.path], common)
+
+    def _directory(self, path: str) -> Directory:
+        directory = self._directories.get(path)
+        if directory is None:
+            directory = self._directories[path] = Directory(path)
+        return directory

@@ -1,0 +1,118 @@
+"""The first sections of a check's report: a line for each directory, what consumers cannot read, the findings."""
+
+from __future__ import annotations
+
+from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING
+from kdump.checks.wording import counted
+from kdump.output.rows.columns import padded, widest, width_of
+from kdump.output.text.check.directory import worst_first
+from kdump.output.text.sizes import size_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from kdump.checks.finding import Finding
+    from kdump.output.text.check.directory import Directory
+    from kdump.output.text.check.folding import Fold, Folds
+    from kdump.output.text.writer import ReportWriter
+
+_DIRECTORIES = 20  # directories with findings that get a line
+_CLEAN_DIRECTORIES = 5
+_UNREADABLE_DIRECTORIES = 5  # whose unreadable offsets are named; those of others are counted
+_INDENT = 9  # of the text of a finding, after its severity
+_COLORS = {ERROR: "31", WARNING: "33", INFO: "36", "clean": "32"}
+
+
+def write_directories(out: ReportWriter, directories: Collection[Directory]) -> None:
+    """A line for each directory, the worst first. Clean ones are only counted if there are many."""
+    examined = [directory for directory in directories if directory.files or directory.counts]
+    clean = [directory for directory in examined if not directory.counts]
+    others = worst_first(directory for directory in examined if directory.counts)
+    shown = others[:_DIRECTORIES] + (clean if len(clean) <= _CLEAN_DIRECTORIES else [])
+    name_width = widest([out.shown(directory.name) for directory in shown])
+    for directory in shown:
+        _write_directory(out, directory, name_width)
+    if len(others) > _DIRECTORIES:
+        out.line(f"{len(others) - _DIRECTORIES:,} more directories with findings")
+    if len(clean) > _CLEAN_DIRECTORIES:
+        size = size_text(sum(directory.size for directory in clean))
+        more = "more " if others else ""
+        out.line(f"{len(clean):,} {more}directories, {size}   " + out.colored("clean", _COLORS["clean"]))
+
+
+def _write_directory(out: ReportWriter, directory: Directory, name_width: int) -> None:
+    head = f"{padded(out.shown(directory.name), name_width)}   {directory.about()}"
+    verdict = directory.verdict()
+    color = _COLORS[min(directory.counts, key=SEVERITIES.index) if directory.counts else "clean"]
+    gap = " " * max(3, out.width - width_of(head) - len(verdict)) if directory.counts else "   "
+    if width_of(head) + len(gap) + len(verdict) > out.width:
+        out.wrapped(head)
+        head, gap = "", "   "
+    out.line(head + gap + out.colored(verdict, color))
+
+
+def write_unreadable(out: ReportWriter, directories: Collection[Directory]) -> None:
+    """The offsets that consumers cannot read, of each directory of which they are known."""
+    found = worst_first(directory for directory in directories if directory.unreadable)
+    if found:
+        out.line()
+    for directory in found[:_UNREADABLE_DIRECTORIES]:
+        text = directory.unreadable_text()
+        out.wrapped(f"{out.shown(directory.name)}: {text}" if len(directories) > 1 else _sentence(text))
+    rest = found[_UNREADABLE_DIRECTORIES:]
+    if rest:
+        offsets = counted(sum(directory.unreadable for directory in rest), "offset")
+        out.line(f"and {offsets} in {counted(len(rest), 'more directory', 'more directories')}")
+
+
+def write_findings(out: ReportWriter, folds: Folds, directories: Mapping[str, Directory]) -> None:
+    """Findings by severity, the worst first; after those of a code, how many more there are of it."""
+    found = folds.worst_first()
+    code_width = max(len(fold.finding.code) for fold in found)
+    names_directories = len({fold.group for fold in found}) > 1
+    last_of = {(fold.finding.severity, fold.finding.code): fold for fold in found}
+    previous = ""
+    for fold in found:
+        if fold.finding.severity != previous:
+            out.line()
+            previous = fold.finding.severity
+        _write_finding(out, fold, code_width, directories[fold.group] if names_directories else None)
+        kind = (fold.finding.severity, fold.finding.code)
+        if last_of[kind] is fold and kind in folds.in_other_files:
+            others = folds.in_other_files[kind]
+            of_them = f"{counted(others.findings, 'more finding')} of {fold.finding.code}"
+            more = f"{of_them} in {counted(others.files, 'other file')}"
+            out.wrapped(more + "; --all shows each.", _INDENT)
+
+
+def _write_finding(out: ReportWriter, fold: Fold, code_width: int, directory: Directory | None) -> None:
+    """A finding with its place and its message; the place names the directory, if one is given."""
+    finding = fold.finding
+    name = finding.path.rpartition("/")[2]
+    if directory is not None:
+        name = directory.name if finding.path == directory.path else f"{directory.name}/{name}"
+    name = out.shown(name)
+    where = name + _range(finding)
+    severity = out.colored(finding.severity, _COLORS[finding.severity]) + " " * (_INDENT - len(finding.severity))
+    if _INDENT + code_width + 2 + width_of(where) <= out.width:
+        out.line(f"{severity}{finding.code:{code_width}}  {where}")
+    else:
+        out.line(severity + finding.code)
+        lines = [where] if _INDENT + width_of(where) <= out.width else [name, _range(finding).removeprefix(", ")]
+        for line in lines:
+            out.line(" " * _INDENT + line)
+    out.wrapped(_sentence(out.shown(finding.message)) + fold.text(), _INDENT)
+
+
+def _range(finding: Finding) -> str:
+    """The bytes of a file that a finding is about; empty if it is about the whole file."""
+    if finding.end > finding.start:
+        last = finding.end - 1
+        return f", bytes {finding.start:,} to {last:,}" if last > finding.start else f", byte {finding.start:,}"
+    return f", byte {finding.start:,}" if finding.start else ""
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."

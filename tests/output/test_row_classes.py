@@ -1,0 +1,170 @@
+"""A row class is all that a new kind of row needs: every format follows from its schema."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kdump.checks.finding import Finding
+from kdump.output.rows.formatters import FORMATTERS, formatter_of
+from kdump.output.rows.row_writer import RowWriter
+from kdump.output.text.style import ReportStyle
+from kdump.tables import Bool, Float64, Int64, Pair, Row, Table, Text
+
+
+class Match(Row, kind="match"):
+    """What a search found; for these tests."""
+
+    offset: Int64
+    key: Text | None
+    is_tombstone: Bool
+    share: Float64 | None
+    tags: list[Text]
+    ranges: list[Pair] | None
+    changes: list[dict[Text, Text | Int64 | None]]
+    file: Text
+
+
+class SearchSummary(Row, kind="search-summary"):
+    """How a search ended; for these tests."""
+
+    matches: Int64
+    verdict: Text
+
+
+FIRST = Match(7, "k,1", False, 0.25, ["a", "b"], [[1, 2]], [{"name": "x", "size": 3, "newName": None}], "x.log")
+SECOND = Match(8, None, True, None, [], None, [], "x.log")
+SUMMARY = SearchSummary(2, "found")
+
+
+def _written(name: str, *rows: Row) -> str:
+    texts: list[str] = []
+    others = [SearchSummary] if SUMMARY in rows else []
+    writer = RowWriter(formatter_of(name, texts.append, ReportStyle()), Match, *others)
+    for row in rows:
+        writer.write(row)
+    writer.end()
+    return "".join(texts)
+
+
+def test_rows_of_one_class_are_ndjson_without_a_kind() -> None:
+    assert _written("ndjson", FIRST, SECOND) == (
+        '{"offset":7,"key":"k,1","isTombstone":false,"share":0.25,"tags":["a","b"],"ranges":[[1,2]],'
+        '"changes":[{"name":"x","size":3,"newName":null}],"file":"x.log"}\n'
+        '{"offset":8,"key":null,"isTombstone":true,"share":null,"tags":[],"ranges":null,"changes":[],"file":"x.log"}\n'
+    )
+
+
+def test_rows_of_several_classes_are_ndjson_with_their_kinds_in_the_order_in_which_they_came() -> None:
+    lines = [json.loads(line) for line in _written("ndjson", FIRST, SUMMARY, SECOND).splitlines()]
+    assert [line["kind"] for line in lines] == ["match", "search-summary", "match"]
+    assert lines[1] == {"kind": "search-summary", "matches": 2, "verdict": "found"}
+
+
+def test_a_json_document_has_an_array_for_each_class_and_one_summary() -> None:
+    text = _written("json", FIRST, SUMMARY, SECOND)
+    document = json.loads(text)
+    assert list(document) == ["matches", "summary"]
+    assert [match["offset"] for match in document["matches"]] == [7, 8]
+    assert document["summary"] == {"matches": 2, "verdict": "found"}
+    assert len(text.splitlines()) == 5  # the start, each match, the end of the array, the summary
+
+
+def test_a_json_document_without_rows_is_complete() -> None:
+    assert json.loads(_written("json")) == {"matches": []}
+
+
+def test_csv_has_the_rows_of_the_first_class_with_lists_as_json() -> None:
+    heading, *rows = csv.reader(io.StringIO(_written("csv", FIRST, SUMMARY, SECOND), newline=""))
+    assert heading == ["offset", "key", "isTombstone", "share", "tags", "ranges", "changes", "file"]
+    changes = '[{"name":"x","size":3,"newName":null}]'
+    assert rows == [
+        ["7", "k,1", "false", "0.25", '["a","b"]', "[[1,2]]", changes, "x.log"],
+        ["8", "", "true", "", "[]", "", "[]", "x.log"],
+    ]
+
+
+def test_a_table_has_the_rows_of_the_first_class_under_the_name_of_their_file() -> None:
+    lines = _written("table", FIRST, SUMMARY, SECOND).splitlines()
+    assert lines[0] == "x.log"
+    assert lines[1].split() == ["offset", "key", "isTombstone", "share", "tags", "ranges", "changes"]
+    assert lines[3].split() == ["7", "k,1", "False", "0.25", "a,b", "[1,2]", '{"name":"x","size":3,"newName":null}']
+    assert lines[4].split() == ["8", "-", "True", "-", "-", "-", "-"]
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "arrow"])
+def test_a_file_of_tables_has_the_same_columns_with_types(tmp_path: Path, file_format: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    from kdump.output.arrow.row_file import RowFile
+
+    path = tmp_path / "matches"
+    with RowFile(str(path), Match, file_format) as file:
+        writer = RowWriter(file, Match, SearchSummary)
+        for row in (FIRST, SUMMARY, SECOND):
+            writer.write(row)
+        writer.end()
+    table = pq.read_table(path) if file_format == "parquet" else pa.ipc.open_file(path).read_all()
+    changes = '[{"name":"x","size":3,"newName":null}]'
+    assert table.to_pylist() == [
+        {
+            "offset": 7,
+            "key": "k,1",
+            "isTombstone": False,
+            "share": 0.25,
+            "tags": ["a", "b"],
+            "ranges": [[1, 2]],
+            "changes": changes,
+            "file": "x.log",
+        },
+        {
+            "offset": 8,
+            "key": None,
+            "isTombstone": True,
+            "share": None,
+            "tags": [],
+            "ranges": None,
+            "changes": "[]",
+            "file": "x.log",
+        },
+    ]
+    assert [field.name for field in table.schema if not field.nullable] == ["offset", "isTombstone", "tags", "changes", "file"]
+
+
+def test_bytes_of_paths_that_are_not_text_do_not_end_a_file_of_tables(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    from kdump.output.arrow.row_file import RowFile
+
+    path = tmp_path / "matches.parquet"
+    with RowFile(str(path), Match) as file:
+        file.write(Table.of_rows(Match, [Match(1, None, False, None, ["\udcff"], None, [{"name": "\udcff"}], "\udcff.log")]))
+    (row,) = pq.read_table(path).to_pylist()
+    assert (row["tags"], row["changes"], row["file"]) == (["\ufffd"], '[{"name":"\\udcff"}]', "\ufffd.log")
+
+
+def test_every_formatter_takes_more_rows_than_one_table_holds() -> None:
+    rows = [Match(offset, None, False, None, [], None, [], "x.log") for offset in range(250)]
+    assert [json.loads(line)["offset"] for line in _written("ndjson", *rows).splitlines()] == list(range(250))
+    assert [match["offset"] for match in json.loads(_written("json", *rows))["matches"]] == list(range(250))
+    assert len(_written("csv", *rows).splitlines()) == 251
+
+
+@pytest.mark.parametrize("name", FORMATTERS)
+def test_findings_are_rows_like_all_others(name: str) -> None:
+    finding = Finding(
+        "crc-mismatch", "error", "a.log", "log", 0, 9, 5, 6, "exact", None, None, "00", 1, "by-length", 9, "cut", "Wrong."
+    )
+    texts: list[str] = []
+    formatter = formatter_of(name, texts.append, ReportStyle())
+    formatter.start(Finding)
+    formatter.write(Table.of_rows(Finding, [finding]))
+    formatter.end()
+    assert "crc-mismatch" in "".join(texts) and "a.log" in "".join(texts)
