@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import NoSource, Source
 from kdump.checks import segment
 from kdump.checks.context import FileContext
@@ -44,15 +45,15 @@ class Job:
 
 def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> list[Job]:
     """The tasks for a path. Log directories are searched for `depth` levels below it, but not through links."""
-    if not os.path.isdir(path):
-        return [Job(Job.FILE, path)]
     root = root or path
     try:
+        if not system.is_directory(path):
+            return [Job(Job.FILE, path)]
         if tree.is_partition(path):
             return [Job(Job.PARTITION, path, root)]
         inside = tree.partitions(path)
         folders = [] if tree.is_log_directory(path) or not depth else tree.folders(inside)
-    except OSError:
+    except Unreadable:
         return [Job(Job.PARTITION, path, root)]  # which says why it cannot be listed
     if folders:
         return [job for folder in folders for job in jobs(folder, root=root, depth=depth - 1)]

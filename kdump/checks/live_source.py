@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from kdump.binary.source import Source, status
+from kdump.binary.source import Source
+from kdump.binary.system import status
 from kdump.errors import Unreadable
 
 _BLOCK_BYTES = 4096  # what is read at once where the device has errors
@@ -54,10 +55,12 @@ class LiveSource(Source):
         self.tick(position)
         count = max(0, min(count, self.size - position))
         try:
-            data = super().read(position, count)
+            data = self._take(position, count)
         except Unreadable:
             data = self._read_around_errors(position, count)
         if len(data) < count and self.shrunk_to is None:
+            if self.status().st_size >= self.size:  # the file goes on here: the system says no more
+                return data + self._read_around_errors(position + len(data), count - len(data))
             self.shrunk_to = position + len(data)
             raise CheckAborted
         return data
@@ -82,12 +85,12 @@ class LiveSource(Source):
 
     def grown_to(self) -> int:
         """The size of the file now."""
-        return os.fstat(self._descriptor).st_size
+        return self.status().st_size
 
     def is_at_its_path(self) -> bool | None:
         """Whether the path still leads to this file; None if it leads nowhere. Raises Unreadable if the system does not say."""
         there = status(self.path)
-        return None if there is None else os.path.samestat(there, os.fstat(self._descriptor))
+        return None if there is None else os.path.samestat(there, self.status())
 
     def holes(self, limit: int) -> tuple[int, int]:
         """How many of the first `limit` holes of the file there are, and how many bytes they cover."""
@@ -110,12 +113,12 @@ class LiveSource(Source):
     @property
     def allocated(self) -> int:
         """The bytes that the file takes on its disk."""
-        return os.fstat(self._descriptor).st_blocks * 512
+        return self.status().st_blocks * 512
 
     def _grows_soon(self) -> bool:
-        status = os.fstat(self._descriptor)
-        if time.time() - status.st_mtime > _RECENT_SECONDS:
-            return status.st_size > self.size
+        now = self.status()
+        if time.time() - now.st_mtime > _RECENT_SECONDS:
+            return now.st_size > self.size
         end = time.monotonic() + _WAIT_SECONDS
         while self.grown_to() <= self.size:
             if time.monotonic() >= end:
@@ -131,13 +134,17 @@ class LiveSource(Source):
             stop = min(position // _BLOCK_BYTES * _BLOCK_BYTES + _BLOCK_BYTES, end)
             self.tick(position)
             try:
-                piece = super().read(position, stop - position)
+                piece = self._take(position, stop - position)
             except Unreadable:
                 piece = bytes(stop - position)
                 self._record_bad(position, stop)
-            pieces.append(piece)
             if len(piece) < stop - position:
-                break
+                if self.status().st_size < self.size:
+                    pieces.append(piece)
+                    break
+                self._record_bad(position + len(piece), stop)
+                piece = piece.ljust(stop - position, b"\0")
+            pieces.append(piece)
             position = stop
         return b"".join(pieces)
 

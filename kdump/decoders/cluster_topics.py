@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.decoders import metadata
 from kdump.errors import CorruptData, MissingPackage, Unreadable
@@ -66,9 +67,9 @@ def topics_in(log_directory: str) -> Topics | None:
     """The topics in the metadata of a log directory, or None if there is no metadata or not all of it can be read."""
     path = os.path.join(log_directory, METADATA_DIRECTORY)
     try:
-        names = sorted(os.listdir(path))
+        names = system.names(path)
         return _topics(path, names)
-    except (OSError, CorruptData, Unreadable, MissingPackage):
+    except (CorruptData, Unreadable, MissingPackage):
         return None
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from kdump.binary.source import WINDOW_SIZE, Source
+from kdump.binary.system import entries, status
 from kdump.errors import CorruptData
 from kdump.forecasts import permissions
 from kdump.forecasts.exceptions import NUMBER_FORMAT, BrokerException, UnreadableFile
@@ -66,15 +68,15 @@ class Directory:
         files: dict[str, File] = {}
         others: set[str] = set()
         dead_links: set[str] = set()
-        with os.scandir(path) as entries:
-            for entry in entries:
-                if entry.is_file():
-                    permissions.require_readable(entry.path)
-                    files[entry.name] = File(os.path.join(path, entry.name), entry.stat().st_size)
-                elif entry.is_dir():
-                    others.add(entry.name)
-                elif entry.is_symlink():
-                    dead_links.add(entry.name)  # a broker does not see a file here either
+        for entry in entries(path):
+            found = status(entry.path)
+            if found is None and entry.is_link:
+                dead_links.add(entry.name)  # not a file to a broker either
+            elif found is not None and stat.S_ISREG(found.st_mode):
+                permissions.require_readable(entry.path)
+                files[entry.name] = File(entry.path, found.st_size)
+            elif found is not None and stat.S_ISDIR(found.st_mode):
+                others.add(entry.name)
         return cls(path, files, frozenset(others), frozenset(dead_links))
 
     def again(self, without: Sequence[str] = (), with_empty: Sequence[str] = ()) -> Directory:

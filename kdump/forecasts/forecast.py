@@ -149,8 +149,8 @@ def is_log_directory(path: str) -> bool:
     """Whether a directory contains partitions but is not one. Raises Unreadable if it cannot be listed."""
     try:
         return not tree.is_partition(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
+    except Unreadable as error:
+        raise unreadable(error) from None
 
 
 def of_partition(
@@ -177,8 +177,8 @@ def of_partition(
     key = (name.topic, name.partition) if name is not None else ("", -1)
     try:
         directory = Directory.of(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
+    except Unreadable as error:
+        raise unreadable(error) from None
     forecasts = _Partition(directory, key, log_directory, request)
     rows = [row for stop in request.after for row in forecasts.after(stop)]
     kind = places.kind_of(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable
 from kdump.forecasts import permissions, places
@@ -32,6 +33,8 @@ class Checkpoint:
             with Source(path) as source:
                 self._read(source)
         except Unreadable as error:
+            if error.code == "file-io-error":
+                raise  # what it says may be another answer
             self.offsets = None if error.code == "file-missing" else {}
 
     def _read(self, source: Source) -> None:
@@ -64,7 +67,7 @@ class LogDirectory:
     def require_readable(self) -> None:
         """Raises Unreadable if one of its files exists but we may not read it."""
         paths = [os.path.join(self.path, properties.META_PROPERTIES), *(checkpoint.path for checkpoint in self._checkpoints)]
-        for path in filter(os.path.exists, paths):
+        for path in filter(system.exists, paths):
             permissions.require_readable(path)
 
     @property
@@ -75,7 +78,7 @@ class LogDirectory:
     @property
     def has_properties(self) -> bool:
         """Whether a broker uses this as a log directory."""
-        return os.path.exists(os.path.join(self.path, properties.META_PROPERTIES))
+        return system.exists(os.path.join(self.path, properties.META_PROPERTIES))
 
     def bad_checkpoint(self, rules: StartRules) -> Checkpoint | None:
         """The first checkpoint for which a start takes the log directory offline."""
@@ -86,8 +89,8 @@ class LogDirectory:
         """Its subdirectories. Raises Unreadable if it cannot be listed."""
         try:
             return tree.partitions(self.path)
-        except OSError as error:
-            raise unreadable(self.path, error) from None
+        except Unreadable as error:
+            raise unreadable(error) from None
 
     @property
     def is_one(self) -> bool:
@@ -97,16 +100,17 @@ class LogDirectory:
     @property
     def was_stopped_cleanly(self) -> bool:
         """Whether the broker left the marker of a clean stop."""
-        return os.path.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
+        return system.exists(os.path.join(self.path, tree.CLEAN_SHUTDOWN))
 
 
-def unreadable(path: str, error: OSError) -> Unreadable:
-    if isinstance(error, FileNotFoundError):
+def unreadable(error: Unreadable) -> Unreadable:
+    """Why something cannot be listed, in words that fit a directory."""
+    path = error.path
+    if error.code == "file-missing" and path is not None and system.exists(path):
+        message = "is no directory; a forecast is for a partition directory or a log directory"
+        return Unreadable("file-not-regular", message, path=path)
+    if error.code == "file-missing":
         return Unreadable("file-missing", "no such directory", path=path)
-    if isinstance(error, NotADirectoryError):
-        return Unreadable(
-            "file-not-regular", "is no directory; a forecast is for a partition directory or a log directory", path=path
-        )
-    if isinstance(error, PermissionError):
+    if error.code == "file-permission":
         return Unreadable("file-permission", permissions.YOU_MAY_NOT, path=path)
-    return Unreadable("file-io-error", (error.strerror or str(error)).lower(), path=path)
+    return Unreadable("file-io-error", error.message.lower(), path=path)

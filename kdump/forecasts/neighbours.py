@@ -10,6 +10,7 @@ import os
 from itertools import combinations
 from typing import NamedTuple
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks.rules.snapshots.partition_metadata import topic_id_of
 from kdump.decoders import cluster_topics
@@ -162,7 +163,8 @@ class Neighbours:
         others = sorted(self._members.values(), key=lambda member: (member is not own, member.broker != own.broker))
         beside = tree.parent(path.rstrip("/") or path)
         found = [member.path for member in others if member.has_metadata_log]
-        found += [entry for entry in _listed(beside) if os.path.isdir(os.path.join(entry, cluster_topics.METADATA_DIRECTORY))]
+        name = cluster_topics.METADATA_DIRECTORY
+        found += [entry for entry in _listed(beside) if system.is_directory(os.path.join(entry, name))]
         for candidate in dict.fromkeys(found):
             properties_beside = (self._members.get(candidate) or Member(candidate)).properties
             if own.properties is not None and _cluster(own.properties) == _cluster(properties_beside):
@@ -274,7 +276,9 @@ def _log_directory(path: str) -> str:
     try:
         if not tree.is_partition(path):
             return path
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return ""
     above = tree.parent(path.rstrip("/") or path)
     return above if tree.is_log_directory(above) else ""
@@ -284,7 +288,9 @@ def _partitions(path: str) -> Iterator[tuple[str, str]]:
     """The active partitions of a log directory, by name; none if it cannot be listed."""
     try:
         directories = tree.partitions(path)
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return
     for directory in directories:
         name = tree.directory_name(directory)
@@ -299,7 +305,9 @@ def _cluster(of: MetaProperties | None) -> str | None:
 def _listed(path: str) -> list[str]:
     try:
         return tree.partitions(path)
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return []
 
 

@@ -6,6 +6,7 @@ import os
 import stat
 from typing import NamedTuple
 
+from kdump.binary import system
 from kdump.errors import Unreadable
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint, tree
 
@@ -77,28 +78,34 @@ def denial(partition: str, log_directory: str) -> Denial | None:
 
 def _user(partition: str, log_directory: str) -> os.stat_result:
     is_one = tree.is_log_directory(log_directory)
-    status = os.stat(log_directory if is_one else partition)
-    if is_one and status.st_uid == _ROOT:
-        try:
-            return os.stat(os.path.join(log_directory, properties.META_PROPERTIES))
-        except OSError:
-            pass
-    return status
+    status = _status(log_directory if is_one else partition)
+    of_broker = (
+        system.status(os.path.join(log_directory, properties.META_PROPERTIES)) if is_one and status.st_uid == _ROOT else None
+    )
+    return of_broker or status
 
 
 def _needed(partition: str, log_directory: str) -> Iterator[_Needed]:
     """All files that a start reads or writes, in the broker's order."""
     if tree.is_log_directory(log_directory):
-        yield _Needed(log_directory, os.stat(log_directory), _ALL)
+        yield _Needed(log_directory, _status(log_directory), _ALL)
         for name, wanted in _OF_LOG_DIRECTORY.items():
             path = os.path.join(log_directory, name)
-            if os.path.isfile(path):
-                yield _Needed(path, os.stat(path), wanted)
-    yield _Needed(partition, os.stat(partition), _ALL)
-    for entry in sorted(os.scandir(partition), key=lambda entry: entry.name):
+            found = system.status(path)
+            if found is not None and stat.S_ISREG(found.st_mode):
+                yield _Needed(path, found, wanted)
+    yield _Needed(partition, _status(partition), _ALL)
+    for entry, found in system.file_statuses(partition):
         wanted = _READ | _WRITE if entry.name.endswith(_SEGMENT_FILES) else _READ
-        if entry.is_file() and entry.name.endswith((*file_name.SEGMENT_SUFFIXES, *_READ_ONLY)):
-            yield _Needed(entry.path, os.stat(entry.path), wanted)
+        if entry.name.endswith((*file_name.SEGMENT_SUFFIXES, *_READ_ONLY)):
+            yield _Needed(entry.path, found, wanted)
+
+
+def _status(path: str) -> os.stat_result:
+    found = system.status(path)
+    if found is None:
+        raise Unreadable("file-missing", "no such directory", path=path)
+    return found
 
 
 def _granted(status: os.stat_result, uid: int, gid: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
+from kdump.errors import Unreadable
 from kdump.formats import tree
 
 PARTITION, LOG_DIRECTORY, NEITHER = "partition", "log-directory", "neither"
@@ -23,14 +25,17 @@ def places(path: str, depth: int = tree.MAX_DEPTH) -> list[str]:
         if not depth or tree.is_partition(path):
             return [path]
         children = tree.partitions(path)
-    except OSError:
+    except Unreadable:
         return [path]
     found = [place for child in _folders(children) for place in places(child, depth - 1)]
     return list({os.path.realpath(place): place for place in reversed(found)}.values())[::-1] or [path]
 
 
 def kind_of(path: str) -> str:
-    """Whether a directory is a partition directory, a log directory, or neither. If it cannot be listed, it is neither."""
+    """Whether a directory is that of a partition, a log directory, or neither. What may not be listed is neither.
+
+    Raises Unreadable (`file-io-error`) where the system fails.
+    """
     if tree.is_log_directory(path):
         return LOG_DIRECTORY
     return PARTITION if _is_partition(path) else NEITHER
@@ -54,20 +59,21 @@ def _folders(children: list[str]) -> list[str]:
         return [child for child in children if tree.is_log_directory(child) or _is_filled(child)]
     if any(_is_partition(child) for child in children):
         return []
-    return [child for child in children if not os.path.islink(child)]
+    return [child for child in children if not system.is_link(child)]
 
 
 def _is_filled(path: str) -> bool:
     try:
-        return bool(os.listdir(path)) and not os.path.islink(path)
-    except FileNotFoundError:  # a dangling link
-        return False
-    except OSError:
-        return os.path.basename(path) != _LOST_AND_FOUND
+        return bool(system.names(path)) and not system.is_link(path)
+    except Unreadable as error:
+        is_dead_link = error.code == "file-missing"
+        return not is_dead_link and os.path.basename(path) != _LOST_AND_FOUND
 
 
 def _is_partition(path: str) -> bool:
     try:
         return tree.is_partition(path)
-    except OSError:
+    except Unreadable as error:
+        if error.code == "file-io-error":
+            raise
         return False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from kdump.binary.source import Source, status
+from kdump.binary import system
+from kdump.binary.source import Source
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, partition_metadata, properties, text_checkpoint
 
@@ -96,21 +97,22 @@ def directory_name(path: str) -> DirectoryName | None:
 
 def is_partition(path: str) -> bool:
     """Whether a directory is a partition's: by its files, or by its name if it has none."""
-    names = os.listdir(path)
+    entries = system.entries(path)
+    names = {entry.name for entry in entries}
     if any(name in names for name in LOG_DIR_FILES):
         return False
     of_segments = [name for name in names if file_name.suffix(name) in SEGMENT_SUFFIXES]
     if PARTITION_METADATA in names or LEADER_EPOCHS in names or any(base_offset_of(name) is not None for name in of_segments):
         return True
     has_name = bool(of_segments) or directory_name(path) is not None  # a folder of log directories may hold a server.log
-    return has_name and not any(os.path.isdir(os.path.join(path, name)) for name in names)
+    return has_name and not any(map(system.leads_to_directory, entries))
 
 
 def matching(paths: Sequence[str]) -> list[str]:
     """The paths that match patterns, each once; an existing path matches itself. Raises UsageError if nothing matches."""
     found: list[str] = []
     for path in paths:
-        if os.path.lexists(path) or not any(sign in path for sign in _MAGIC):
+        if not any(sign in path for sign in _MAGIC) or system.has_name(path):
             found.append(path)
             continue
         from glob import glob  # slow to load
@@ -129,7 +131,7 @@ def parent(path: str) -> str:
 
 def is_log_directory(path: str) -> bool:
     """Whether a broker's own files are in this directory."""
-    return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
+    return any(system.has_name(os.path.join(path, name)) for name in LOG_DIR_FILES)
 
 
 def is_of_kraft(path: str) -> bool:
@@ -147,34 +149,30 @@ def partitions(path: str) -> list[str]:
     They include links to directories, broken links, and links that the system cannot follow.
     """
     found = []
-    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
-        is_directory = entry.is_dir(follow_symlinks=False) or entry.is_symlink() and _may_be_directory(entry.path)
-        if is_directory and entry.name != REMOTE_INDEX_CACHE:
+    for entry in system.entries(path):
+        if _may_be_directory(entry) and entry.name != REMOTE_INDEX_CACHE:
             found.append(entry.path)
     return found
 
 
 def folders(paths: list[str]) -> list[str]:
     """The subdirectories that may hold log directories; none if one of them is a partition's."""
-    if any(os.path.isdir(path) and is_partition(path) for path in paths):
+    if any(system.is_directory(path) and is_partition(path) for path in paths):
         return []
-    return [path for path in paths if _is_directory(path)]
+    return [path for path in paths if not system.is_link(path)]
 
 
 def log_dir_files(path: str) -> list[str]:
     """The files directly in a log directory, in order. A broken link counts as a link to a directory."""
-    with os.scandir(path) as entries:
-        return sorted(
-            entry.name
-            for entry in entries
-            if not entry.is_dir(follow_symlinks=False) and not (entry.is_symlink() and _may_be_directory(entry.path))
-        )
+    return [entry.name for entry in system.entries(path) if not _may_be_directory(entry)]
 
 
-def _may_be_directory(link: str) -> bool:
+def _may_be_directory(entry: system.Entry) -> bool:
     """Whether a link leads to a directory, or nowhere, or to something the system cannot stat."""
+    if not entry.is_link:
+        return entry.is_directory
     try:
-        there = status(link)
+        there = system.status(entry.path)
     except Unreadable:
         return True
     return there is None or stat.S_ISDIR(there.st_mode)
@@ -196,15 +194,6 @@ def base_offset_of(name: str) -> int | None:
 
 def _files(path: str) -> list[str]:
     """All names except those of directories; a directory named like a segment's file counts as a file, which is a fault."""
-    names = []
-    for entry in os.scandir(path):
-        if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not _is_directory(entry.path):
-            names.append(entry.name)
-    return names
-
-
-def _is_directory(path: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    return [
+        entry.name for entry in system.entries(path) if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not entry.is_directory
+    ]

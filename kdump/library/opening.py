@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal, overload
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.errors import Unreadable, UsageError
 from kdump.formats import file_name, text_checkpoint, tree
@@ -82,7 +83,7 @@ def open(path: Path, file_type: str | None = None) -> File[Any]:
     path = os.fspath(path)
     if file_type is not None and file_type not in FILE_TYPES:
         raise UsageError(f"there is no type {file_type!r}", remedy=f"types are {', '.join(FILE_TYPES)}")
-    if os.path.isdir(path):
+    if system.is_directory(path):
         return _partition(path, file_type)
     source = Source(path)
     try:
@@ -114,11 +115,8 @@ def _partition(path: str, file_type: str | None) -> Log:
     """The log of a partition directory."""
     if file_type not in (None, "log"):
         raise UsageError(f"is a directory, and no file of type {file_type}", path=path, remedy="name the file")
-    with Source(path, may_be_directory=True):  # raises the reason if it cannot be read
-        try:
-            files = tree.PartitionFiles(path)
-        except OSError as error:
-            raise Unreadable("file-io-error", error.strerror or str(error), path=path) from error
+    with Source(path, may_be_directory=True):  # says why where it cannot be read
+        files = tree.PartitionFiles(path)
     if not files.logs:
         if tree.is_log_directory(path) or any(tree.directory_name(found) for found in tree.partitions(path)):
             raise UsageError("is a log directory, not a partition", path=path, remedy="open one of its partition directories")

@@ -8,7 +8,9 @@ import stat
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from kdump.binary import system
 from kdump.binary.source import Source
+from kdump.binary.system import unreadable
 from kdump.errors import CorruptData, Unreadable, UsageError
 from kdump.formats import file_name, properties, tree
 
@@ -79,10 +81,10 @@ def discover(
     The name of a broker is `broker`, a part `broker=NAME` of the path, the id in meta.properties, or else the name of its log
     directory. Raises Unreadable for a path that leads nowhere and, unless `skips_unlisted`, a directory that cannot be listed.
     """
-    if not os.path.lexists(root):
+    if not system.has_name(root):
         raise Unreadable("file-missing", "no such file", path=root)
     walk = _Walk(root, broker, follows_links, skips_unlisted)
-    if not os.path.isdir(root):
+    if not system.is_directory(root):
         directory = tree.parent(root)
         return walk.files_at([root], directory, walk.broker_of(tree.parent(directory)))
     if tree_is_partition(root):
@@ -94,7 +96,7 @@ def tree_is_partition(path: str) -> bool:
     """Whether a directory is a partition's. As in a check, one that cannot be listed is assumed to be."""
     try:
         return tree.is_partition(path)
-    except OSError:
+    except Unreadable:
         return True
 
 
@@ -114,15 +116,19 @@ class _Walk:
         broker = None if folders else self.broker_of(path)
         for entry in entries:
             if folders:
-                if entry.path in folders and not entry.is_symlink():
+                if entry.path in folders and not entry.is_link:
                     yield from self.directory(entry.path, depth - 1)
-            elif _is_directory(entry) and entry.name != tree.REMOTE_INDEX_CACHE and not self._leads_out(entry):
+            elif system.leads_to_directory(entry) and entry.name != tree.REMOTE_INDEX_CACHE and not self._leads_out(entry):
                 yield from self.partition(entry.path, broker)
-        yield from self.files_at([entry.path for entry in entries if not _is_directory(entry)], path, broker, is_partition=False)
+        yield from self.files_at(
+            [entry.path for entry in entries if not system.leads_to_directory(entry)], path, broker, is_partition=False
+        )
 
     def partition(self, path: str, broker: str | None) -> Iterator[FileItem]:
         """The files of one partition."""
-        entries = [entry.path for entry in self._entries(path) if _is_of_segment(entry.name) or not _is_directory(entry)]
+        entries = [
+            entry.path for entry in self._entries(path) if _is_of_segment(entry.name) or not system.leads_to_directory(entry)
+        ]
         return self.files_at(entries, path, broker)
 
     def files_at(
@@ -137,14 +143,13 @@ class _Walk:
         """The name of a log directory's broker."""
         return broker_of(log_directory, self._broker)
 
-    def _entries(self, path: str) -> list[os.DirEntry[str]]:
+    def _entries(self, path: str) -> list[system.Entry]:
         try:
-            with os.scandir(path) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
+            return system.entries(path)
+        except Unreadable as error:
             if self._skips_unlisted:
                 return []
-            message = f"the directory cannot be listed: {(error.strerror or str(error)).lower()}"
+            message = f"the directory cannot be listed: {error.message.lower()}"
             raise Unreadable("directory-unlisted", message, path=path) from error
 
     def _item(self, path: str, broker: str | None, directory: tree.DirectoryName | None) -> FileItem:
@@ -155,17 +160,19 @@ class _Walk:
         state = mark or (directory.state if directory is not None else "") or None
         item = FileItem(path, broker, topic, partition, base_offset_of(name), kind, state=state)
         try:
-            status = os.stat(path)
-        except OSError:
+            status = system.status(path)
+        except Unreadable:
+            return item  # whoever opens it says so
+        if status is None:
             return item  # it is gone, or leads nowhere
         if not stat.S_ISREG(status.st_mode):
             return item._replace(state=NOT_REGULAR)
-        if not self._follows_links and os.path.islink(path) and not self._is_inside(path):
+        if not self._follows_links and system.is_link(path) and not self._is_inside(path):
             return item._replace(state=LINK_OUTSIDE)
         return item._replace(size=status.st_size, allocated=status.st_blocks * 512, modified_ms=status.st_mtime_ns // 1_000_000)
 
-    def _leads_out(self, entry: os.DirEntry[str]) -> bool:
-        return entry.is_symlink() and not self._follows_links and not self._is_inside(entry.path)
+    def _leads_out(self, entry: system.Entry) -> bool:
+        return entry.is_link and not self._follows_links and not self._is_inside(entry.path)
 
     def _is_inside(self, path: str) -> bool:
         real = os.path.realpath(path)
@@ -199,7 +206,7 @@ def _folders(path: str) -> list[str]:
     """The subdirectories that may be log directories, if the directory is not one itself."""
     try:
         return [] if tree.is_log_directory(path) else tree.folders(tree.partitions(path))
-    except OSError:
+    except Unreadable:
         return []
 
 
@@ -219,16 +226,11 @@ def read_list(path: str) -> Iterator[FileItem]:
                 number += 1
                 yield FileItem(**json.loads(line))
     except OSError as error:
-        raise UsageError(f"filelist {path}: {(error.strerror or str(error)).lower()}")
+        if isinstance(error, FileNotFoundError):
+            raise UsageError(f"filelist {path}: no such file") from error
+        raise unreadable(path, error) from error
     except (ValueError, TypeError) as error:
         raise UsageError(f"filelist {path}, line {number}: is no file of a list ({error})")
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def _unmarked(name: str) -> tuple[str, str]:

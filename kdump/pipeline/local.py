@@ -192,7 +192,7 @@ def _serve(channel: Connection, inherited: list[Connection]) -> None:
     while True:
         try:
             task = channel.recv()
-        except EOFError:
+        except (EOFError, MemoryError):
             break
         answer: TaskReport | Exception
         try:
@@ -203,5 +203,8 @@ def _serve(channel: Connection, inherited: list[Connection]) -> None:
             if "KDUMP_DEBUG" in os.environ:
                 sys.excepthook(type(error), error, error.__traceback__)
             answer = KdumpError(f"{type(error).__name__}: {error}")
-        channel.send(answer)
+        try:
+            channel.send(answer)
+        except MemoryError:
+            break  # whoever waits for it hears that this process died
     os._exit(0)

@@ -104,7 +104,7 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport) -> 
         return
     try:
         with opened(file_slice.item) as source:
-            report.size, report.inode = source.size, os.fstat(source.fileno()).st_ino
+            report.size, report.inode = source.size, source.status().st_ino
             for columns, count in _READERS[options.table](source, file_slice, options, report):
                 report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count

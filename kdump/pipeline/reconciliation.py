@@ -22,6 +22,7 @@ from kdump.errors import KdumpError, Unreadable
 from kdump.output.arrow.builder import Constant, record_batch
 from kdump.output.arrow.rows import columns_of
 from kdump.pipeline import discovery
+from kdump.pipeline.discovery import FileItem
 from kdump.pipeline.planning import FileSlice
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kdump.pipeline.discovery import FileItem
     from kdump.pipeline.planning import CheckSlice
     from kdump.pipeline.tasks import ScanTask, TaskReport
 
@@ -92,6 +92,11 @@ class _LogAccount:
         return ""
 
 
+def _item_of(one: FileSlice | CheckSlice) -> FileItem:
+    """The file of a slice; for a check, the directory or file that it checks."""
+    return one.item if isinstance(one, FileSlice) else FileItem(one.path, None, None, None, None, "directory")
+
+
 def _times(start: int, position: int) -> str:
     return "by no task" if start > position else "twice"
 
@@ -123,7 +128,7 @@ class Reconciliation:
                 suffix = f"-{part}" if part else ""
                 self._place(task, report, os.path.join(directory, f"part-{task.number:05d}{suffix}.parquet"))
         self._compare_with_plan(task, slices)
-        items = {file_slice.path: file_slice.item for file_slice in task.slices if isinstance(file_slice, FileSlice)}
+        items = {one.path: _item_of(one) for one in task.slices}
         for account in slices:
             for skipped in account.skipped:
                 self.skipped.append((items[account.path], task.table, skipped))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import BLIND, IGNORE
 from kdump.checks.check import Job
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO, WARNING, FileReport, Finding, Start
-from kdump.errors import KdumpError
+from kdump.errors import KdumpError, Unreadable
 from kdump.formats import tree
 from kdump.verdicts.verdict import LOSING, START_LEAVES_DAMAGE, START_LOSES
 
@@ -69,14 +70,18 @@ def is_denied(path: str) -> bool:
     if tree.is_log_directory(above):
         return False  # Surroundings says so
     try:
-        owner = os.stat(path).st_uid
-        modes = [(entry.stat().st_uid, entry.stat().st_mode) for entry in os.scandir(path)]
+        folder = system.status(path)
+        if folder is None:
+            return False
+        owner = folder.st_uid
+        statuses = (system.status(entry.path) for entry in system.entries(path))
+        modes = [(status.st_uid, status.st_mode) for status in statuses if status is not None]
         if all(user == owner and mode & _READ_AND_WRITE == _READ_AND_WRITE for user, mode in modes):
             return False
         from kdump.forecasts import permissions  # slow to load
 
         denied = permissions.denial(path, above)
-    except OSError:
+    except Unreadable:
         return False  # which the check says
     return denied is not None and (denied.is_certain or denied.is_alone)
 

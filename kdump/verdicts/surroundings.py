@@ -69,7 +69,7 @@ class Surroundings:
             row.topic_id = topic_id_of(partition)
             try:
                 circumstances.enter([row], log_directory, self._neighbours)
-            except (KdumpError, OSError):
+            except KdumpError:
                 continue  # which the check has said
             if not row.is_safe:
                 _report(row, partition, settings, emit)

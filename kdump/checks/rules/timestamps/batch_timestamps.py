@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from kdump.checks.rules.batch_findings import report_batch
 from kdump.checks.rules.rule import SegmentRule
 from kdump.checks.rules.tally import Tally
@@ -32,7 +30,7 @@ class BatchTimestamps(SegmentRule):
 
     def __init__(self, context: FileContext, facts: SegmentFacts) -> None:
         super().__init__(context, facts)
-        written = os.fstat(context.source.fileno()).st_mtime_ns // 1_000_000
+        written = context.source.status().st_mtime_ns // 1_000_000
         self._latest = max(written, context.settings.now) + _DAY_MS
         self._future = Tally()
         self._latest_seen = self._latest
