@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import NamedTuple
 
 from kdump.errors import Unreadable
 
@@ -18,13 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Entry(NamedTuple):
-    """What a directory lists: a name, its path, and whether it is itself a link or a directory."""
+class Entry:
+    """One entry of a directory: its name and path, and whether it is itself a link or a directory."""
 
-    name: str
-    path: str
-    is_link: bool
-    is_directory: bool
+    __slots__ = ("is_directory", "is_link", "name", "path")
+
+    def __init__(self, entry: os.DirEntry[str]) -> None:
+        self.name = entry.name
+        self.path = entry.path
+        self.is_link = entry.is_symlink()
+        self.is_directory = entry.is_dir(follow_symlinks=False)
 
 
 def status(path: str) -> os.stat_result | None:
@@ -37,6 +39,12 @@ def status(path: str) -> os.stat_result | None:
         if error.errno == errno.ELOOP:
             return None
         raise unreadable(path, error) from error
+
+
+def size(path: str) -> int:
+    """The size of what a path leads to in bytes, 0 if it leads nowhere."""
+    found = status(path)
+    return 0 if found is None else found.st_size
 
 
 def exists(path: str) -> bool:
@@ -81,11 +89,17 @@ def entries(path: str) -> list[Entry]:
     """What a directory lists, by name."""
     try:
         with os.scandir(path) as found:
-            return sorted(
-                Entry(entry.name, entry.path, entry.is_symlink(), entry.is_dir(follow_symlinks=False)) for entry in found
-            )
+            return sorted(map(Entry, found), key=lambda entry: entry.name)
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def target_of(link: str) -> str:
+    """The path in a link, as it is written there."""
+    try:
+        return os.readlink(link)
+    except OSError as error:
+        raise unreadable(link, error) from error
 
 
 def names(path: str) -> list[str]:

@@ -62,7 +62,13 @@ def jobs(path: str, *, root: str | None = None, depth: int = tree.MAX_DEPTH) -> 
 
 def run(job: Job, settings: Settings, emit: Emit, watch: Watch | None = None) -> None:
     """Carry out one task; findings and the reports of files go to `emit`."""
-    watch = watch or Watch()
+    try:
+        _run(job, settings, emit, watch or Watch())
+    except Unreadable as error:
+        file_object.report_failure(_directory_context(job.path, settings, emit), error)
+
+
+def _run(job: Job, settings: Settings, emit: Emit, watch: Watch) -> None:
     if job.kind == Job.FILE:
         _check_file(job.path, settings, emit, watch, [])
     elif file_object.check_directory(job.path, settings, emit, root=job.root or job.path):
@@ -99,7 +105,12 @@ def _report_others(path: str, others: list[tuple[str, int]], settings: Settings,
     if others:
         from kdump.checks.rules.files import unrecognized
 
-        unrecognized.report_others(FileContext(NoSource(path), path, "directory", settings, emit), others)
+        unrecognized.report_others(_directory_context(path, settings, emit), others)
+
+
+def _directory_context(path: str, settings: Settings, emit: Emit) -> FileContext:
+    """The context of findings about a directory itself."""
+    return FileContext(NoSource(path), path, "directory", settings, emit)
 
 
 def _check_file(
@@ -170,6 +181,8 @@ def _check_open_file(
                 _check_unrecognized(context, others, is_named=root is None)
         except CheckAborted:
             pass  # the source knows why, and says so at the end
+        except Unreadable as error:
+            file_object.report_failure(context, error)
         file_object.check_after_reading(context, source)
         context.finish()
         report = context.coverage.report(path, file_type, source.size)

@@ -10,14 +10,17 @@ from __future__ import annotations
 import marshal
 import os
 import select
+import stat
 import struct
 import time
 
+from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.check import run
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ByteCoverage, FileReport, Finding, Start
 from kdump.checks.live_source import Watch
+from kdump.errors import Unreadable
 from kdump.formats import file_name
 from kdump.workers.last_position import LastPosition
 from kdump.workers.process import fork, kill, write_all
@@ -346,8 +349,9 @@ def _row_of(row_class: int, values: dict[str, object]) -> Row:
 def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> list[Row]:
     """The finding that a worker died at this file, and the report of the file."""
     rows: list[Row] = []
-    is_file = os.path.isfile(path)
-    size = os.path.getsize(path) if is_file else 0
+    status = _status(path)
+    is_file = status is not None and stat.S_ISREG(status.st_mode)
+    size = status.st_size if status is not None and is_file else 0
     source = NoSource(path)
     source.size = size
     file_type = file_name.suffix(os.path.basename(path)).removeprefix(".") or os.path.basename(path)
@@ -359,6 +363,14 @@ def _crash_rows(path: str, position: int, reason: str, settings: Settings) -> li
         coverage = ByteCoverage(size)
         rows.append(coverage.report(path, context.file_type, size))
     return rows
+
+
+def _status(path: str) -> os.stat_result | None:
+    """The status of a path, None also if the system does not say it."""
+    try:
+        return system.status(path)
+    except Unreadable:
+        return None
 
 
 def _signal_name(number: int) -> str:
@@ -374,13 +386,10 @@ def size_of(job: Job) -> int:
     """The total size of the files of a job, as their directory entries show it."""
     try:
         if job.kind == job.FILE:
-            return os.stat(job.path).st_size
-        size = 0
-        for entry in os.scandir(job.path):
-            if entry.is_file(follow_symlinks=False):
-                size += entry.stat(follow_symlinks=False).st_size
-        return size
-    except OSError:
+            status = system.status(job.path)
+            return status.st_size if status is not None else 0
+        return sum(status.st_size for entry, status in system.file_statuses(job.path) if not entry.is_link)
+    except Unreadable:
         return 0
 
 

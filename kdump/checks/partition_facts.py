@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.source import Source
 from kdump.checks.carried_state import CarriedState
 from kdump.errors import Unreadable
@@ -70,10 +71,10 @@ class PartitionFacts:
         try:
             return (
                 facts is not None
-                and os.stat(facts.path).st_size > facts.size
+                and system.size(facts.path) > facts.size
                 or max(tree.PartitionFiles(self.path).logs, default=-1) > newest
             )
-        except OSError:
+        except Unreadable:
             return False
 
     @property

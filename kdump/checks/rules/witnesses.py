@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from struct import Struct
 
+from kdump.binary import system
 from kdump.binary.source import WINDOW_SIZE, Source
 from kdump.checks.rules.directories.leftovers import DELETED
 from kdump.errors import CorruptData, Unreadable
@@ -161,6 +162,6 @@ def _last_entry(path: str, layout: Struct) -> tuple[int, ...] | None:
 
 def _has_grown(context: FileContext) -> bool:
     try:
-        return os.stat(context.path).st_size > context.source.size
-    except OSError:
+        return system.size(context.path) > context.source.size
+    except Unreadable:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kdump.binary import system
 from kdump.binary.java_strings import escaped
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import DELETE, DIE, RESCAN
@@ -30,7 +31,7 @@ def check_files(partition: PartitionFacts) -> None:
     files = partition.files
     for name in files.others:
         _check_text(context_in(partition, name), name)
-        if os.path.isdir(os.path.join(partition.path, name)):
+        if system.is_directory(os.path.join(partition.path, name)):
             continue
         if file_name.suffix(name) in tree.SEGMENT_SUFFIXES:
             _check_number(partition, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from kdump.binary import system
 from kdump.binary.source import NoSource
 from kdump.checks.context import FileContext
 from kdump.checks.finding import ERROR, INFO
@@ -30,6 +31,7 @@ _FAULT_OF = {
     "file-is-directory": "not-regular",
     "file-not-regular": "not-regular",
     "file-io-error": "io-error",
+    "file-shrank": "file-shrank",
 }
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -48,40 +50,48 @@ def open_file(
     `root` is the tree under check, which links may not leave; it is None for a file that was named itself.
     """
     report = _reporter(path, file_type, settings, emit)
-    if root is not None and not settings.follows_links and _leads_out(path, root):
-        report("symlink-outside", f"Leads to {os.readlink(path)}, outside of what is checked. Not followed.")
-        return None
     try:
+        if system.is_link(path):
+            if root is not None and not settings.follows_links and _leads_out(path, root):
+                report("symlink-outside", f"Leads to {system.target_of(path)}, outside of what is checked. Not followed.")
+                return None
+            if not system.exists(path):
+                report("symlink-loop", f"A symbolic link to {system.target_of(path)}, which leads to no file.")
+                return None
         return LiveSource(path, time_limit=settings.time_limit, watch=watch)
     except Unreadable as error:
-        if os.path.islink(path) and not os.path.exists(path):
-            report("symlink-loop", f"A symbolic link to {os.readlink(path)}, which leads to no file.")
-        else:
-            _report_unreadable(report, path, error, is_named=root is None)
+        _report_unreadable(report, path, error, is_named=root is None)
     return None
 
 
 def check_directory(path: str, settings: Settings, emit: Callable[[Row], None], *, root: str) -> bool:
     """Whether a directory can be listed; reported if not."""
     report = _reporter(path, "directory", settings, emit)
-    if os.path.islink(path):
-        if not os.path.exists(path):
-            report("symlink-loop", f"A symbolic link to {os.readlink(path)}, which leads nowhere.")
-            return False
-        if path != root and not settings.follows_links and _leads_out(path, root):
-            report("symlink-outside", f"Leads to {os.readlink(path)}, outside of what is checked. Not followed.")
-            return False
     try:
-        os.listdir(path)
-    except FileNotFoundError:
-        report("file-vanished", "Was there when the directory was listed, and is gone.", INFO)
-    except PermissionError:
-        report("permission-denied", "The directory cannot be listed; run as the broker's user, or copy it.")
-    except OSError as error:
-        report("io-error", f"The directory cannot be listed: {error.strerror or error}.")
-    else:
-        return True
-    return False
+        if system.is_link(path):
+            if not system.exists(path):
+                report("symlink-loop", f"A symbolic link to {system.target_of(path)}, which leads nowhere.")
+                return False
+            if path != root and not settings.follows_links and _leads_out(path, root):
+                report("symlink-outside", f"Leads to {system.target_of(path)}, outside of what is checked. Not followed.")
+                return False
+        system.names(path)
+    except Unreadable as error:
+        if error.code == "file-missing":
+            report("file-vanished", "Was there when the directory was listed, and is gone.", INFO)
+        elif error.code == "file-permission":
+            report("permission-denied", "The directory cannot be listed; run as the broker's user, or copy it.")
+        else:
+            report("io-error", f"The directory cannot be listed: {error.message}.")
+        return False
+    return True
+
+
+def report_failure(context: FileContext, error: Unreadable) -> None:
+    """Report what a call of the system kept from being examined, while a file or directory was compared with others."""
+    other = "" if error.path in (None, context.path) else f"{error.path} "
+    size = context.source.size
+    context.report(_FAULT_OF[error.code], 0, size, f"Was not examined to its end: {other}{error.message}.")
 
 
 def check_before_reading(context: FileContext, source: LiveSource) -> None:
@@ -157,14 +167,15 @@ def _report_unreadable(report: Callable[..., None], path: str, error: Unreadable
 
 def _kind(path: str) -> str:
     try:
-        return _KINDS.get(stat.S_IFMT(os.stat(path).st_mode), "no regular file")
-    except OSError:
-        return "no regular file"
+        found = system.status(path)
+    except Unreadable:
+        found = None
+    return "no regular file" if found is None else _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
 
 
 def _leads_out(path: str, root: str) -> bool:
-    """Whether this is a link that leaves the tree."""
-    if not os.path.islink(path) or not os.path.exists(path):
+    """Whether this link leaves the tree."""
+    if not system.exists(path):
         return False
     inside = os.path.realpath(root)
     target = os.path.realpath(path)

@@ -163,7 +163,7 @@ def _extents(source: Source) -> list[tuple[int, int]]:
     extents: list[tuple[int, int]] = []
     position = 0
     try:
-        if os.fstat(descriptor).st_blocks * 512 >= source.size:
+        if source.status().st_blocks * 512 >= source.size:
             return whole
         while position < source.size:
             start = os.lseek(descriptor, position, os.SEEK_DATA)

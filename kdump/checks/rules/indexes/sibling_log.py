@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from bisect import bisect_right
 from contextlib import closing, contextmanager
 from itertools import islice
 from operator import lt, sub
 
+from kdump.binary import system
 from kdump.binary.batch_header import (
     BASE_OFFSET,
     BATCH_HEADER,
@@ -46,8 +46,8 @@ def rows_of(column: PackedInts, values: Sequence[int]) -> array[int]:
 def size_now(facts: SegmentFacts) -> int:
     """The present size of the log: a broker may have written to it, and to its indexes, since it was read."""
     try:
-        return max(facts.size, os.stat(facts.path).st_size)
-    except OSError:
+        return max(facts.size, system.size(facts.path))
+    except Unreadable:
         return facts.size
 
 
