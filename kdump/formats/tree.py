@@ -39,6 +39,7 @@ _KRAFT_VERSION = "1"
 class PartitionFiles:
     """The files of one partition directory: those of segments by base offset and suffix, and all others by name.
 
+    A directory named like a segment's file counts as a file, which is a fault; `directories` has those names.
     If several names have the same number, the one with 20 digits is the segment's, as for a broker; a negative number is no
     segment's.
     """
@@ -47,7 +48,10 @@ class PartitionFiles:
         self.path = path
         self.segments: dict[int, dict[str, str]] = {}
         self.others: list[str] = []
-        for name in sorted(_files(path), key=lambda name: (not is_canonical(name), name)):
+        entries = system.entries(path)
+        self.directories = {entry.name for entry in entries if entry.is_directory or entry.is_link and _leads_to_directory(entry)}
+        names = [entry.name for entry in entries if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not entry.is_directory]
+        for name in sorted(names, key=lambda name: (not is_canonical(name), name)):
             suffix = file_name.suffix(name)
             base_offset = base_offset_of(name) if suffix in SEGMENT_SUFFIXES else None
             if base_offset is None or base_offset < 0 or suffix in self.segments.get(base_offset, {}):
@@ -192,8 +196,9 @@ def base_offset_of(name: str) -> int | None:
         return None
 
 
-def _files(path: str) -> list[str]:
-    """All names except those of directories; a directory named like a segment's file counts as a file, which is a fault."""
-    return [
-        entry.name for entry in system.entries(path) if file_name.suffix(entry.name) in SEGMENT_SUFFIXES or not entry.is_directory
-    ]
+def _leads_to_directory(link: system.Entry) -> bool:
+    """Whether a link leads to a directory; no, if the system does not say: whoever opens it reports why."""
+    try:
+        return system.is_directory(link.path)
+    except Unreadable:
+        return False

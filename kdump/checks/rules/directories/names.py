@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from kdump.binary import system
 from kdump.binary.java_strings import escaped
 from kdump.binary.source import NoSource
 from kdump.checks.catalogue.fault_kind import DELETE, DIE, RESCAN
@@ -31,7 +30,7 @@ def check_files(partition: PartitionFacts) -> None:
     files = partition.files
     for name in files.others:
         _check_text(context_in(partition, name), name)
-        if system.is_directory(os.path.join(partition.path, name)):
+        if name in files.directories:
             continue
         if file_name.suffix(name) in tree.SEGMENT_SUFFIXES:
             _check_number(partition, name)
