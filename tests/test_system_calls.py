@@ -1,0 +1,49 @@
+"""Only one module asks the system about the files under examination."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import kdump
+
+PACKAGE = Path(kdump.__file__).parent
+
+ASKING = re.compile(
+    r"\bos\.(stat|lstat|fstat|listdir|scandir|walk|access|readlink)\("
+    r"|\bos\.path\.(exists|lexists|isfile|isdir|islink|getsize|getmtime|samefile)\("
+)
+
+ALLOWED = {
+    "binary/source.py": "the descriptor of an open file; failures raise Unreadable",
+    "binary/system.py": "the module that asks",
+    "cli/main.py": "standard streams",
+    "cli/output_file.py": "the file of -o, where a failure is one of the output",
+    "cli/scanning/request.py": "the folder of --out, likewise",
+    "cli/scanning/summary.py": "tables that kdump has written",
+    "cli/stdin_file.py": "a temporary file of kdump",
+    "cli/unknown_command.py": "a hint on a misspelled command",
+    "dropin/tool.py": "whether Kafka's tool could create an index; it opens it in any case",
+    "forecasts/permissions.py": "os.access, which answers and never raises",
+    "output/arrow/files.py": "the file that is written",
+    "output/text/check/advice.py": "what a hint names",
+    "output/text/check/next_steps.py": "what a hint names",
+    "output/text/forecast_steps.py": "what a hint names",
+    "pipeline/fleet/written.py": "tables that kdump has written",
+    "pipeline/reconciliation.py": "tables that kdump has written",
+    "spark/session.py": "programs and logs of Spark",
+}
+
+
+def _asking(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if ASKING.search(line)]
+
+
+def test_no_other_module_asks_the_system_so_that_no_failure_is_taken_for_not_there() -> None:
+    asking = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if _asking(path.read_text())}
+    assert asking == set(ALLOWED)
+
+
+@pytest.mark.parametrize("line", ["if os.path.exists(path):", "names = os.listdir(path)", "with os.scandir(path) as entries:"])
+def test_a_line_that_asks_the_system_is_found(line: str) -> None:
+    assert _asking(line) == [line]
