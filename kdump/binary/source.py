@@ -11,7 +11,7 @@ from kdump.errors import Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import ClassVar, Protocol
+    from typing import ClassVar, Protocol, Self
 
     class Readable(Protocol):
         """What reads by position."""
@@ -146,7 +146,7 @@ class Source:
     def close(self) -> None:
         os.close(self._descriptor)
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-from kdump.binary.source import Source
 from kdump.binary.system import status
-from kdump.errors import Unreadable
+from kdump.binary.tolerant_source import TolerantSource
 
-_BLOCK_BYTES = 4096  # what is read at once where the device has errors
 _RECENT_SECONDS = 5.0  # a broker that writes to a file wrote to it just now
 _WAIT_SECONDS = 0.1  # a broker in the middle of a batch continues sooner
 
@@ -33,37 +31,35 @@ class Watch:
         """The check of the file, of this size, is done."""
 
 
-class LiveSource(Source):
+class LiveSource(TolerantSource):
     """A file that may change, fail or take too long while it is read.
 
     Bytes that cannot be read are zeros, and stand in `bad_ranges`. Reading raises CheckAborted, once, if the file has become
     shorter (`shrunk_to`) or the time for it is over (`is_late`).
     """
 
-    __slots__ = ("_deadline", "_is_growing", "_watch", "bad_ranges", "is_late", "shrunk_to")
+    __slots__ = ("_deadline", "_is_growing", "_watch", "is_late", "shrunk_to")
 
     def __init__(self, path: str, *, time_limit: float | None = None, watch: Watch | None = None) -> None:
         super().__init__(path)
         self._watch = watch or Watch()
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self._is_growing: bool | None = None
-        self.bad_ranges: list[tuple[int, int]] = []
         self.is_late = False
         self.shrunk_to: int | None = None
 
     def read(self, position: int, count: int) -> bytes:
         self.tick(position)
-        count = max(0, min(count, self.size - position))
-        try:
-            data = self._take(position, count)
-        except Unreadable:
-            data = self._read_around_errors(position, count)
-        if len(data) < count and self.shrunk_to is None:
-            if self.status().st_size >= self.size:  # the file goes on here: the system says no more
-                return data + self._read_around_errors(position + len(data), count - len(data))
-            self.shrunk_to = position + len(data)
-            raise CheckAborted
-        return data
+        return super().read(position, count)
+
+    def _at(self, position: int) -> None:
+        self.tick(position)
+
+    def _cut_short(self, position: int, data: bytes) -> bytes:
+        if self.shrunk_to is not None:
+            return data
+        self.shrunk_to = position + len(data)
+        raise CheckAborted
 
     def tick(self, position: int) -> None:
         """The check has come so far. Raises CheckAborted when its time is over."""
@@ -125,33 +121,3 @@ class LiveSource(Source):
                 return False
             time.sleep(_WAIT_SECONDS / 10)
         return True
-
-    def _read_around_errors(self, position: int, count: int) -> bytes:
-        """The bytes here; blocks that cannot be read are zeros."""
-        pieces = []
-        end = position + count
-        while position < end:
-            stop = min(position // _BLOCK_BYTES * _BLOCK_BYTES + _BLOCK_BYTES, end)
-            self.tick(position)
-            try:
-                piece = self._take(position, stop - position)
-            except Unreadable:
-                piece = bytes(stop - position)
-                self._record_bad(position, stop)
-            if len(piece) < stop - position:
-                if self.status().st_size < self.size:
-                    pieces.append(piece)
-                    break
-                self._record_bad(position + len(piece), stop)
-                piece = piece.ljust(stop - position, b"\0")
-            pieces.append(piece)
-            position = stop
-        return b"".join(pieces)
-
-    def _record_bad(self, start: int, end: int) -> None:
-        """Record a range that cannot be read, once, even if its bytes are read twice."""
-        if self.bad_ranges and self.bad_ranges[-1][0] <= start <= self.bad_ranges[-1][1]:
-            first, last = self.bad_ranges[-1]
-            self.bad_ranges[-1] = first, max(last, end)
-        elif not any(first <= start and end <= last for first, last in self.bad_ranges):
-            self.bad_ranges.append((start, end))

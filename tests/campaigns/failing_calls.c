@@ -3,13 +3,16 @@
  *
  * A library to preload; tests.campaigns.failing_calls builds it and says which call by the environment:
  *
- *   FAILING_CALL   open read pread stat fstat opendir readdir fork mmap malloc write rename fsync
+ *   FAILING_CALL   open read pread stat fstat opendir readdir fork mmap malloc write rename fsync, or sector
  *   FAILING_AT     the number of the call, from 1; 0 only counts
  *   FAILING_HOW    an errno, "short" for half of what was asked for, or "end" for the end of the file
  *   FAILING_LEAST  only allocations of as many bytes (4,096 if not set)
  *   FAILING_ALL    if set: all calls from that one on
  *   FAILING_UNDER  only calls for files below this directory; those without a file count once one of them was touched
  *   FAILING_COUNT  a file that all processes share: how many calls there were, and how many failed, as two uint64
+ *
+ * A sector is a block of 4 KiB that cannot be read: FAILING_AT is its number, from 1, in every file that is so long. Reads of it by
+ * position fail, and those that come to it from before end there.
  *
  * A write counts if it is to standard output or to a file below the directory. Writes to pipes between processes are left alone.
  */
@@ -133,8 +136,25 @@ OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
 
-#define READ(name)                                                                                                             \
-    switch (of_file(name, descriptor)) {                                                                                       \
+enum { SECTOR = 4096 };
+
+/* What becomes of a read by position; `count` may shrink to what can be read. */
+static int of_place(int descriptor, size_t *count, int64_t place) {
+    if (strcmp("sector", call))
+        return of_file("pread", descriptor);
+    int64_t bad = ((int64_t)wanted - 1) * SECTOR;
+    if (!wanted || !is_file_below(descriptor) || place >= bad + SECTOR || place + (int64_t)*count <= bad)
+        return AS_ASKED;
+    atomic_fetch_add(&counters->failed, 1);
+    errno = error;
+    if (place >= bad)
+        return FAILS;
+    *count = (size_t)(bad - place);
+    return AS_ASKED;
+}
+
+#define READ(found)                                                                                                            \
+    switch (found) {                                                                                                           \
     case FAILS:                                                                                                                \
         return -1;                                                                                                             \
     case END:                                                                                                                  \
@@ -144,17 +164,17 @@ OPENAT(openat64)
     }
 
 ssize_t read(int descriptor, void *bytes, size_t count) {
-    READ("read")
+    READ(of_file("read", descriptor))
     return REAL(read)(descriptor, bytes, count);
 }
 
 ssize_t pread(int descriptor, void *bytes, size_t count, off_t place) {
-    READ("pread")
+    READ(of_place(descriptor, &count, place))
     return REAL(pread)(descriptor, bytes, count, place);
 }
 
 ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t place) {
-    READ("pread")
+    READ(of_place(descriptor, &count, place))
     return REAL(pread64)(descriptor, bytes, count, place);
 }
 
@@ -168,19 +188,13 @@ static int first_half(const struct iovec *buffers, int many, struct iovec *half)
     return 0;
 }
 
+/* Of many buffers only the first is read into, which a read may always do. */
 #define PREADV(name, type)                                                                                                     \
     ssize_t name(int descriptor, const struct iovec *buffers, int many, type place) {                                          \
-        struct iovec half;                                                                                                     \
-        switch (of_file("pread", descriptor)) {                                                                                \
-        case FAILS:                                                                                                            \
-            return -1;                                                                                                         \
-        case END:                                                                                                              \
-            return 0;                                                                                                          \
-        case SHORT:                                                                                                            \
-            if (first_half(buffers, many, &half))                                                                              \
-                return REAL(name)(descriptor, &half, 1, place);                                                                \
-        }                                                                                                                      \
-        return REAL(name)(descriptor, buffers, many, place);                                                                   \
+        size_t count = many ? buffers[0].iov_len : 0;                                                                          \
+        READ(of_place(descriptor, &count, place))                                                                              \
+        struct iovec part = {many ? buffers[0].iov_base : NULL, count};                                                        \
+        return REAL(name)(descriptor, &part, many ? 1 : 0, place);                                                             \
     }
 PREADV(preadv, off_t)
 PREADV(preadv64, off64_t)

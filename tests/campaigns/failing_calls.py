@@ -36,6 +36,10 @@ SECONDS = 60
 _SECONDS = re.compile(rb'"seconds": ?[0-9.]+|in [0-9.]+ s\b|"(start|end)TimeUtc":"[^"]*"')
 
 
+SECTORS = 24
+"""Blocks of 4 KiB in the largest file of a partition, and one more."""
+
+
 class Failure(NamedTuple):
     """How a call fails: its name in `failing_calls.c`, an errno or a word, and whether all calls fail from then on."""
 
@@ -61,6 +65,7 @@ FAILURES = (
     Failure("pread", "end"),
     Failure("pread", "end", all_from_there=True),
     Failure("read", "short", all_from_there=True),
+    Failure("sector", str(errno.EIO)),
     *_of("stat", errno.EIO, errno.EACCES),
     *_of("fstat", errno.EIO),
     *_of("opendir", errno.EIO, errno.EMFILE),
@@ -254,7 +259,7 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
         return "leaves a process"
     if outcome.exit < 0:
         is_of_arrow = failure.call in ("malloc", "mmap") and any(word in outcome.stderr for word in _OF_ARROW)
-        return None if is_of_arrow and not outcome.files else f"killed by signal {-outcome.exit}"
+        return None if is_of_arrow and all(map(_is_partial, outcome.files)) else f"killed by signal {-outcome.exit}"
     for words in (b"Traceback", b"internal error", b"Exception ignored", b"Fatal Python error"):
         if words in said:
             return f"shows {words.decode()!r}"
@@ -308,7 +313,7 @@ def main() -> int:
                     continue
                 if failure.call not in counted:
                     counted[failure.call] = run(case, library, failure).calls
-                count = counted[failure.call]
+                count = counted[failure.call] if failure.call != "sector" else SECTORS
                 numbers = list(range(1, count + 1))
                 if count > options.limit:
                     numbers = sorted(chance.sample(numbers, options.limit))

@@ -37,6 +37,20 @@ def test_a_call_that_fails_changes_no_answer_without_a_word(name: str, tmp_path:
             assert wrong is None, f"{case.name}, call {number}: {failure}: {wrong}: {outcome}"
 
 
+@pytest.mark.parametrize("name", ["log", "log deep", "log csv"])
+def test_a_listing_goes_on_after_a_block_that_cannot_be_read(name: str, tmp_path: Path, library: Path) -> None:
+    case = next(failing_calls.cases(tmp_path, names=[name]))
+    reference = failing_calls.run(case, library)
+    outcome = failing_calls.run(case, library, Failure("sector", "5"), 6)
+    assert outcome.exit == 3
+    shown, whole = outcome.stdout.splitlines(), reference.stdout.splitlines()
+    lost = [line for line in whole if line not in shown]
+    assert 9 <= len(lost) <= 12 * 11  # of each of 3 logs 3 batches of 10 records touch the block, and one more is in doubt
+    for base_offset in (0, 400, 800):
+        where = f"{base_offset:020d}.log: bytes 20480 to 24575 cannot be read from the device"
+        assert where in outcome.stderr.decode()
+
+
 CASE = Case("check, sound", ("check", "PARTITION"), Path())
 CLEAN = Outcome(0, b"clean\n", b"", {}, ())
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdump.binary.source import Source
+from kdump.errors import Unreadable
 from kdump.reading.items import DAMAGED, INTACT, SALVAGED, Damage, Section
 from kdump.reading.plausible import is_plausible
 from kdump.reading.salvage import walk
@@ -349,12 +350,14 @@ def test_a_batch_is_found_wherever_the_windows_of_the_scan_end(size: int) -> Non
     assert _ranges(data)[1:] == [Range(SIZE, SIZE + size, ""), Range(SIZE + size, 2 * SIZE + size, SALVAGED)]
 
 
-def test_a_file_cut_while_it_is_read_ends_in_damage(tmp_path: Path) -> None:
+def test_a_file_cut_while_it_is_read_is_reported_with_its_size(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_bytes(b"".join(_log(20)))
     with Source(str(path)) as source:
         os.truncate(path, 5 * SIZE + 7)
-        _assert_covers(_ranges_of(source), 20 * SIZE)
+        with pytest.raises(Unreadable, match=f"was cut to {5 * SIZE + 7} bytes while it was read") as caught:
+            _ranges_of(source)
+        assert caught.value.code == "file-shrank"
 
 
 # --- which batches are beyond doubt

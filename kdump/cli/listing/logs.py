@@ -40,7 +40,7 @@ _WRONG_CRC = "the CRC of a record batch does not fit (crc-mismatch)"
 
 def list_log(run: Run, path: str) -> None:
     """List a log, or the part of it that is asked for."""
-    with run.opened(path) as source:
+    with run.opened_log(path) as source:
         run.head(source.path)
         if run.output is None:
             _write_heading(run, os.path.basename(source.path))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from kdump import exit_codes
 from kdump.binary.java_strings import escaped, text_of
 from kdump.binary.source import Source
+from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.options import EXPORTS
 from kdump.cli.report_style import style_of_rows
 from kdump.output.kafka.lines import KafkaText, Template
@@ -13,6 +16,7 @@ from kdump.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from kdump.cli.listing.request import Request
@@ -75,6 +79,19 @@ class Run:
         source = Source(path)
         source.path = self.names.get(path, path)
         return source
+
+    @contextmanager
+    def opened_log(self, path: str) -> Iterator[TolerantSource]:
+        """Open a log for the block, and report at its end the bytes that could not be read. Raises Unreadable."""
+        with TolerantSource(path) as source:
+            source.path = self.names.get(path, path)
+            try:
+                yield source
+            finally:
+                for start, end in source.bad_ranges:
+                    self.is_unexamined = True
+                    where = f"{source.path}: bytes {start} to {end - 1}"
+                    self.say(f"{where} cannot be read from the device, and count as zeros (io-error, {end - start} bytes)")
 
     def head(self, path: str) -> None:
         """Start a file: Kafka's lines name it."""
