@@ -160,9 +160,9 @@ class _Walk:
         state = mark or (directory.state if directory is not None else "") or None
         item = FileItem(path, broker, topic, partition, base_offset_of(name), kind, state=state)
         try:
-            status = system.status(path)
+            status = _status(path)
         except Unreadable:
-            return item  # whoever opens it says so
+            return item  # reading it fails likewise, and is reported
         if status is None:
             return item  # it is gone, or leads nowhere
         if not stat.S_ISREG(status.st_mode):
@@ -177,6 +177,15 @@ class _Walk:
     def _is_inside(self, path: str) -> bool:
         real = os.path.realpath(path)
         return real == self._real_root or real.startswith(self._real_root.rstrip(os.sep) + os.sep)
+
+
+def _status(path: str) -> os.stat_result | None:
+    """The status of a file; if the system does not say it of the path, that of the open file. Raises Unreadable."""
+    try:
+        return system.status(path)
+    except Unreadable:
+        with Source(path) as source:
+            return source.status()
 
 
 def broker_of(log_directory: str, broker: str | None = None) -> str | None:

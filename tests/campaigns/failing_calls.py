@@ -10,6 +10,7 @@ machine, shows a traceback or an internal error, hangs, leaves a worker process,
 
 import argparse
 import errno
+import io
 import os
 import random
 import re
@@ -23,6 +24,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from pyarrow import parquet
 
 from tests.builders.files import producer_entry, write_partition
 from tests.builders.records import Record, batch
@@ -287,7 +290,14 @@ def _is_partial(name: str) -> bool:
 
 
 def _tables(outcome: Outcome) -> object:
-    return {name: len(data) if name.endswith(".parquet") else data for name, data in outcome.files.items()}
+    """The files of an outcome; those of Parquet by their rows, however many files these are in."""
+    rows, others = Counter[str](), {}
+    for name, data in outcome.files.items():
+        if name.endswith(".parquet") and data:
+            rows[str(Path(name).parent)] += parquet.read_metadata(io.BytesIO(data)).num_rows
+        else:
+            others[name] = data
+    return rows, others
 
 
 def main() -> int:
