@@ -186,7 +186,7 @@ def run(case: Case, library: Path, failure: Failure | None = None, number: int =
         }
         arguments = [_filled(argument, values) for argument in case.command]
         environment = {**os.environ, "LD_PRELOAD": str(library), "FAILING_COUNT": str(counters), "COLUMNS": "100"}
-        environment |= {"PYTHONPYCACHEPREFIX": str(_BYTE_CODE), "PYTHONDONTWRITEBYTECODE": ""}
+        environment |= {"PYTHONPYCACHEPREFIX": str(_BYTE_CODE), "PYTHONDONTWRITEBYTECODE": "", "PYTHONFAULTHANDLER": "1"}
         environment["FAILING_UNDER"] = str(case.partition.parent.parent)
         if failure is not None:
             environment |= {"FAILING_CALL": failure.call, "FAILING_HOW": failure.how, "FAILING_AT": str(number)}
@@ -249,8 +249,8 @@ def _ended_of_session(session: int) -> tuple[int, ...]:
     return tuple(left)
 
 
-_OF_ARROW = (b"std::bad_alloc", b"<jemalloc>")
-"""Said by libraries of C++ that end the process when memory is short: nobody can catch that."""
+_NOT_OURS = (b"std::bad_alloc", b"<jemalloc>", b"<frozen importlib")
+"""In the last words of a process that Arrow, or the interpreter while it imports a module, ended because memory was short."""
 
 
 def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) -> str | None:
@@ -261,8 +261,8 @@ def fault(case: Case, reference: Outcome, outcome: Outcome, failure: Failure) ->
     if outcome.leftover:
         return "leaves a process"
     if outcome.exit < 0:
-        is_of_arrow = failure.call in ("malloc", "mmap") and any(word in outcome.stderr for word in _OF_ARROW)
-        return None if is_of_arrow and all(map(_is_partial, outcome.files)) else f"killed by signal {-outcome.exit}"
+        is_not_ours = failure.call in ("malloc", "mmap") and any(words in outcome.stderr for words in _NOT_OURS)
+        return None if is_not_ours and all(map(_is_partial, outcome.files)) else f"killed by signal {-outcome.exit}"
     for words in (b"Traceback", b"internal error", b"Exception ignored", b"Fatal Python error"):
         if words in said:
             return f"shows {words.decode()!r}"
