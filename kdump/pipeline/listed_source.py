@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kdump.binary.source import Source
+from kdump.binary.tolerant_source import TolerantSource
 from kdump.errors import Unreadable
 from kdump.pipeline.discovery import LINK_OUTSIDE
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 _LOGS = ("log", "checkpoint")
 
 
-class ListedSource(Source):
-    """A file that is read only up to its size when it was listed.
+class ListedSource(TolerantSource):
+    """A file that is read only up to its size when it was listed, past blocks that the device cannot read.
 
     Raises Unreadable (`file-shrank`) where there is less than that, when it is opened or later.
     """
@@ -29,9 +30,6 @@ class ListedSource(Source):
             self.close()
             raise Unreadable("file-shrank", f"it has {found:,} bytes, and had {size:,} when it was listed", path=path)
         self.size = size
-
-    def read(self, position: int, count: int) -> bytes:
-        return super().read(position, max(0, min(count, self.size - position)))
 
 
 def opened(item: FileItem) -> Source:

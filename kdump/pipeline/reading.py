@@ -11,6 +11,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kdump.binary.tolerant_source import TolerantSource
 from kdump.checks.check import Job, jobs
 from kdump.checks.check_processes import Isolation
 from kdump.checks.finding import ERROR, Finding
@@ -24,7 +25,7 @@ from kdump.pipeline import discovery, logs, segments
 from kdump.pipeline.listed_source import opened
 from kdump.pipeline.place import place_of
 from kdump.pipeline.planning import CheckSlice, FileSlice
-from kdump.pipeline.slice_report import SliceReport, ignore
+from kdump.pipeline.slice_report import Skipped, SliceReport, ignore
 from kdump.verdicts import surroundings
 from kdump.verdicts.check import run
 
@@ -108,6 +109,8 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport) -> 
             for columns, count in _READERS[options.table](source, file_slice, options, report):
                 report.rows += count if "error" not in columns else 0
                 yield {**place, **columns}, count
+            if isinstance(source, TolerantSource):
+                _report_bad_ranges(source, options, report)
     except (CorruptData, Unreadable) as error:
         error.path = error.path or file_slice.path
         is_damage = isinstance(error, CorruptData)
@@ -119,6 +122,15 @@ def slice_rows(file_slice: FileSlice, options: Options, report: SliceReport) -> 
     except KdumpError as error:  # a package that is missing, or something that does not add up
         error.path = error.path or file_slice.path
         raise
+
+
+def _report_bad_ranges(source: TolerantSource, options: Options, report: SliceReport) -> None:
+    """Report the bytes that the device cannot read. Raises Unreadable if these are to end a query."""
+    for start, end in source.bad_ranges:
+        message = f"{end - start:,} bytes cannot be read from the device, and count as zeros"
+        if options.fails_fast or options.unreadable == options.FAIL:
+            raise Unreadable("file-io-error", message, path=source.path, position=start)
+        report.skipped.append(Skipped("file-io-error", message, start, None, is_damage=False, end=end))
 
 
 def built(columns: Columns, count: int, options: Options) -> pa.RecordBatch:

@@ -227,15 +227,22 @@ class Reconciliation:
 
     def _missing_rows(self) -> Iterator[Finding]:
         """One row for each file and reason, however many tables lack it."""
-        tables: dict[tuple[FileItem, str, int | None], list[str]] = {}
+        tables: dict[tuple[FileItem, str, int | None, int | None], list[str]] = {}
         for item, table, skipped in self.skipped:
             if not skipped.is_damage:
-                lacking = tables.setdefault((item, skipped.message, skipped.position), [])
+                lacking = tables.setdefault((item, skipped.message, skipped.position, skipped.end), [])
                 lacking += [table] if table not in lacking else []
-        for (item, message, position), names in tables.items():
-            where = "" if position is None else f" from byte {position:,} on"
+        for (item, message, position, end), names in tables.items():
+            where = (
+                ""
+                if position is None
+                else f" from byte {position:,} on"
+                if end is None
+                else f" in bytes {position:,} to {end - 1:,}"
+            )
             text = f"Rows of this file{where} are missing in {_listed(sorted(names))}: {message}."
-            yield _finding("scan-rows-missing", item.path, item.kind, position or 0, max(item.size, position or 0), text)
+            stop = max(item.size, position or 0) if end is None else end
+            yield _finding("scan-rows-missing", item.path, item.kind, position or 0, stop, text)
 
     def _unread_records(self) -> Iterator[Finding]:
         for item, table, skipped in self.skipped:

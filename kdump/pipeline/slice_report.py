@@ -16,7 +16,7 @@ CRASHED = "reader-crashed"
 
 
 class Skipped(NamedTuple):
-    """Something that was left out of a slice: from byte `position` on, if that is known.
+    """Something that was left out of a slice: from byte `position` on, if that is known; up to but not including `end`, if given.
 
     `is_damage` says that the bytes are wrong, not that they could not be read. `records` counts what is missing, where the header
     of the batch says so.
@@ -27,6 +27,7 @@ class Skipped(NamedTuple):
     position: int | None
     records: int | None
     is_damage: bool
+    end: int | None = None
 
     def __str__(self) -> str:
         return self.message if self.position is None else f"byte {self.position:,}: {self.message}"

@@ -1,10 +1,12 @@
 """The short form of the campaign that fails calls of the system: some calls of each command."""
 
+import io
 import random
 import shutil
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.campaigns import failing_calls
@@ -49,6 +51,19 @@ def test_a_listing_goes_on_after_a_block_that_cannot_be_read(name: str, tmp_path
     for base_offset in (0, 400, 800):
         where = f"{base_offset:020d}.log: bytes 20480 to 24575 cannot be read from the device"
         assert where in outcome.stderr.decode()
+
+
+def test_a_scan_goes_on_after_a_block_that_cannot_be_read(tmp_path: Path, library: Path) -> None:
+    case = next(failing_calls.cases(tmp_path, names=["scan tables"]))
+    outcome = failing_calls.run(case, library, Failure("sector", "5"), 6)
+    assert outcome.exit == 3
+    tables = {name: pq.read_table(io.BytesIO(data)) for name, data in outcome.files.items() if name.endswith(".parquet")}
+    batches = [row for name, table in tables.items() if name.startswith("tables/batches/") for row in table.to_pylist()]
+    whole = {row["baseOffset"] for row in batches if row["status"] in ("intact", "salvaged")}
+    assert whole == {offset for offset in range(0, 1200, 10) if offset % 400 not in (90, 100, 110)}
+    findings = [row for name, table in tables.items() if name.startswith("tables/findings/") for row in table.to_pylist()]
+    missing = [(row["start"], row["end"]) for row in findings if row["code"] == "scan-rows-missing"]
+    assert missing == [(20480, 24576)] * 3
 
 
 CASE = Case("check, sound", ("check", "PARTITION"), Path())
