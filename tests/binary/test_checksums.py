@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdump.binary import checksums
+from kdump.binary import checksums, kernel
 from kdump.binary.codecs.xxhash import xxhash32
+from kdump.errors import MissingPackage
 from tests.builders import checksums as builders
 
 pytestmark = pytest.mark.both_kernels
@@ -45,6 +46,14 @@ def test_the_table_equals_the_package_on_any_bytes_in_any_pieces(data: bytes, cu
     assert whole == package.crc32c(data) == builders.crc32c(data)
     assert TABLE(data[cut:], TABLE(data[:cut])) == whole
     assert TABLE(memoryview(data)) == whole
+
+
+def test_a_missing_package_is_named_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "native", None)
+    monkeypatch.setitem(sys.modules, "crc32c", None)
+    with pytest.raises(MissingPackage, match='need the package "crc32c"') as caught:
+        checksums.crc32c_for(1 << 20)
+    assert caught.value.remedy == "pip install crc32c"
 
 
 @pytest.mark.parametrize(("byte_count", "is_imported"), [(0, False), (32 << 10, False), ((32 << 10) + 1, True)])

@@ -360,6 +360,10 @@ def test_a_safe_directory_has_its_starts_and_nothing_comes_next() -> None:
     ]
 
 
+def test_crcs_are_not_said_to_fit_if_a_directory_could_not_be_examined() -> None:
+    assert _report([_row(after="clean")], failed=1)[-1] == "Starts of a broker 4.3.1. 1 directory could not be examined. 1.2 s."
+
+
 def test_starts_from_assumed_recovery_points_are_shown_once_if_they_are_alike() -> None:
     assumed = [_row(recovery_point_is_assumed=True), _row(recovery_point_is_assumed=True, recovery_point=10)]
     lines = _report(assumed)
@@ -542,7 +546,7 @@ def test_twenty_directories_that_are_not_safe_are_shown_and_the_others_counted()
             "Starts of a broker 4.3.1. Some of the log directories hold .kafka_cleanshutdown and others do not: "
             "each starts as after its own stop. ",
         ),
-        ({"failed": 2}, f"Starts of a broker 4.3.1. {NOTHING_READ} 2 directories could not be examined. 1.2 s."),
+        ({"failed": 2}, "Starts of a broker 4.3.1. 2 directories could not be examined. 1.2 s."),
     ],
 )
 def test_the_last_lines_say_what_was_asked_and_assumed(run: Values, told: str) -> None:

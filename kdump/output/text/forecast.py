@@ -95,7 +95,7 @@ class ForecastReport:
         if totals.asked != totals.release:
             about += f", the nearest to {totals.asked} of those that are known"
         stopped = "".join(_STOPS[was_clean] for was_clean in totals.stops) if len(totals.stops) < 2 else _STOPS_DIFFER
-        unread = "" if self._shown else " The CRCs of all batches fit; kdump check reads all the rest, too."
+        unread = "" if self._shown or totals.failed else " The CRCs of all batches fit; kdump check reads all the rest, too."
         assumed = _ASSUMED if self._is_assumed else ""
         missing = f" {counted(totals.failed, 'directory', 'directories')} could not be examined." if totals.failed else ""
         self._out.wrapped(f"{about}.{stopped}{assumed}{unread}{missing} {totals.seconds:.1f} s.")
