@@ -111,9 +111,17 @@ def _chosen(run: Run) -> Iterable[str | KdumpError]:
     request = run.request
     found = files(request.paths, request.suffix)
     if request.tail is not None:
+        chosen: list[str | KdumpError] = []
         paths = list(found)
-        run.begins = tail.begins(paths, request.tail, is_deep=request.is_deep)
-        return [path for path in paths if not isinstance(path, str) or path in run.begins]
+        begins = tail.begins(paths, request.tail, is_deep=request.is_deep)
+        for path in paths:
+            begin = begins.get(path) if isinstance(path, str) else path
+            if isinstance(begin, Unreadable):
+                chosen.append(begin)
+            elif begin is not None:
+                run.begins[str(path)] = begin
+                chosen.append(path)
+        return chosen
     if request.offset is not None:
         return one_offset.segments_for(list(found), request.offset)
     return found

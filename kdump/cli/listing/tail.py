@@ -7,6 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from kdump.binary.source import Source
+from kdump.binary.tolerant_source import TolerantSource
 from kdump.cli.listing.seek import starts_from_the_end
 from kdump.errors import CorruptData, KdumpError, Unreadable
 from kdump.formats import records
@@ -30,12 +31,12 @@ class Begin(NamedTuple):
     skipped: int = 0
 
 
-def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> dict[str, Begin]:
+def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> dict[str, Begin | Unreadable]:
     """Where to start in each segment that has some of the last `count` batches, or records, of its directory.
 
-    A segment that cannot be read begins at 0: whoever lists it learns why.
+    For a segment that cannot be read, the error stands in place of the start.
     """
-    found: dict[str, Begin] = {}
+    found: dict[str, Begin | Unreadable] = {}
     by_directory: dict[str, list[str]] = {}
     for path in paths:
         if isinstance(path, str):
@@ -46,11 +47,13 @@ def begins(paths: Sequence[str | Unreadable], count: int, *, is_deep: bool) -> d
             if wanted <= 0:
                 break
             try:
-                with Source(path) as source:
+                with TolerantSource(path) as source:
                     found[path], rows = _begin_in(source, wanted, is_deep=is_deep)
                 wanted -= rows
+            except Unreadable as error:
+                found[path] = error
             except KdumpError:
-                found[path] = Begin()
+                found[path] = Begin()  # whoever lists it meets the same
     return found
 
 
