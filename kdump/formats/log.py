@@ -264,7 +264,7 @@ class Log:
                 if render_bulk is not None:
                     self.position = render_bulk(self.position, self.end, self.end)
                 window_position = self.position
-                window = read(window_position, min(self._window_size, self.end - window_position))
+                window = _read_window(read, window_position, min(self._window_size, self.end - window_position))
                 self._window_size = min(2 * self._window_size, self._max_window_size)
                 start, header_bytes = 0, window[:HEADER_UP_TO_MAGIC]
             length = self._length_at(header_bytes)
@@ -472,3 +472,14 @@ def _is_empty_or_short(chunk: Chunk) -> bool:
     if chunk.is_legacy:
         return False
     return bool(chunk.batches["count"][0] == 0 or chunk.batches["size"][0] < BATCH_HEADER_SIZE)
+
+
+def _read_window(read: Callable[[int, int], Window], position: int, size: int) -> Window:
+    """A window of a log. If the file has become shorter, the bytes up to its end come first, and the next read raises Unreadable."""
+    try:
+        return read(position, size)
+    except Unreadable as fault:
+        left = 0 if fault.code != "file-shrank" or fault.position is None else fault.position - position
+        if left < HEADER_UP_TO_MAGIC:
+            raise
+        return read(position, left)

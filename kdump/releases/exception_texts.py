@@ -147,6 +147,7 @@ WORDS: dict[str, dict[str, Words]] = {
     "file-is-directory-written": {FIRST: Words("java.nio.file.FileSystemException", "{path}: Is a directory")},
     "file-not-regular": {FIRST: Words(_KAFKA, "java.io.IOException: Illegal seek")},
     "file-io-error": {FIRST: Words(_KAFKA, "java.io.IOException: Input/output error")},
+    "file-shrank": {FIRST: Words(_KAFKA, "java.io.EOFException: {message}")},
     "file-too-large": {
         FIRST: Words(_KAFKA, "The size of segment {path} ({size}) is larger than the maximum allowed segment size of 2147483647")
     },
