@@ -44,8 +44,8 @@ def check_paths(request: CheckRequest) -> int:
         session = _Run(request, formatter_of(options.output, out.write, style), out)
         try:
             return session.to_end()
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(session.how_far()) from None
+        except KeyboardInterrupt as interrupt:
+            raise KeyboardInterrupt(session.how_far(str(interrupt) or "interrupted")) from None
 
 
 class _Run:
@@ -106,14 +106,14 @@ class _Run:
         self._out.flush()
         return code
 
-    def how_far(self) -> str:
-        """The message for an interrupted run."""
+    def how_far(self, interrupted: str) -> str:
+        """The message for an interrupted run: `interrupted`, and how far it has come."""
         progress = self._progress.last if self._progress is not None else None
         if progress is None:
-            return "interrupted"
+            return interrupted
         found = f"{counted(self._counts[ERROR], 'error')} and {counted(self._counts[WARNING], 'warning')} so far"
         done = f"{counted(progress.files, 'file')}, {size_text(progress.bytes)} of {size_text(progress.total)}"
-        return f"interrupted after {done}; {found}"
+        return f"{interrupted} after {done}; {found}"
 
     def _take(self, rows: list[Row], group: str) -> None:
         for row in rows:
