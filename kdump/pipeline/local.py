@@ -139,7 +139,10 @@ class _Worker:
         self.connection, theirs = _FORK.Pipe()
         inherited = [self.connection, *(other.connection for other in others)]
         self._process: ForkProcess = _FORK.Process(target=_serve, args=(theirs, inherited, os.getpid()), daemon=False)
-        self._process.start()
+        try:
+            self._process.start()
+        except OSError as error:
+            raise KdumpError(f"no worker process can be started: {error.strerror}", remedy="take fewer with --jobs") from error
         theirs.close()
         self._task: ScanTask | None = None
 
