@@ -12,7 +12,7 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, F
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import throttle_reading
+from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.output.blocks import Blocks
 from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
@@ -35,6 +35,7 @@ def check_paths(request: CheckRequest) -> int:
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(
             is_terminal=stdout.isatty(),
+            escapes_formulas=options.csv_formulas == ESCAPE,
             shows_all=options.shows_all,
             fail_on=options.fail_on,
             has_baseline=request.baseline is not None,
