@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.files import write_partition
@@ -169,3 +170,18 @@ def test_a_directory_whose_name_is_a_formula_is_escaped_in_csv_on_demand(command
         report = _in_pipe(command, "--output", "csv", *options, "=1+1-0", folder=tmp_path)
         rows = list(csv.DictReader(io.StringIO(report)))
         assert rows and all(row["path"].startswith(start) for row in rows)
+
+
+_OF_A_SCAN = re.compile(r"out(/kdump\.json|/[a-z_]+(/part-[0-9]{5}\.parquet|/[a-z]+\.parquet)?)?")
+
+
+@pytest.mark.parametrize("topic", ["..", ".", "=..", "a b", NAME, "x" * 240, "\\..\\..\\up", "%2e%2e%2fup"])
+def test_no_topic_makes_a_path_of_a_scan(topic: str, tmp_path: Path) -> None:
+    write_partition(tmp_path / "logs", segments={0: [batch(records=[Record(value=b"v")])]}, topic=topic)
+    before = set(tmp_path.rglob("*"))
+    _in_pipe("scan", "--engine", "local", "--jobs", "1", "--records", "--out", tmp_path / "out", tmp_path / "logs")
+    written = {str(path.relative_to(tmp_path)) for path in set(tmp_path.rglob("*")) - before}
+    assert {"out", "out/kdump.json", "out/batches", "out/batches/part-00000.parquet"} <= written
+    assert [path for path in written if _OF_A_SCAN.fullmatch(path) is None] == []
+    shown = os.fsencode(topic).decode("utf-8", "replace")  # in Parquet, text is UTF-8
+    assert pq.read_table(tmp_path / "out" / "batches")["topic"].to_pylist() == [shown]
