@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import time
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
 else:
     import _signal  # the module around it takes a third of our start
 
+_TOGETHER = 1.0  # seconds in which signals are one request
 _NAMES: dict[int, str] = {_signal.SIGHUP: "SIGHUP", _signal.SIGTERM: "SIGTERM"}
 
 
 class EndingSignals:
-    """Raises KeyboardInterrupt for the first signal that asks the process to end.
+    """Raises KeyboardInterrupt for a signal that asks the process to end.
 
-    More of them change nothing: `timeout` sends two, and the first has everything cleaned up. A signal that is ignored stays
-    so, as `nohup` wants it.
+    Further ones of the next second change nothing: `timeout` sends two, and the first has everything cleaned up. A signal that
+    is ignored stays so, as `nohup` wants it.
     """
 
     def __init__(self) -> None:
         self._number = 0
+        self._since = 0.0
 
     def catch(self) -> None:
         """From now on, raise."""
@@ -37,6 +41,7 @@ class EndingSignals:
         return 128 + self._number if self._number else of_interrupt
 
     def _end(self, number: int, _frame: object) -> None:
-        if not self._number:
-            self._number = number
+        now = time.monotonic()
+        if not self._number or now - self._since > _TOGETHER:
+            self._number, self._since = number, now
             raise KeyboardInterrupt(f"interrupted by {_NAMES[number]}")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import pty
 import re
@@ -17,6 +18,7 @@ from tests.builders.records import Record, batch
 from tests.support import HANG
 
 ROOT = Path(__file__).parent.parent.parent
+SCHEMAS = ROOT / "tests" / "schemas"
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\r\n\x9b31m\u202e\u2066\u200b\u2028\x7f\x00"
 NAME = os.fsdecode(b"t\x1b[31m\xff") + "\u202e\u2066\u200b\u2028\x9b2J\x07\nVerdict: clean.\r"
@@ -117,6 +119,27 @@ def test_no_terminal_gets_a_control_character(command: tuple[str, ...], director
     assert UNSAFE.findall(_COLORS.sub("", shown)) == []
     assert "\nVerdict: clean." not in shown.replace("\r", "\n")
     assert "\udcff" not in shown
+
+
+def test_the_drop_in_form_drives_no_terminal(directory: Path) -> None:
+    (partition,) = (path for path in directory.iterdir() if path.is_dir())
+    plain = directory.parent / "plain"
+    plain.mkdir()
+    for path in partition.glob("0*"):
+        path.rename(plain / path.name)
+    for release in ("0.11.0.0", "4.3.1"):
+        for name in (f"{0:020d}.log", f"{1:020d}.log", f"{0:020d}.index"):
+            shown = _on_terminal("--release", release, "--print-data-log", "--files", plain / name)
+            assert shown.strip()
+            assert UNSAFE.findall(shown) == []
+
+
+def test_names_that_drive_a_terminal_are_sound_junit_and_sarif(directory: Path) -> None:
+    xmlschema = pytest.importorskip("xmlschema")
+    jsonschema = pytest.importorskip("jsonschema")
+    xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(_in_pipe("check", "--output", "junit", directory))
+    log = json.loads(_in_pipe("check", "--output", "sarif", directory))
+    jsonschema.Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())).validate(log)
 
 
 @pytest.mark.parametrize(
