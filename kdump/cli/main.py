@@ -82,6 +82,8 @@ def main() -> int:
         say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what is raised while a class is made
+            return _interrupted(error.__cause__)
         if _DEBUG in os.environ:
             raise
         say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
