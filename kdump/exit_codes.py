@@ -19,4 +19,4 @@ OUTPUT_FAILED = 4
 """The output could not be written."""
 
 INTERRUPTED = 130
-"""By Ctrl-C."""
+"""By Ctrl-C. Other signals that end kdump also give 128 and their number: 143 for SIGTERM, 129 for SIGHUP."""

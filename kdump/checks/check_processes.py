@@ -67,7 +67,7 @@ class Progress:
 
 
 class Isolation:
-    """Runs `jobs` in up to `processes` worker processes at a time.
+    """Runs `jobs` in up to `processes` worker processes at a time; in this process where none can be started.
 
     `do` does one of them, as `kdump.checks.check.run`. `on_wait` is called every now and then, while there is nothing to do.
     """
@@ -125,7 +125,24 @@ class Isolation:
             jobs = {number: self._jobs[number] for number in numbers}
             skipped = {path for number in numbers for path in self._skipped.get(number, ())}
             reported = {path for number in numbers for path in self._reported.get(number, ())}
-            self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported))
+            try:
+                self._workers.append(_Worker(jobs, self._settings, self._do, skipped, reported))
+            except OSError:  # the machine has no process or no descriptor for another worker
+                if not self._workers and (skipped or reported):
+                    raise  # a worker died at these jobs: this process must not
+                if not self._workers:
+                    self._work_here(jobs)
+                else:
+                    self._waiting.insert(0, numbers)
+                break
+
+    def _work_here(self, jobs: dict[int, Job]) -> None:
+        """Do jobs in this process, which a crash of a codec would end."""
+        for number, job in jobs.items():
+            rows: list[Row] = []
+            self._do(job, self._settings, rows.append, Watch())
+            self._add(number, rows)
+            self._finish(number)
 
     def _threads_to_spare(self) -> int:
         """The number of threads for the next worker, so that all threads together do not outnumber the processes allowed."""
@@ -215,7 +232,12 @@ class _Worker:
         self._last_position = LastPosition(3, _LAST_POSITION_BYTES)
         self._last_sign = (0.0, (0, 0, 0, ""))
         self.descriptor, writing = os.pipe()
-        self._process = fork()
+        try:
+            self._process = fork()
+        except OSError:
+            os.close(self.descriptor)
+            os.close(writing)
+            raise
         if self._process == 0:
             _work(jobs, settings, do, _Reporter(self._last_position, skipped, reported, writing))
         os.close(writing)

@@ -270,8 +270,8 @@ def main(arguments: list[str]) -> int:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "kdump"
         return _refused(f"{error.format_message().rstrip('.')}; see `{command} --help`")
-    except click.Abort:
-        raise KeyboardInterrupt
+    except click.Abort as abort:
+        raise KeyboardInterrupt(*getattr(abort.__cause__, "args", ())) from None
     except SystemExit:  # the reader of a screen that Click wrote has gone
         forget_stdout()
         return 0

@@ -7,6 +7,7 @@ import os
 import sys
 
 from kdump.cli.command_names import is_dropin
+from kdump.cli.signals import EndingSignals
 from kdump.cli.streams import forget_stdout, out_of_memory, say
 from kdump.errors import Unreadable, UsageError
 from kdump.exit_codes import INTERRUPTED, NOT_EXAMINED, OUTPUT_FAILED, USAGE
@@ -29,7 +30,15 @@ def run() -> NoReturn:
     Without Click, everything has been written by then, and Python's own clean-up would take a tenth of its start-up time.
     """
     gc.set_threshold(_NEW_OBJECTS)
-    status = main()
+    signals = EndingSignals()
+    try:
+        signals.catch()
+        status = main()
+    except KeyboardInterrupt as interrupt:  # in the last moment
+        status = _interrupted(interrupt)
+    signals.ignore()
+    if status == INTERRUPTED:
+        status = signals.exit_code(INTERRUPTED)
     if "click" not in sys.modules:
         os._exit(status)
     sys.exit(status)
@@ -63,9 +72,7 @@ def main() -> int:
         say(f"internal error: {error} between processes; please report it")  # commands that judge handle this themselves
         return NOT_EXAMINED
     except KeyboardInterrupt as interrupt:
-        forget_stdout()
-        say(str(interrupt) or "interrupted")
-        return INTERRUPTED
+        return _interrupted(interrupt)
     except UsageError as error:  # about the environment: those about arguments were caught before
         say(str(error))
         return USAGE
@@ -81,10 +88,18 @@ def main() -> int:
         say(f"cannot write the output: {error.strerror or error}")
         return OUTPUT_FAILED
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what is raised while a class is made
+            return _interrupted(error.__cause__)
         if _DEBUG in os.environ:
             raise
         say(f"internal error: {type(error).__name__}: {error}; please report it, with what {_DEBUG}=1 shows")
         return NOT_EXAMINED
+
+
+def _interrupted(interrupt: KeyboardInterrupt) -> int:
+    forget_stdout()
+    say(str(interrupt) or "interrupted")
+    return INTERRUPTED
 
 
 def _binary(descriptor: int, *, or_nowhere: bool = False) -> BinaryIO:

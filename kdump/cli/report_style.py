@@ -12,6 +12,7 @@ _WIDTH = 100  # where there is no terminal
 def report_style_of(
     *,
     is_terminal: bool,
+    escapes_formulas: bool = False,
     shows_all: bool = False,
     fail_on: str = "error",
     has_baseline: bool = False,
@@ -22,6 +23,7 @@ def report_style_of(
         width=_terminal_width() if is_terminal else _WIDTH,
         has_colors=is_terminal and "NO_COLOR" not in os.environ,
         is_terminal=is_terminal,
+        escapes_formulas=escapes_formulas,
         shows_all=shows_all,
         fail_on=fail_on,
         has_baseline=has_baseline,
@@ -29,12 +31,13 @@ def report_style_of(
     )
 
 
-def style_of_rows(*, is_terminal: bool) -> ReportStyle:
+def style_of_rows(*, is_terminal: bool, escapes_formulas: bool = False) -> ReportStyle:
     """The style of tables, which have all the width they need if a terminal does not say how wide it is."""
     return ReportStyle(
         width=os.get_terminal_size(1).columns if is_terminal else 0,
         has_colors=is_terminal and "NO_COLOR" not in os.environ,
         is_terminal=is_terminal,
+        escapes_formulas=escapes_formulas,
     )
 
 

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+KEEP, ESCAPE = "keep", "escape"
+
 STDIN = "-"
 """The path that means stdin."""
 
@@ -16,6 +18,13 @@ PATHS = arguments("PATH...", is_required=True, completes=FILES)
 
 FILE = text("-o", "Write the output to FILE instead of stdout; FILE must not exist yet.", metavar="FILE", completes=FILES)
 """Only Click reads it: see `kdump.cli.click_parser`."""
+
+CSV_FORMULAS = choice(
+    "--csv-formulas",
+    (KEEP, ESCAPE),
+    "In CSV, text that starts like a formula of a spreadsheet (=, +, -, @, tab): keep it as it is, or escape it by a leading '.",
+    default=KEEP,
+)
 
 STRICT_STDERR = flag("--strict-stderr", "Print only Kafka's own words on stderr.")
 

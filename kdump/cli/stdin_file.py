@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kdump.binary.batch_header import BATCH_HEADER_SIZE
 from kdump.binary.source import WINDOW_SIZE
 from kdump.errors import Unreadable, UsageError
+from kdump.workers import temporary_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,13 +30,24 @@ def spooled(name: str) -> Iterator[str]:
         raise Unreadable("file-io-error", "stdin is closed")
     if os.isatty(0):
         raise UsageError("stdin is a terminal", remedy="redirect it: zcat x.log.gz | kdump log -")
-    with tempfile.TemporaryDirectory(prefix="kdump-stdin-") as folder:
+    folder = _temporary_folder()
+    try:
         path = os.path.join(folder, name)
         try:
             _copy(path, shutil.disk_usage(folder).free // 2)
         except OSError as error:
             raise Unreadable("file-io-error", f"stdin: {error.strerror or error}") from error
         yield path
+    finally:
+        temporary_folders.remove(folder)
+
+
+def _temporary_folder() -> str:
+    try:
+        return temporary_folders.new_folder("kdump-stdin-")
+    except OSError as error:
+        why = f"stdin cannot be kept in a temporary file: {error.strerror or error}"
+        raise Unreadable("file-io-error", why, remedy="TMPDIR names another place") from error
 
 
 def _copy(path: str, limit: int) -> None:

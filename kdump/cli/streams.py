@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from kdump.binary.java_strings import escaped
 from kdump.binary.source import Source
 
 TYPE_CHECKING = False
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def say(message: str) -> None:
-    """Write a line of kdump to stderr, if stderr is open."""
+    """Write a line of kdump to stderr, if stderr is open. Nothing in it drives a terminal."""
     if sys.stderr is None:
         return  # it is closed, and another file may have its number
     try:
-        sys.stderr.write(f"kdump: {message}\n")
+        sys.stderr.write(f"kdump: {escaped(message)}\n")
         sys.stderr.flush()
     except OSError:
         _forget(2)

@@ -114,11 +114,16 @@ class _Findings:
 
     def text(self) -> str:
         more = f"and {self.count - _MAX_LINES:,} more\n" if self.count > _MAX_LINES else ""
-        return escape(_legal("".join(self._lines) + more))
+        return _visible(escape(_legal("".join(self._lines) + more)))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_legal(text))
+    return _visible(quoteattr(_legal(text)))
+
+
+def _visible(xml: str) -> str:
+    """The XML with references for characters that a terminal would obey, or not show."""
+    return "".join(char if char.isprintable() or char in "\t\n" else f"&#{ord(char)};" for char in xml)
 
 
 def _legal(text: str) -> str:

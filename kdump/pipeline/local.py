@@ -7,7 +7,6 @@ A slice whose process dies again is left out and reported.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections import Counter, deque
 from multiprocessing import connection, get_context
@@ -17,6 +16,8 @@ from kdump.errors import KdumpError, MissingPackage, UsageError
 from kdump.pipeline import tasks
 from kdump.pipeline.slice_report import Skipped, SliceReport
 from kdump.pipeline.tasks import ATTEMPTS, TaskReport
+from kdump.workers.end_with_parent import end_with_parent
+from kdump.workers.ending_signals import Uninterrupted
 from kdump.workers.process import how_it_ended
 
 if TYPE_CHECKING:
@@ -99,15 +100,17 @@ class _Pool:
         for worker in self._workers:
             if not worker.is_busy:
                 return worker
-        self._workers.append(_Worker(self._workers))
+        with Uninterrupted():  # the worker process stays so; this one hears the signals, and kills it
+            self._workers.append(_Worker(self._workers))
         return self._workers[-1]
 
     def _alone(self, task: ScanTask) -> TaskReport:
         """Read one slice in a process that does nothing else; what it cannot read is reported."""
         while self._workers:
             self._workers.pop().kill()  # they may be what memory is short of
-        worker = _Worker(())
-        self._workers.append(worker)
+        with Uninterrupted():
+            worker = _Worker(())
+            self._workers.append(worker)
         worker.start(task)
         try:
             while not _ready([worker]):
@@ -135,12 +138,11 @@ class _Worker:
     def __init__(self, others: Iterable[_Worker]) -> None:
         self.connection, theirs = _FORK.Pipe()
         inherited = [self.connection, *(other.connection for other in others)]
-        self._process: ForkProcess = _FORK.Process(target=_serve, args=(theirs, inherited), daemon=False)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # this process hears interrupts, and ends that one
+        self._process: ForkProcess = _FORK.Process(target=_serve, args=(theirs, inherited, os.getpid()), daemon=False)
         try:
             self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        except OSError as error:
+            raise KdumpError(f"no worker process can be started: {error.strerror}", remedy="take fewer with --jobs") from error
         theirs.close()
         self._task: ScanTask | None = None
 
@@ -185,8 +187,9 @@ class _Worker:
         self.connection.close()
 
 
-def _serve(channel: Connection, inherited: list[Connection]) -> None:
+def _serve(channel: Connection, inherited: list[Connection], parent: int) -> None:
     """Do tasks until the parent has no more."""
+    end_with_parent(parent)
     for other in inherited:
         other.close()
     while True:

@@ -1,1 +1,1 @@
-"""Worker processes: forks of this one, memory shared with them, and where one was when it died."""
+"""Worker processes: forks of this one, memory shared with them, where one was when it died, and how all end with this one."""

@@ -1,10 +1,13 @@
-"""Worker processes: forks that do a part of this process's work. They get no interrupts; this process kills them."""
+"""Worker processes: forks that do a part of this process's work. They get no signal that asks to end; this process kills them."""
 
 from __future__ import annotations
 
 import os
 import select
 import sys
+
+from kdump.workers import ending_signals
+from kdump.workers.end_with_parent import end_with_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,18 +23,21 @@ def can_fork() -> bool:
 
 
 def fork() -> int:
-    """As os.fork; the worker process gets no interrupts.
+    """As os.fork; the worker process gets no signal that asks it to end, and ends when this process ends.
 
-    Ctrl-C also reaches this process, which kills the worker. SIGINT is blocked during the fork: an interrupt in an at-fork hook
-    would only be printed.
+    Such signals are often sent to all processes of a terminal or a service: this process hears them, too, and kills the worker.
+    They are blocked before the fork, for an interrupt in an at-fork hook would only be printed.
     """
-    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT,))
+    parent = os.getpid()
+    before = ending_signals.block()
     process = -1
     try:
         process = os.fork()
     finally:
         if process:
-            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+            ending_signals.unblock(before)
+    if not process:
+        end_with_parent(parent)
     return process
 
 

@@ -82,6 +82,18 @@ def test_a_stdout_that_failed_is_not_written_to_again(error: BaseException, monk
     assert forgotten == [True]
 
 
+def test_an_interrupt_while_modules_are_loaded_stays_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    error = RuntimeError("Error calling __set_name__ on 'Option' instance 'paths' in 'LogOptions'")
+    error.__cause__ = KeyboardInterrupt("interrupted by SIGTERM")
+    monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
+    monkeypatch.setattr(commands, "main", _raising(error))
+    monkeypatch.setattr(main, "forget_stdout", lambda: None)
+    assert main.main() == 130
+    assert capfd.readouterr().err == "kdump: interrupted by SIGTERM\n"
+
+
 def test_an_internal_error_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["kdump", "log", "x.log"])
     monkeypatch.setattr(commands, "main", _raising(ValueError("odd")))

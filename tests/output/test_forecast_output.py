@@ -563,10 +563,15 @@ def test_lines_are_wrapped_under_their_start_and_no_narrower_than_forty_columns(
     assert 35 < max(map(len, narrow)) <= 40
 
 
-def test_only_a_terminal_gets_escapes_and_colours_where_they_are_wanted() -> None:
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_nothing_of_a_file_drives_a_terminal_now_or_later(is_terminal: bool) -> None:
     row = _row(path="/data/a\x1b-0", outcome="die", exception="E", reason="a\x1bb")
-    assert any("a\\x1bb" in line for line in _report([row], style=ReportStyle(width=200, is_terminal=True)))
-    assert any("a\x1bb" in line for line in _report([row]))
+    lines = _report([row], style=ReportStyle(width=200, is_terminal=is_terminal))
+    assert any("a\\x1bb" in line for line in lines)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_colours_are_where_they_are_wanted() -> None:
     words = [("32", "safe", {}), ("33", "trims", {"bytes_lost": 1}), ("31", "loss", LOST), ("31", "trap", {"end_differs": True})]
     for color, word, changes in [*words, ("31", "fails", {"outcome": "die", "exception": "E", "reason": "why"})]:
         line = _report([_row(**changes)], style=ReportStyle(width=200, has_colors=True))[1]

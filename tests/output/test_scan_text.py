@@ -68,7 +68,7 @@ def test_topics_beyond_the_first_few_are_counted() -> None:
 
 def test_the_name_of_a_topic_cannot_steer_a_terminal() -> None:
     lines = topic_lines([_size("\x1b[31mred", 1)], [], {})
-    assert "\x1b" not in "".join(text_of_topics(lines, is_terminal=True))
+    assert "\x1b" not in "".join(text_of_topics(lines))
 
 
 def test_the_time_of_batches_is_shown_if_there_is_one() -> None:

@@ -2,7 +2,10 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from unittest import mock
 
 import pytest
 
@@ -22,6 +25,34 @@ def _ended(work: Callable[[], None]) -> int:
             os._exit(99)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+@pytest.mark.parametrize("is_killed_by_linux", [True, False])
+def test_a_worker_ends_when_its_parent_is_killed(is_killed_by_linux: bool) -> None:
+    reading, writing = os.pipe()
+    parent = os.fork()
+    if not parent:
+        with ExitStack() as stack:
+            stack.callback(os._exit, 99)
+            if not is_killed_by_linux:
+                stack.enter_context(mock.patch("kdump.workers.end_with_parent._is_killed_by_linux", return_value=False))
+            if not fork():
+                os.write(writing, b"worker")
+            else:
+                os.close(writing)
+            while True:
+                time.sleep(HANG)
+    os.close(writing)
+    assert os.read(reading, 10) == b"worker"
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    assert os.read(reading, 10) == b""  # the end of the pipe: nobody is left who could write
+    os.close(reading)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_worker_gets_no_signal_that_asks_it_to_end(number: signal.Signals) -> None:
+    assert _ended(lambda: os.kill(os.getpid(), number)) == 0
 
 
 def test_a_worker_that_was_killed_leaves_its_last_position() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.checks.finding import ERROR, SEVERITIES
 from kdump.checks.settings import CLEANUP_POLICIES, FILE_TYPES, FULL, LEVELS, MAX_FINDINGS, UNKNOWN
 from kdump.cli.options import CODES, FILES, CommandOptions, choice, flag, integer, seconds, text, texts
-from kdump.cli.shared_options import FILE, NICE, PATHS, RATE, jobs_option, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, jobs_option, output_option
 from kdump.output.check import FORMATS
 
 
@@ -59,5 +59,6 @@ class CheckOptions(CommandOptions):
     is_nice: bool = NICE
     rate: str = RATE
     output: str = output_option(FORMATS, "text is for people; the others are for programs.")
+    csv_formulas: str = CSV_FORMULAS
     shows_all: bool = flag("--all", "Show every finding; do not fold similar ones.")
     file: str | None = FILE

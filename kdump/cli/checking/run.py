@@ -12,7 +12,7 @@ from kdump.checks.finding import ERROR, INFO, SEVERITIES, WARNING, FileReport, F
 from kdump.checks.wording import counted
 from kdump.cli.checking.progress import CheckProgress
 from kdump.cli.report_style import report_style_of
-from kdump.cli.shared_options import throttle_reading
+from kdump.cli.shared_options import ESCAPE, throttle_reading
 from kdump.output.blocks import Blocks
 from kdump.output.check import formatter_of
 from kdump.output.text.sizes import size_text
@@ -35,6 +35,7 @@ def check_paths(request: CheckRequest) -> int:
     with open(1, "wb", buffering=0, closefd=False) as stdout:
         style = report_style_of(
             is_terminal=stdout.isatty(),
+            escapes_formulas=options.csv_formulas == ESCAPE,
             shows_all=options.shows_all,
             fail_on=options.fail_on,
             has_baseline=request.baseline is not None,
@@ -44,8 +45,8 @@ def check_paths(request: CheckRequest) -> int:
         session = _Run(request, formatter_of(options.output, out.write, style), out)
         try:
             return session.to_end()
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(session.how_far()) from None
+        except KeyboardInterrupt as interrupt:
+            raise KeyboardInterrupt(session.how_far(str(interrupt) or "interrupted")) from None
 
 
 class _Run:
@@ -106,14 +107,14 @@ class _Run:
         self._out.flush()
         return code
 
-    def how_far(self) -> str:
-        """The message for an interrupted run."""
+    def how_far(self, interrupted: str) -> str:
+        """The message for an interrupted run: `interrupted`, and how far it has come."""
         progress = self._progress.last if self._progress is not None else None
         if progress is None:
-            return "interrupted"
+            return interrupted
         found = f"{counted(self._counts[ERROR], 'error')} and {counted(self._counts[WARNING], 'warning')} so far"
         done = f"{counted(progress.files, 'file')}, {size_text(progress.bytes)} of {size_text(progress.total)}"
-        return f"interrupted after {done}; {found}"
+        return f"{interrupted} after {done}; {found}"
 
     def _take(self, rows: list[Row], group: str) -> None:
         for row in rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdump.cli.options import RELEASES, CommandOptions, choice, text, texts
-from kdump.cli.shared_options import FILE, PATHS, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, PATHS, output_option
 from kdump.forecasts.settings import CONFIG, RECOVERY_POINTS, STOPS
 from kdump.releases.broker_startup import PROVED
 
@@ -40,4 +40,5 @@ class ForecastOptions(CommandOptions):
         completes=[f"{name}=" for name in CONFIG],
     )
     output: str = output_option(FORMS, "text is for people; the others are for programs.")
+    csv_formulas: str = CSV_FORMULAS
     file: str | None = FILE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdump.cli.shared_options import ESCAPE
 from kdump.errors import UsageError
 from kdump.forecasts.forecast import Request
 from kdump.forecasts.settings import STOPS
@@ -18,6 +19,7 @@ class ForecastRequest:
     def __init__(self, options: ForecastOptions) -> None:
         self.paths = tree.matching(options.paths)
         self.output = options.output
+        self.escapes_formulas = options.csv_formulas == ESCAPE
         self.broker = options.broker
         self.request = Request(
             release=options.broker,

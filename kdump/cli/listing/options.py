@@ -5,7 +5,7 @@ from __future__ import annotations
 from kdump.cli.listing import decoder_names
 from kdump.cli.options import CommandOptions, choice, flag, integer, text
 from kdump.cli.release_options import RELEASE
-from kdump.cli.shared_options import FILE, NICE, PATHS, RATE, STRICT_STDERR, output_option
+from kdump.cli.shared_options import CSV_FORMULAS, FILE, NICE, PATHS, RATE, STRICT_STDERR, output_option
 
 _FORMS = ("kafka", "ndjson", "csv", "table")
 _FORMS_HELP = (
@@ -22,6 +22,7 @@ class ListingOptions(CommandOptions):
 
     paths: tuple[str, ...] = PATHS
     output: str = output_option(_FORMS, _FORMS_HELP)
+    csv_formulas: str = CSV_FORMULAS
     file: str | None = FILE
     release: str = RELEASE
     limit: int | None = integer("--limit", "Stop after N rows.", minimum=1)

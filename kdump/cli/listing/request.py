@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from kdump.cli.listing import decoder_names
 from kdump.cli.listing.options import EXPORTS, LogOptions
+from kdump.cli.shared_options import ESCAPE
 from kdump.errors import UsageError
 from kdump.formats.record_batch import NO_TIMESTAMP
 from kdump.releases.profile import profile_of
@@ -29,6 +30,7 @@ class Request:
         self.suffix = suffix
         self.paths: Sequence[str] = options.paths
         self.output = options.output
+        self.escapes_formulas = options.csv_formulas == ESCAPE
         self.profile = profile_of(options.release)
         self.limit = options.limit
         self.is_strict = options.is_strict

@@ -45,7 +45,8 @@ class Run:
         self.is_unexamined = False  # whether a file could not be examined
         self.output: Formatter | None = None
         if request.output not in ("kafka", *EXPORTS):
-            self.output = formatter_of(request.output, out.write, style_of_rows(is_terminal=is_terminal))
+            style = style_of_rows(is_terminal=is_terminal, escapes_formulas=request.escapes_formulas)
+            self.output = formatter_of(request.output, out.write, style)
         self.names: dict[str, str] = {}  # of files that are shown under another one
         self.begins: dict[str, Begin] = {}  # by file: where to begin, for those of which only the end is listed
         self.held: dict[str, tuple[int, int]] = {}  # by directory: the first and last offset that its logs were seen to hold

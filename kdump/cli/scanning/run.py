@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from kdump.pipeline.fleet.written import TABLES_FILE
 from kdump.pipeline.options import Options
 from kdump.pipeline.reconciliation import Reconciliation
 from kdump.pipeline.tasks import ATTEMPTS
+from kdump.workers import temporary_folders
 
 if TYPE_CHECKING:
     from kdump.cli.scanning.request import ScanRequest
@@ -76,7 +76,7 @@ def scan_paths(request: ScanRequest) -> int:
         say("out of memory: take fewer processes (--jobs) or smaller tasks (--target-bytes)")
         return NOT_EXAMINED
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        temporary_folders.remove(folder)
     _show(json.dumps(manifest) + "\n" if is_json else summary.text(request.out, seconds))
     return summary.exit_code
 
@@ -84,10 +84,10 @@ def scan_paths(request: ScanRequest) -> int:
 def _new_folder(out: str | None) -> str:
     """A new folder for unfinished tables: beside their place, or where temporary files go."""
     if out is None:
-        return tempfile.mkdtemp(prefix="kdump-scan-")
+        return temporary_folders.new_folder("kdump-scan-")
     parent = os.path.dirname(os.path.abspath(out))
     os.makedirs(parent, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix=f".{os.path.basename(out)}.incomplete-", dir=parent)
+    folder = temporary_folders.new_folder(f".{os.path.basename(out)}.incomplete-", parent)
     os.chmod(folder, 0o755)  # for processes of a cluster, which may be another user's
     return folder
 

@@ -93,9 +93,9 @@ class ScanSummary:
         room = width if is_terminal else None  # in a pipe nothing is shortened
         period = text_of_time(self.topics)
         lines = [*_wrapped(what, room), *([period] if period else []), ""]
-        lines += text_of_topics(self.topics, width=room, is_terminal=is_terminal)
+        lines += text_of_topics(self.topics, width=room)
         lines += ["", *codecs] if (codecs := text_of_codecs(self.codecs, width=room)) else []
-        lines += ["", *text_of_findings(self.worst, dict(self.codes), width, is_terminal=is_terminal), ""]
+        lines += ["", *text_of_findings(self.worst, dict(self.codes), width), ""]
         tables = " ".join(table for table, count in self.rows.items() if count and table not in self.incomplete)
         if out is None:
             lines.append("--out DIR keeps the tables (Parquet).")

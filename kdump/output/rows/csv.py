@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kdump.tables import Row, Table
 
 _AS_JSON = (list, dict)
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NEEDS_QUOTES = re.compile('[,"\r\n]|^$')
 
 
@@ -22,11 +23,13 @@ class CsvFormatter:
     """Writes a heading and one record a row: null is an empty field, empty text is quoted, lists and objects are JSON.
 
     Only rows of the first class are written. On a terminal, control characters are escaped, so that a row is one line there;
-    elsewhere text with line ends is quoted.
+    elsewhere text with line ends is quoted. If `escapes_formulas`, text that a spreadsheet would take for a formula has a quote
+    before it, which spreadsheets do not show.
     """
 
-    def __init__(self, write: Callable[[str], None], *, is_terminal: bool = False) -> None:
+    def __init__(self, write: Callable[[str], None], *, is_terminal: bool = False, escapes_formulas: bool = False) -> None:
         self._write = write
+        self._escapes_formulas = escapes_formulas
         self._is_terminal = is_terminal
         self._row_class: type[Row] | None = None
         self._line = Template([""], [])
@@ -60,6 +63,8 @@ class CsvFormatter:
         if not text.isascii():
             # file names may hold bytes that are not UTF-8, which the fields of a CSV file may not
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if self._escapes_formulas and text.startswith(_FORMULA_STARTS) and not isinstance(value, int | float):
+            text = "'" + text
         if self._is_terminal:
             text = escaped(text)
         return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text

@@ -42,7 +42,7 @@ def _json(write: Write, _style: ReportStyle) -> Formatter:
 def _csv(write: Write, style: ReportStyle) -> Formatter:
     from kdump.output.rows.csv import CsvFormatter
 
-    return CsvFormatter(write, is_terminal=style.is_terminal)
+    return CsvFormatter(write, is_terminal=style.is_terminal, escapes_formulas=style.escapes_formulas)
 
 
 def _table(write: Write, style: ReportStyle) -> Formatter:

@@ -135,9 +135,9 @@ def _in_lines(headings: Sequence[str], row: Sequence[str], width: int) -> list[s
     return lines
 
 
-def text_of_topics(lines: Sequence[TopicLine], *, width: int | None = None, is_terminal: bool = False) -> list[str]:
+def text_of_topics(lines: Sequence[TopicLine], *, width: int | None = None) -> list[str]:
     """Topics as aligned lines, the largest first; further ones are counted. Without `width` nothing is shortened."""
-    shown = [_cells(line, is_terminal) for line in lines[:_MAX_TOPICS]]
+    shown = [_cells(line) for line in lines[:_MAX_TOPICS]]
     if not shown:
         return []
     found = _aligned(_HEADINGS, shown, _RIGHT, width=width)
@@ -154,9 +154,7 @@ def text_of_time(lines: Sequence[TopicLine]) -> str:
     return f"Batches from {time(min(oldest))} to {time(max(newest))}." if oldest and newest else ""
 
 
-def text_of_findings(
-    findings: Iterable[Mapping[str, Any]], counts: Mapping[tuple[str, str], int], width: int, *, is_terminal: bool = False
-) -> list[str]:
+def text_of_findings(findings: Iterable[Mapping[str, Any]], counts: Mapping[tuple[str, str], int], width: int) -> list[str]:
     """The worst of some findings, one for each code of a partition, and how many there are in all, by code and severity.
 
     A finding is a row of the table `findings`: its values by the names of the columns.
@@ -179,21 +177,23 @@ def text_of_findings(
     code_width = max(len(code) for code, _ in counts)
     lines: list[str] = []
     for finding in worst:
-        where = escaped(_where(finding)) if is_terminal else _where(finding)
+        where = escaped(_where(finding))
         head = f"{finding['severity']:<{_INDENT}}{finding['code']:<{code_width}}"
         if width_of(head) + _GAP + width_of(where) <= width:
             lines.append(f"{head}  {where}")
         else:
             lines += [head.rstrip(), *(" " * _INDENT + line for line in wrap(where, max(width - _INDENT, 40)))]
-        lines += [" " * _INDENT + line for line in wrap(finding["message"], max(width - _INDENT, 40), break_on_hyphens=False)]
+        lines += [
+            " " * _INDENT + line for line in wrap(escaped(finding["message"]), max(width - _INDENT, 40), break_on_hyphens=False)
+        ]
     ordered = sorted(counts.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1], item[0][0]))
     table = [f"{severity:<{_INDENT}}{code:<{code_width}}  {count:>9,}" for (code, severity), count in ordered[:_MAX_CODES]]
     table += [f"and {counted(len(ordered) - _MAX_CODES, 'more code')}"] if len(ordered) > _MAX_CODES else []
     return [*lines, *([""] if lines else []), *table]
 
 
-def _cells(line: TopicLine, is_terminal: bool) -> tuple[str, ...]:
-    name = "(no topic)" if line.topic is None else escaped(line.topic) if is_terminal else line.topic
+def _cells(line: TopicLine) -> tuple[str, ...]:
+    name = "(no topic)" if line.topic is None else escaped(line.topic)
     counts = {ERROR: line.errors, WARNING: line.warnings, INFO: line.infos}
     findings = ", ".join(counted(counts[severity], severity) for severity in (ERROR, WARNING) if counts[severity])
     return (

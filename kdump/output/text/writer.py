@@ -1,4 +1,4 @@
-"""Writes the lines of a report: wrapped, labelled, coloured, and escaped for a terminal."""
+"""Writes the lines of a report: wrapped, labelled, coloured, and escaped for terminals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class ReportWriter:
     def __init__(self, write: Callable[[str], None], style: ReportStyle) -> None:
         self._write = write
         self._has_colors = style.has_colors
-        self._is_terminal = style.is_terminal
         self.width = max(style.width, _MIN_WIDTH)
 
     def line(self, text: str = "") -> None:
@@ -44,8 +43,8 @@ class ReportWriter:
         return f"\x1b[{color}m{text}\x1b[0m" if self._has_colors else text
 
     def shown(self, text: str) -> str:
-        """The text without anything that a terminal would obey."""
-        return escaped(text) if self._is_terminal else text
+        """The text on one line, without anything that a terminal would obey: a report in a pipe may come to one later."""
+        return escaped(text)
 
 
 def wrapped(text: str, width: int) -> Sequence[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from kdump.output.arrow.schemas import TYPES, schema_of
+from kdump.workers.temporary_folders import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +36,7 @@ def ask(queries: Iterable[Query], tables: Mapping[str, Callable[[list[str]], Row
     for query in queries:
         for table, columns in query.columns.items():
             wanted.setdefault(table, {}).update(dict.fromkeys(columns))
-    with tempfile.TemporaryDirectory(prefix="kdump-fleet-") as folder:
+    with temporary_folder("kdump-fleet-") as folder:
         connection = _open(os.path.join(folder, "tables.sqlite"))
         try:
             for table, names in wanted.items():

@@ -1,0 +1,38 @@
+"""Temporary folders that end with this process, whenever a signal comes that asks it to end."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kdump.workers.ending_signals import Uninterrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def new_folder(prefix: str, parent: str | None = None) -> str:
+    """A new folder in `parent`, or where temporary files go. It is removed when this process ends, if it is still there."""
+    with Uninterrupted():
+        folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def remove(folder: str) -> None:
+    """Remove a folder with all that is in it, if it is still there."""
+    with Uninterrupted():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[str]:
+    """A new folder where temporary files go; it is removed after the block."""
+    folder = new_folder(prefix)
+    try:
+        yield folder
+    finally:
+        remove(folder)

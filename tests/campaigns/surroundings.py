@@ -1,0 +1,192 @@
+"""Runs each command in small and odd surroundings: it works, or says in one line what it lacks and ends with exit code 3 or 4.
+
+    python -m tests.campaigns.surroundings
+
+Surroundings are prepared by a shell that then becomes kdump: few descriptors, little memory, no fork, no temporary directory, no
+environment, closed streams, a working directory that is gone. An answer is right if the exit code is the usual one, or 3 or 4
+(1 for the drop-in form) with a message; wrong are tracebacks, internal errors, silence, other exit codes and other answers.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.builders.files import producer_entry, write_partition
+from tests.builders.records import Record, batch
+
+ROOT = Path(__file__).parent.parent.parent
+HANG = 120.0
+"""Seconds after which a command will never end."""
+
+COMMANDS = {
+    "check": ("check", "PARTITION"),
+    "check, two jobs": ("check", "--jobs", "2", "--level", "deep", "PARTITION"),
+    "check to a file": ("check", "--output", "json", "-o", "OUT/report", "PARTITION"),
+    "check of stdin": ("check", "-"),
+    "forecast": ("forecast", "PARTITION"),
+    "log": ("log", "PARTITION"),
+    "log as a table": ("log", "--deep", "--output", "table", "PARTITION"),
+    "log as Parquet": ("log", "--output", "parquet", "-o", "OUT/batches", "PARTITION"),
+    "log of stdin": ("log", "-"),
+    "index": ("index", "PARTITION"),
+    "timeindex": ("timeindex", "PARTITION"),
+    "snapshot": ("snapshot", "PARTITION"),
+    "scan": ("scan", "--engine", "local", "--jobs", "2", "PARTITION"),
+    "scan to tables": ("scan", "--engine", "local", "--jobs", "2", "--out", "OUT/tables", "PARTITION"),
+    "drop-in": ("--files", "LOGS", "--print-data-log"),
+    "drop-in, two jobs": ("--files", "LOGS", "--print-data-log", "--jobs", "2"),
+    "explain": ("explain", "crc-mismatch"),
+    "releases": ("releases",),
+    "help": ("--help",),
+}
+
+_RUN = '"$@"'
+
+SURROUNDINGS = {
+    "64 descriptors": f"ulimit -n 64; exec {_RUN}",
+    "32 descriptors": f"ulimit -n 32; exec {_RUN}",
+    "16 descriptors": f"ulimit -n 16; exec {_RUN}",
+    "8 descriptors": f"ulimit -n 8; exec {_RUN}",
+    "512 MiB of addresses": f"ulimit -v 524288; exec {_RUN}",
+    "no writable temporary directory": f'PYTHONPATH="$PWD/no_temporary_directory:$PYTHONPATH" exec {_RUN}',
+    "no fork": f'PYTHONPATH="$PWD/no_fork:$PYTHONPATH" exec {_RUN}',
+    "no environment": f'exec env -i PYTHONPATH="$PYTHONPATH" {_RUN}',
+    "language C": f"LANG=C LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 exec {_RUN}",
+    "encoding latin-1": f"PYTHONIOENCODING=latin-1 exec {_RUN}",
+    "encoding ascii:strict": f"PYTHONIOENCODING=ascii:strict exec {_RUN}",
+    "no such terminal": f"TERM=nonsense exec {_RUN}",
+    "dumb terminal": f"TERM=dumb exec {_RUN}",
+    "1 column": f"COLUMNS=1 exec {_RUN}",
+    "10,000 columns": f"COLUMNS=10000 exec {_RUN}",
+    "columns that are none": f"COLUMNS=-5 exec {_RUN}",
+    "stdin closed": f"exec {_RUN} <&-",
+    "stdout closed": f"exec {_RUN} >&-",
+    "stderr closed": f"exec {_RUN} 2>&-",
+    "all streams closed": f"exec {_RUN} <&- >&- 2>&-",
+    "stdout full": f"exec {_RUN} >/dev/full",
+    "stderr full": f"exec {_RUN} 2>/dev/full",
+    "working directory gone": f"mkdir gone; cd gone; rmdir ../gone; exec {_RUN}",
+    "unbuffered": f"PYTHONUNBUFFERED=1 exec {_RUN}",
+    "optimized": f"PYTHONOPTIMIZE=2 exec {_RUN}",
+    "no path": f"PATH= exec {_RUN}",
+    "files of 4 KiB": f"ulimit -f 4; exec {_RUN}",
+    "warnings are errors": f"PYTHONWARNINGS=error exec {_RUN}",
+    "developer mode": f"PYTHONDEVMODE=1 exec {_RUN}",
+}
+
+_PATCHES = {
+    "no_temporary_directory": "import tempfile\ntempfile._candidate_tempdir_list = lambda: ['/proc/nowhere']\n",
+    "no_fork": "import os\ndef fork():\n    raise BlockingIOError(11, 'no process')\nos.fork = fork\n",
+}
+"""Code that Python runs at its start, by the name of a folder that is in its path."""
+
+_CLOSED = {"stdout closed", "all streams closed", "stdout full", "stderr closed", "stderr full"}
+"""Where the output or the message does not come."""
+
+
+class Outcome(NamedTuple):
+    """How a command ended."""
+
+    status: int | None
+    stdout: str
+    stderr: str
+
+
+def small_partition(folder: Path) -> Path:
+    """A sound partition of three segments."""
+
+    def made(base_offset: int) -> bytes:
+        records = [Record(key=b"key %d" % row, value=bytes(200)) for row in range(10)]
+        return batch(records=records, base_offset=base_offset, producer_id=7, producer_epoch=0, base_sequence=base_offset)
+
+    segments = {first: [made(offset) for offset in range(first, first + 400, 10)] for first in (0, 400, 800)}
+    entries = {
+        end: [producer_entry(producer_id=7, last_sequence=end - 1, last_offset=end - 1, offset_delta=9)]
+        for end in (400, 800, 1200)
+    }
+    return write_partition(folder, segments=segments, producer_snapshots=entries)
+
+
+def run(command: str, script: str, partition: Path, folder: Path) -> Outcome:
+    """Run a command in surroundings that a shell script prepares."""
+    out = folder / "out"
+    out.mkdir(parents=True)
+    for name, code in _PATCHES.items():
+        (folder / name).mkdir()
+        (folder / name / "sitecustomize.py").write_text(code)
+    logs = sorted(map(str, partition.glob("*.log")))
+    values = {"PARTITION": str(partition), "LOGS": ",".join(logs)}
+    words = [values.get(word, word.replace("OUT/", f"{out}/")) for word in COMMANDS[command]]
+    arguments = ["sh", "-c", script, "sh", sys.executable, "-m", "kdump", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("COLUMNS", None)
+    with open(logs[0], "rb") as stdin:
+        try:
+            done = subprocess.run(
+                arguments, stdin=stdin, capture_output=True, cwd=folder, env=environment, timeout=HANG, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(None, "", "")
+    return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+def wrong(command: str, surroundings: str, outcome: Outcome, usual: Outcome) -> str | None:
+    """What is wrong with an outcome; None if nothing is."""
+    if outcome.status is None:
+        return "hangs"
+    said = outcome.stdout + outcome.stderr
+    for words in ("Traceback", "internal error", "Exception ignored", "Warning"):
+        if words in said:
+            return f"shows {words}"
+    if outcome.status == usual.status:
+        shows_stdout = surroundings not in _CLOSED
+        if shows_stdout and bool(outcome.stdout) != bool(usual.stdout):
+            return "prints nothing"
+        return None
+    if outcome.status not in (3, 4) and not (outcome.status == 1 and command.startswith("drop-in")):
+        return f"exit {outcome.status}"
+    if "stderr" in surroundings or surroundings == "all streams closed" or "to a file" in command and outcome.status == 3:
+        return None  # nobody can be told, or the file says it
+    lines = outcome.stderr.splitlines()
+    return "says nothing, or much" if not said or outcome.status == 4 and len(lines) != 1 else None
+
+
+def outcomes(names: list[str]) -> Iterator[tuple[str, str, Outcome, Outcome]]:
+    """Each command in each of these surroundings: its outcome, and the usual one."""
+    with tempfile.TemporaryDirectory() as name:
+        partition = small_partition(Path(name, "data"))
+        for command in COMMANDS:
+            folder = Path(name, "run")
+            usual = run(command, f"exec {_RUN}", partition, folder)
+            shutil.rmtree(folder)
+            for surroundings in names:
+                outcome = run(command, SURROUNDINGS[surroundings], partition, folder)
+                shutil.rmtree(folder)
+                yield command, surroundings, outcome, usual
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="names of surroundings, with semicolons; all if not given")
+    parser.add_argument("--verbose", action="store_true", help="show every outcome that is not the usual one")
+    options = parser.parse_args()
+    bad = count = 0
+    for command, surroundings, outcome, usual in outcomes(options.only.split(";") if options.only else list(SURROUNDINGS)):
+        fault = wrong(command, surroundings, outcome, usual)
+        count += 1
+        bad += fault is not None
+        if fault is not None or options.verbose and outcome.status != usual.status:
+            last = outcome.stderr.strip()[-300:]
+            print(f"{command}, {surroundings}: {fault or 'fine'}: exit {outcome.status}: {last}", flush=True)
+    print(f"{count} runs, {bad} bad")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""The short form of the campaign of surroundings: a few commands in each of them."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.campaigns.surroundings import SURROUNDINGS, Outcome, run, small_partition, wrong
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full are those of Linux")
+
+NAMES = ("check", "log as a table", "drop-in")
+
+
+@pytest.fixture(scope="module")
+def partition(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_partition(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def usual(partition: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """What the commands do in usual surroundings."""
+    return {name: run(name, 'exec "$@"', partition, tmp_path_factory.mktemp("usual")) for name in (*NAMES, "scan")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+def test_a_command_works_or_says_what_it_lacks(
+    surroundings: str, tmp_path: Path, partition: Path, usual: dict[str, Outcome]
+) -> None:
+    for name in (*NAMES, "scan"):
+        outcome = run(name, SURROUNDINGS[surroundings], partition, tmp_path / "run")
+        shutil.rmtree(tmp_path / "run")
+        assert wrong(name, surroundings, outcome, usual[name]) is None, (name, outcome)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_worker_processes_the_answer_is_the_same(
+    name: str, tmp_path: Path, partition: Path, usual: dict[str, Outcome]
+) -> None:
+    outcome = run(name, SURROUNDINGS["no fork"], partition, tmp_path / "run")
+    assert outcome == usual[name]
+
+
+def test_a_scan_says_that_it_has_no_worker_process(tmp_path: Path, partition: Path) -> None:
+    outcome = run("scan to tables", SURROUNDINGS["no fork"], partition, tmp_path / "run")
+    assert outcome.stderr == "kdump: no worker process can be started: no process; take fewer with --jobs\n"
+    assert (outcome.status, list((tmp_path / "run" / "out").iterdir())) == (3, [])
+
+
+def test_stdin_needs_a_temporary_directory_and_says_so(tmp_path: Path, partition: Path) -> None:
+    outcome = run("check of stdin", SURROUNDINGS["no writable temporary directory"], partition, tmp_path / "run")
+    assert (outcome.status, outcome.stdout) == (3, "")
+    assert outcome.stderr.startswith("kdump: stdin cannot be kept in a temporary file: No usable temporary directory found")
+
+
+USUAL = Outcome(0, "clean\n", "")
+
+
+@pytest.mark.parametrize(
+    ("surroundings", "outcome", "fault"),
+    [
+        ("no fork", USUAL, None),
+        ("no fork", Outcome(None, "", ""), "hangs"),
+        ("no fork", Outcome(0, "", ""), "prints nothing"),
+        ("stdout full", Outcome(0, "", ""), None),
+        ("no fork", Outcome(3, "", "kdump: no process\n"), None),
+        ("no fork", Outcome(3, "", ""), "says nothing, or much"),
+        ("stderr closed", Outcome(3, "", ""), None),
+        ("no fork", Outcome(4, "", "kdump: one\nkdump: two\n"), "says nothing, or much"),
+        ("no fork", Outcome(1, "damaged\n", ""), "exit 1"),
+        ("no fork", Outcome(0, "clean\n", "Traceback (most recent call last)\n"), "shows Traceback"),
+    ],
+)
+def test_an_outcome_is_wrong_if_it_misleads(surroundings: str, outcome: Outcome, fault: str | None) -> None:
+    assert wrong("check", surroundings, outcome, USUAL) == fault

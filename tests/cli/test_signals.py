@@ -1,0 +1,57 @@
+"""The signals that ask a command to end."""
+
+import signal
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+from kdump.cli.signals import EndingSignals
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture(autouse=True)
+def _handlers_as_before() -> Iterator[None]:
+    before = [signal.signal(number, signal.SIG_DFL) for number in NUMBERS[1:]]
+    interrupt = signal.getsignal(signal.SIGINT)
+    yield
+    for number, handler in zip(NUMBERS, (interrupt, *before), strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("number", "name", "exit_code"), [(signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)])
+def test_a_signal_is_an_interrupt_with_a_name_and_an_exit_code(number: signal.Signals, name: str, exit_code: int) -> None:
+    signals = EndingSignals()
+    signals.catch()
+    assert signals.exit_code(130) == 130
+    with pytest.raises(KeyboardInterrupt, match=f"^interrupted by {name}$"):
+        signal.raise_signal(number)
+    assert signals.exit_code(130) == exit_code
+
+
+def test_signals_within_a_second_are_one_and_a_later_one_is_another() -> None:
+    signals = EndingSignals()
+    signals.catch()
+    with mock.patch("time.monotonic", side_effect=[100.0, 100.9, 101.1]):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    EndingSignals().catch()
+    signal.raise_signal(signal.SIGHUP)
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+def test_no_signal_disturbs_the_end() -> None:
+    signals = EndingSignals()
+    signals.catch()
+    signals.ignore()
+    for number in NUMBERS:
+        signal.raise_signal(number)
+    assert signals.exit_code(0) == 0
