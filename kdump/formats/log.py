@@ -475,7 +475,7 @@ def _is_empty_or_short(chunk: Chunk) -> bool:
 
 
 def _read_window(read: Callable[[int, int], Window], position: int, size: int) -> Window:
-    """A window of a log. If the file has become shorter, the bytes up to its end come first, and the next read raises Unreadable."""
+    """A window of a log. If the file has become shorter, the bytes up to its end; the next read then raises Unreadable."""
     try:
         return read(position, size)
     except Unreadable as fault:
